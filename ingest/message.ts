@@ -1,0 +1,57 @@
+/** What ingest says of a chain: single blocks near the head, whole ranges once they are final. Live and history are one stream. */
+import type { Hash } from 'viem'
+import type { NetworkName } from './network.ts'
+import type { LiquidityChange, Pool, PoolBalance } from './pool.ts'
+import type { Tick } from './tick.ts'
+
+/** Seconds since 1970-01-01T00:00:00Z. */
+export type UnixSeconds = number
+
+/** One block's share of the market. */
+export type BlockContent = {
+  number: number
+  hash: Hash
+  timestamp: UnixSeconds
+  /** By log index. */
+  ticks: readonly Tick[]
+  /** Pools seen in this block for the first time by this listener: created, initialised or first swapped. */
+  pools: readonly Pool[]
+  liquidity: readonly LiquidityChange[]
+  /** v3 balances read at this block; not every block has them. */
+  balances: readonly PoolBalance[]
+}
+
+/** A block that may still be replaced. Empty ones are sent too, so that every parent hash can be checked. */
+export type BlockMessage = BlockContent & {
+  kind: 'block'
+  network: NetworkName
+  parentHash: Hash
+  finalized: boolean
+}
+
+/** Final history: every block from `from` to `to`, of which `blocks` are the ones with content. */
+export type RangeMessage = {
+  kind: 'range'
+  network: NetworkName
+  from: number
+  to: number
+  /** Of block `to`, as are `timestamp` and `parentHash`. */
+  hash: Hash
+  parentHash: Hash
+  timestamp: UnixSeconds
+  blocks: readonly BlockContent[]
+}
+
+export type Message = BlockMessage | RangeMessage
+
+/** A place on the chain. */
+export type BlockRef = { number: number; hash: Hash }
+
+/** The last block that a message speaks of. */
+export function tipOf(message: Message): BlockRef {
+  return { number: message.kind === 'range' ? message.to : message.number, hash: message.hash }
+}
+
+export function blocksOf(message: Message): readonly BlockContent[] {
+  return message.kind === 'range' ? message.blocks : [message]
+}

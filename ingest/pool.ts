@@ -1,0 +1,46 @@
+/** A pool and its two tokens, as the chain names them. */
+import type { Address, Hex } from 'viem'
+
+/** The lower-case pool address (v3, 20 bytes) or pool id (v4, 32 bytes). */
+export type PoolId = Hex
+
+export const PROTOCOL_VERSIONS = ['dex-v3', 'dex-v4'] as const
+export type ProtocolVersion = (typeof PROTOCOL_VERSIONS)[number]
+
+export type Token = {
+  /** Lower case; the zero address is the chain's native currency. */
+  address: Address
+  symbol: string
+  name: string
+  decimals: number
+}
+
+export type Pool = {
+  id: PoolId
+  protocol: ProtocolVersion
+  token0: Token
+  token1: Token
+  /** Hundredths of a bip: 500 is 0.05 %. For a v4 pool with a dynamic fee, `DYNAMIC_FEE`. */
+  fee: number
+  /** sqrt(token1/token0) · 2^96 that the pool was initialised with; 0 where this sighting does not say. */
+  initialSqrtPriceX96: bigint
+}
+
+/** The flag in a v4 pool key that says the hook sets the fee of every swap. */
+export const DYNAMIC_FEE = 0x800000
+
+/** A mint (positive) or burn (negative) of liquidity between two ticks. */
+export type LiquidityChange = {
+  pool: PoolId
+  logIndex: number
+  tickLower: number
+  tickUpper: number
+  liquidityDelta: bigint
+}
+
+/** What a v3 pool holds of its two tokens after the block, in raw units. */
+export type PoolBalance = {
+  pool: PoolId
+  balance0: bigint
+  balance1: bigint
+}

@@ -1,0 +1,36 @@
+/** A tick: one swap, priced. */
+import type { Hash } from 'viem'
+import type { PoolId } from './pool.ts'
+
+export type Tick = {
+  pool: PoolId
+  /** Position in the block, counted over all of its logs. */
+  logIndex: number
+  transactionHash: Hash
+  /** Raw units of token0 that the taker received (positive) or paid (negative). */
+  amount0: bigint
+  amount1: bigint
+  /** sqrt(token1/token0) · 2^96 after the swap. */
+  sqrtPriceX96: bigint
+  /** In-range liquidity after the swap. */
+  liquidity: bigint
+  /** The pool's own tick after the swap: ⌊log base 1.0001 of the raw price⌋. */
+  poolTick: number
+  /** Hundredths of a bip that this swap paid. */
+  fee: number
+  /** |amount1| / |amount0|, decimal-adjusted: token1 per token0 that the taker really paid. */
+  price: number
+  /** Token1 per token0, decimal-adjusted, after the swap. */
+  spotPrice: number
+  /** What was traded, in millionths of a US dollar; 0 where no trusted token prices it. */
+  amountUsdMicros: bigint
+}
+
+export const SIDES = ['buy', 'sell'] as const
+export type Side = (typeof SIDES)[number]
+
+/** `buy` where the taker receives token0; where token0 did not move, token1 decides. */
+export function sideOf(tick: Pick<Tick, 'amount0' | 'amount1'>): Side {
+  if (tick.amount0 !== 0n) return tick.amount0 > 0n ? 'buy' : 'sell'
+  return tick.amount1 > 0n ? 'sell' : 'buy'
+}
