@@ -1,0 +1,24 @@
+/** Two projects: `quick` needs nothing but Node; `int` runs against the real ClickHouse engine, Kafka and anvil. */
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  root: `${import.meta.dirname}/..`,
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['test/**/*.int.test.ts', 'test/tour/**'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'int',
+          include: ['test/**/*.int.test.ts', 'test/tour/**/*.test.ts'],
+          globalSetup: ['test/support/servers.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+        },
+      },
+    ],
+  },
+})
