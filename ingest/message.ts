@@ -35,10 +35,11 @@ export type RangeMessage = {
   network: NetworkName
   from: number
   to: number
-  /** Of block `to`, as are `timestamp` and `parentHash`. */
+  /** Of block `to`, as is `timestamp`. */
   hash: Hash
-  parentHash: Hash
   timestamp: UnixSeconds
+  /** Of the block before `from`, as the listener read it; absent only where its stream begins. */
+  parentHash: Hash | undefined
   blocks: readonly BlockContent[]
 }
 

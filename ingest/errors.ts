@@ -1,0 +1,19 @@
+/** What stops a listener for good. Everything else is tried again. */
+import type { BlockRef } from './message.ts'
+import type { NetworkName } from './network.ts'
+
+/** None of the blocks that were passed on is on the node's chain any more: a break below finality, or another chain. */
+export class ChainReplaced extends Error {
+  override readonly name = 'ChainReplaced'
+  readonly network: NetworkName
+  readonly tip: BlockRef
+
+  constructor(network: NetworkName, tip: BlockRef) {
+    super(
+      `The ${network} node is on another chain than what is stored: it has none of the newest stored blocks up to ${tip.number} (${tip.hash}). ` +
+        `Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE.`,
+    )
+    this.network = network
+    this.tip = tip
+  }
+}

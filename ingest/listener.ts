@@ -1,0 +1,148 @@
+/** The listener of one network: finds where it stopped, follows the chain, and appends what it sees to the log. */
+import type { Client } from 'viem'
+import { createAssembler } from './assemble.ts'
+import { ChainReplaced } from './errors.ts'
+import type { IngestFact } from './fact.ts'
+import { follow } from './follow.ts'
+import type { TickLog } from './log.ts'
+import { type BlockRef, blocksOf, type Message, tipOf } from './message.ts'
+import type { Network } from './network.ts'
+import type { PoolId } from './pool.ts'
+import { bootstrapPrices } from './reference.ts'
+import type { Report } from './report.ts'
+import { firstBlock, type Start } from './start.ts'
+import type { StoredChain } from './stored-chain.ts'
+import { Trail } from './trail.ts'
+import { pause, Waker } from './wait.ts'
+
+export type ListenOptions = {
+  network: Network
+  log: TickLog
+  stored: StoredChain
+  /** Counts only where nothing is stored or logged yet. */
+  start: Start
+  /** Only these pools; all of them where absent. */
+  pools?: ReadonlySet<PoolId> | undefined
+  /** Calls back whenever the node has a new head; returns how to stop that. */
+  watchHeads?: ((onHead: () => void) => () => void) | undefined
+  pollMs?: number
+  report: Report<IngestFact>
+  signal: AbortSignal
+}
+
+/** How far back a listener can step after a restart: further than any chain reorganises above its finality. */
+const TRAIL_BLOCKS = 1_024
+/** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
+const STUCK_MS = 60_000
+
+/** Runs until the signal aborts; throws only what a retry cannot mend. */
+export async function listen(client: Client, options: ListenOptions): Promise<void> {
+  const { network, signal, report } = options
+  const waker = new Waker()
+  const unwatch = options.watchHeads?.(() => waker.wake())
+  let useLog = true
+  try {
+    while (!signal.aborted) {
+      const assembler = createAssembler(client, network, options.pools, report)
+      const begun = await untilItWorks(options, async () => {
+        const trail = await resume(client, options, useLog)
+        const first = trail.tip ? trail.tip.number + 1 : await firstBlock(client, options.start)
+        await bootstrapPrices(client, network, assembler.usd, first)
+        return { trail, first }
+      })
+      if (!begun) return
+      const { trail, first } = begun
+      report({ kind: 'resumed', network: network.name, at: trail.tip, firstBlock: first })
+      const stream = follow(client, {
+        network,
+        assembler,
+        trail,
+        firstBlock: first,
+        waker,
+        pollMs: options.pollMs ?? 1_000,
+        report,
+        signal,
+      })
+      const stuck = stuckWatch(options.stored, STUCK_MS)
+      for await (const messages of stream) {
+        await options.log.append(messages)
+        for (const message of messages) report(appended(message))
+        const stored = await stuck(messages.length)
+        if (!stored) continue
+        report({ kind: 'republishing', network: network.name, stored: stored.tip?.number, appended: stored.appended })
+        useLog = false
+        break
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    unwatch?.()
+  }
+}
+
+/**
+ * The newest block that was passed on and is still on the chain: the last message of the log, else what is stored.
+ * Messages between the two are in the log already; a listener that starts below them sends them again, which changes nothing.
+ */
+async function resume(client: Client, { network, log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
+  const tip = await stored.tip()
+  const last = useLog ? await log.last() : undefined
+  const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, TRAIL_BLOCKS))] : []
+  const logged = last && tipOf(last.message)
+  if (logged && !refs.some((ref) => ref.number >= logged.number)) refs.push(logged)
+  const trail = new Trail(refs)
+  const ancestor = await trail.commonAncestor(client)
+  if (trail.tip && !ancestor) throw new ChainReplaced(network.name, trail.tip)
+  if (ancestor) trail.rollBack(ancestor)
+  return trail
+}
+
+/** Undefined where the signal aborted first. */
+async function untilItWorks<T>(
+  { network, signal, report }: ListenOptions,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  for (let retryMs = 250; !signal.aborted; retryMs = Math.min(15_000, retryMs * 2)) {
+    try {
+      return await task()
+    } catch (error) {
+      if (error instanceof ChainReplaced) throw error
+      report({ kind: 'rpc-failed', network: network.name, error, retryMs })
+      await pause(retryMs, signal)
+    }
+  }
+  return undefined
+}
+
+/** Tells, after an append, when the stored tip has stood still for `ms` since messages began to come. */
+function stuckWatch(stored: StoredChain, ms: number) {
+  let since = 0
+  let known: BlockRef | undefined
+  let appended = 0
+  return async function look(messages: number): Promise<{ tip: BlockRef | undefined; appended: number } | undefined> {
+    if (appended === 0) since = Date.now()
+    appended += messages
+    if (Date.now() - since < ms) return undefined
+    const tip = await stored.tip()
+    const stuck = tip?.hash === known?.hash ? { tip, appended } : undefined
+    known = tip
+    appended = 0
+    return stuck
+  }
+}
+
+function appended(message: Message): IngestFact {
+  const ticks = blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
+  if (message.kind === 'range') {
+    const { network, from, to } = message
+    return { kind: 'range-appended', network, from, to, ticks }
+  }
+  return {
+    kind: 'block-appended',
+    network: message.network,
+    number: message.number,
+    ticks,
+    timestamp: message.timestamp,
+  }
+}

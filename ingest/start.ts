@@ -1,0 +1,48 @@
+/** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it. */
+import type { Client } from 'viem'
+import { getHeader } from './rpc.ts'
+
+export type Start =
+  | { kind: 'block'; number: number }
+  | { kind: 'latest' }
+  | { kind: 'blocks-ago'; blocks: number }
+  | { kind: 'seconds-ago'; seconds: number }
+
+/** `18937382`, `latest`, `-5000` (blocks) or `24h`; undefined where it is none of them. */
+export function parseStart(text: string): Start | undefined {
+  if (text === 'latest') return { kind: 'latest' }
+  const blocks = /^(-?)(\d{1,12})$/.exec(text)
+  if (blocks) {
+    const number = Number(blocks[2])
+    return blocks[1] === '-' ? { kind: 'blocks-ago', blocks: number } : { kind: 'block', number }
+  }
+  const duration = /^(\d{1,6})([smhdw])$/.exec(text)
+  const unit = duration && SECONDS[duration[2] as keyof typeof SECONDS]
+  return unit ? { kind: 'seconds-ago', seconds: Number(duration[1]) * unit } : undefined
+}
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
+
+/** The first block to read. */
+export async function firstBlock(client: Client, start: Start): Promise<number> {
+  if (start.kind === 'block') return start.number
+  const head = await getHeader(client, 'latest')
+  if (!head) throw new Error('The node answered no block for `latest`.')
+  if (start.kind === 'latest') return head.number
+  if (start.kind === 'blocks-ago') return Math.max(0, head.number - start.blocks)
+  return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+}
+
+/** By bisection: about 25 headers on any chain. */
+async function firstAtOrAfter(client: Client, timestamp: number, head: number): Promise<number> {
+  let low = 0
+  let high = head
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const header = await getHeader(client, middle)
+    // A pruned node has no old blocks: what it has is all there is to read.
+    if (!header || header.timestamp < timestamp) low = middle + 1
+    else high = middle
+  }
+  return low
+}

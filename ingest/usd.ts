@@ -1,0 +1,97 @@
+/** What a swap was worth in US dollars, by trusted tokens alone: stablecoins are $1, volatile ones follow their reference pool. */
+import type { Address } from 'viem'
+import type { Swap } from './event.ts'
+import { NATIVE_CURRENCY, type Network } from './network.ts'
+import type { Pool, PoolId } from './pool.ts'
+import { magnitude, powerOfTen } from './price.ts'
+
+/** Millionths of a dollar for one raw unit of a token, as an exact ratio. */
+type UnitPrice = { numerator: bigint; denominator: bigint }
+
+type Observation = { block: number; price: UnitPrice }
+
+const MICROS = 1_000_000n
+const Q192 = 2n ** 192n
+
+/**
+ * The dollar prices of one network as the chain goes by. Swaps are shown in chain order; a rollback takes back what it undid.
+ * A swap of a reference pool counts from itself on, so that a live block, a backfill and a restart all price alike.
+ */
+export class UsdPrices {
+  readonly #stable = new Map<Address, UnitPrice>()
+  readonly #reference = new Map<PoolId, Address>()
+  readonly #observed = new Map<Address, Observation[]>()
+  readonly #wrappedNative: Address
+
+  constructor(network: Network) {
+    this.#wrappedNative = network.wrappedNative.toLowerCase() as Address
+    for (const token of network.trustedTokens) {
+      if (token.role !== 'stablecoin') continue
+      this.#stable.set(token.address.toLowerCase() as Address, {
+        numerator: MICROS,
+        denominator: powerOfTen(token.decimals),
+      })
+    }
+    for (const { pool, token } of network.referencePools) {
+      this.#reference.set(pool.toLowerCase() as PoolId, token.toLowerCase() as Address)
+    }
+  }
+
+  /** Takes note of the price after a swap, where its pool is a reference pool. */
+  observe(pool: Pool, sqrtPriceX96: bigint, block: number): void {
+    const token = this.#reference.get(pool.id)
+    if (token === undefined || sqrtPriceX96 === 0n) return
+    const isToken0 = pool.token0.address === token
+    const stable = this.#stable.get(isToken0 ? pool.token1.address : pool.token0.address)
+    if (!stable) return
+    const square = sqrtPriceX96 * sqrtPriceX96
+    const price = isToken0
+      ? { numerator: square * stable.numerator, denominator: Q192 * stable.denominator }
+      : { numerator: Q192 * stable.numerator, denominator: square * stable.denominator }
+    const history = this.#observed.get(token) ?? []
+    // Within a block only the latest matters to whoever comes after it.
+    if (history.at(-1)?.block === block) history.pop()
+    history.push({ block, price })
+    this.#observed.set(token, history)
+  }
+
+  /** Both legs known: their mean; one: that leg; none: 0. */
+  amountUsdMicros(pool: Pool, swap: Pick<Swap, 'amount0' | 'amount1'>): bigint {
+    const value0 = this.#value(pool.token0.address, swap.amount0)
+    const value1 = this.#value(pool.token1.address, swap.amount1)
+    if (value0 !== undefined && value1 !== undefined) return (value0 + value1 + 1n) / 2n
+    return value0 ?? value1 ?? 0n
+  }
+
+  /** Forgets what was observed above `block`. */
+  rollBack(block: number): void {
+    for (const history of this.#observed.values()) {
+      while ((history.at(-1)?.block ?? 0) > block) history.pop()
+    }
+  }
+
+  /** Keeps only what a rollback down to `block` could still need. */
+  finalize(block: number): void {
+    for (const history of this.#observed.values()) {
+      const keep = history.findLastIndex((observation) => observation.block <= block)
+      if (keep > 0) history.splice(0, keep)
+    }
+  }
+
+  /** The reference pools that have not shown a price yet. */
+  unknown(): PoolId[] {
+    return [...this.#reference].filter(([, token]) => !this.#observed.get(token)?.length).map(([pool]) => pool)
+  }
+
+  #value(token: Address, amount: bigint): bigint | undefined {
+    const price = this.#priceOf(token)
+    if (!price) return undefined
+    const size = magnitude(amount)
+    return (size * price.numerator * 2n + price.denominator) / (price.denominator * 2n)
+  }
+
+  #priceOf(token: Address): UnitPrice | undefined {
+    const priced = token === NATIVE_CURRENCY ? this.#wrappedNative : token
+    return this.#stable.get(priced) ?? this.#observed.get(priced)?.at(-1)?.price
+  }
+}
