@@ -1,0 +1,102 @@
+/** Anvil, an Ethereum node for development, as a child process on a port of its own. */
+import { createRequire } from 'node:module'
+import type { Hex } from 'viem'
+import { type Child, type Exit, startChild } from '../child.ts'
+import { type Rpc, rpcOver } from './rpc.ts'
+
+export const DEVNET_CHAIN_ID = 31337
+
+export type AnvilOptions = {
+  /** Of the genesis block; makes no difference where a state is loaded. */
+  genesisSeconds?: number
+  /** A file that anvil wrote, to go on from. */
+  loadState?: string
+  /** `finalized` is two epochs behind the head. */
+  slotsInAnEpoch?: number
+  /** Blocks whose state can be asked for; older ones have their headers, transactions and logs only. */
+  keptStates?: number
+  signal?: AbortSignal
+}
+
+export type Anvil = {
+  httpUrl: string
+  wsUrl: string
+  pid: number
+  rpc: Rpc
+  /** Funded and unlocked: `eth_sendTransaction` signs for them. */
+  accounts: readonly Hex[]
+  /** Ends it as it is; what is in memory is gone. */
+  stop(): Promise<void>
+  exited: Promise<Exit>
+}
+
+const START_MS = 20_000
+const GRACE_MS = 1_000
+
+/** Resolves when it answers. Mines only when told to. Nobody pays for gas. */
+export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
+  let listening = (_port: number): void => undefined
+  const port = new Promise<number>((resolve) => {
+    listening = resolve
+  })
+  const child = startChild({
+    command: anvilBinary(),
+    args: argumentsOf(options),
+    stopSignal: 'SIGKILL',
+    graceMs: GRACE_MS,
+    onLine(line) {
+      const match = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line)
+      if (match) listening(Number(match[1]))
+    },
+  })
+  const httpPort = await portOrEnd(child, port, options.signal)
+  const httpUrl = `http://127.0.0.1:${httpPort}`
+  const rpc = rpcOver(httpUrl)
+  const [accounts] = await rpc([
+    { method: 'eth_accounts', params: [] },
+    // It would print a line for every call.
+    { method: 'anvil_setLoggingEnabled', params: [false] },
+  ])
+  const { pid, exited } = child
+  return { httpUrl, wsUrl: `ws://127.0.0.1:${httpPort}`, pid, rpc, accounts: accounts as Hex[], stop: child.stop, exited }
+}
+
+function argumentsOf({ genesisSeconds, loadState, slotsInAnEpoch, keptStates }: AnvilOptions): string[] {
+  return [
+    ...['--host', '127.0.0.1', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
+    // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
+    ...['--no-mining', '--order', 'fifo', '--base-fee', '0', '--gas-price', '0', '--disable-min-priority-fee'],
+    ...['--gas-limit', '1000000000', '--no-request-size-limit'],
+    ...(genesisSeconds === undefined ? [] : ['--timestamp', String(genesisSeconds)]),
+    ...(loadState === undefined ? [] : ['--load-state', loadState]),
+    ...(slotsInAnEpoch === undefined ? [] : ['--slots-in-an-epoch', String(slotsInAnEpoch)]),
+    ...(keptStates === undefined ? [] : ['--prune-history', String(keptStates)]),
+  ]
+}
+
+/** Anvil's npm package is a small wrapper whose install script picks one of these; we ask for it directly. */
+export function anvilBinary(): string {
+  const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+  const architecture = process.arch === 'x64' ? 'amd64' : process.arch
+  return createRequire(wrapper).resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`)
+}
+
+async function portOrEnd(child: Child, port: Promise<number>, signal: AbortSignal | undefined): Promise<number> {
+  const timeout = AbortSignal.timeout(START_MS)
+  const given = AbortSignal.any([timeout, ...(signal ? [signal] : [])])
+  const ended = child.exited.then((exit) => {
+    throw new Error(`anvil ended while starting: code ${exit.code}, last lines: ${exit.lastLines.join(' | ')}`)
+  })
+  const stopped = new Promise<never>((_, reject) => {
+    if (given.aborted) reject(given.reason)
+    given.addEventListener('abort', () => reject(given.reason), { once: true })
+  })
+  stopped.catch(() => undefined)
+  ended.catch(() => undefined)
+  try {
+    return await Promise.race([port, ended, stopped])
+  } catch (error) {
+    await child.stop()
+    throw error
+  }
+}

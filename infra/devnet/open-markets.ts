@@ -1,0 +1,155 @@
+/** Creates the pools, gives each its first price, and lets the first providers in. */
+import {
+  type Address,
+  encodeAbiParameters,
+  encodeFunctionData,
+  encodePacked,
+  getCreate2Address,
+  type Hex,
+  keccak256,
+  parseAbiParameters,
+} from 'viem'
+import { NATIVE_CURRENCY } from '../../ingest/network.ts'
+import { type Chain, requireSuccess, type Transaction } from './chain.ts'
+import { factoryAbi, poolManagerAbi, positionManagerAbi, tokenAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
+import { type Deployment, tokenNamed } from './deploy.ts'
+import { type Market, mintCall, type PoolKey, type Position } from './market.ts'
+import type { MarketPlan, UsdPrices } from './plan.ts'
+import { fullRange, liquidityWorth, sqrtPriceX96Of, ticksAround } from './sqrt-price.ts'
+import type { DevToken } from './token.ts'
+
+const NO_HOOKS = NATIVE_CURRENCY
+/** The fee tier that Uniswap's own governance added after the start. */
+const LOWEST_FEE = { fee: 100, tickSpacing: 1 }
+const NATIVE: DevToken = { address: NATIVE_CURRENCY, symbol: 'ETH', name: 'Ether', decimals: 18, shape: 'plain' }
+
+/** Two blocks: the pools, then their liquidity. */
+export async function openMarkets(
+  chain: Chain,
+  deployment: Deployment,
+  { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: UsdPrices; timestamp: number },
+): Promise<Market[]> {
+  const [from] = chain.accounts
+  const { factory, desk } = deployment
+  const poolCodeHash = keccak256(uniswapBytecode('v3Pool'))
+  const markets = plans.map((plan) => marketOf(plan, deployment, poolCodeHash))
+  const creations = markets.flatMap((market, index) => {
+    const price = priceIn(prices, market)
+    return creationOf(market, sqrtPriceX96Of(price, decimalsOf(market)), deployment).map((call) => ({ ...call, from, index }))
+  })
+  const enable = encodeFunctionData({
+    abi: factoryAbi,
+    functionName: 'enableFeeAmount',
+    args: [LOWEST_FEE.fee, LOWEST_FEE.tickSpacing],
+  })
+  const created = await chain.mineBlock([{ from, to: factory, data: enable }, ...creations], timestamp)
+  await requireSuccess(chain, created, 'creating the pools')
+  const provisions = plans.flatMap((plan, index) => {
+    const market = markets[index]
+    if (!market) return []
+    return plan.depth.flatMap(({ usd, width }): Transaction[] => {
+      const position = positionWorth(usd, width, market, prices)
+      if (plan.managed && market.place.kind === 'v4') return managedMint(market.place.key, position, deployment, from)
+      return [{ from, to: desk, data: mintCall(market, position) }]
+    })
+  })
+  const provided = await chain.mineBlock(provisions, timestamp + 1)
+  await requireSuccess(chain, provided, 'providing liquidity')
+  return markets
+}
+
+export function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): Market {
+  const { fee, tickSpacing, pair } = plan
+  const [token0, token1] = pair.map((symbol) => (symbol === 'ETH' ? NATIVE : tokenNamed(tokens, symbol)))
+  if (!token0 || !token1) throw new Error('a pair has two tokens')
+  const common = { token0, token1, fee, tickSpacing }
+  if (plan.protocol === 'v4') {
+    const key: PoolKey = { currency0: token0.address, currency1: token1.address, fee, tickSpacing, hooks: NO_HOOKS }
+    return { ...common, id: poolIdOf(key), place: { kind: 'v4', key } }
+  }
+  const salt = keccak256(
+    encodeAbiParameters(parseAbiParameters('address, address, uint24'), [token0.address, token1.address, fee]),
+  )
+  const pool = getCreate2Address({ from: factory, salt, bytecodeHash: poolCodeHash }).toLowerCase() as Address
+  return { ...common, id: pool, place: { kind: 'v3', pool } }
+}
+
+export function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: PoolKey): Hex {
+  const parameters = parseAbiParameters('address, address, uint24, int24, address')
+  return keccak256(encodeAbiParameters(parameters, [currency0, currency1, fee, tickSpacing, hooks]))
+}
+
+function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint, deployment: Deployment) {
+  if (place.kind === 'v4') {
+    const data = encodeFunctionData({ abi: poolManagerAbi, functionName: 'initialize', args: [place.key, sqrtPriceX96] })
+    return [{ to: deployment.poolManager, data }]
+  }
+  const create = encodeFunctionData({
+    abi: factoryAbi,
+    functionName: 'createPool',
+    args: [token0.address, token1.address, fee],
+  })
+  const initialize = encodeFunctionData({ abi: v3PoolAbi, functionName: 'initialize', args: [sqrtPriceX96] })
+  return [
+    { to: deployment.factory, data: create },
+    { to: place.pool, data: initialize },
+  ]
+}
+
+/** Token1 per token0 at these dollar prices. */
+export function priceIn(prices: UsdPrices, { token0, token1 }: Market): number {
+  return usdOf(prices, token0) / usdOf(prices, token1)
+}
+
+export function usdOf(prices: UsdPrices, { symbol }: DevToken): number {
+  const price = (prices as Record<string, number>)[symbol]
+  if (price === undefined) throw new Error(`the devnet has no price for ${symbol}`)
+  return price
+}
+
+export function decimalsOf({ token0, token1 }: Market) {
+  return { decimals0: token0.decimals, decimals1: token1.decimals }
+}
+
+export function positionWorth(usd: number, width: number | undefined, market: Market, prices: UsdPrices): Position {
+  const price = priceIn(prices, market)
+  const decimals = decimalsOf(market)
+  const { tickSpacing, token1 } = market
+  const ticks = width === undefined ? fullRange(tickSpacing) : ticksAround(price, width, tickSpacing, decimals)
+  return { ...ticks, liquidity: liquidityWorth(usd, ticks, { ...decimals, price, usd1: usdOf(prices, token1) }) }
+}
+
+/** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */
+const MINT_POSITION_AND_SETTLE_BOTH: Hex = '0x020b0b'
+const UNBOUNDED = 2n ** 128n - 1n
+const WHOLE_DEBT = 0n
+const ENDLESS_ETHER = 10n ** 24n
+const ENDLESS_TOKENS = 1n << 120n
+const NO_DEADLINE = 2n ** 256n - 1n
+
+function managedMint(key: PoolKey, position: Position, { positionManager }: Deployment, from: Address): Transaction[] {
+  const { tickLower, tickUpper, liquidity } = position
+  const mint = encodeAbiParameters(
+    parseAbiParameters([
+      '(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks), int24, int24, uint256, uint128, uint128, address, bytes',
+    ]),
+    [key, tickLower, tickUpper, liquidity, UNBOUNDED, UNBOUNDED, from, '0x'],
+  )
+  const settlements = [key.currency0, key.currency1].map((currency) =>
+    encodeAbiParameters(parseAbiParameters('address, uint256, bool'), [currency, WHOLE_DEBT, false]),
+  )
+  const unlockData = encodeAbiParameters(parseAbiParameters('bytes, bytes[]'), [
+    encodePacked(['bytes'], [MINT_POSITION_AND_SETTLE_BOTH]),
+    [mint, ...settlements],
+  ])
+  const funded = [key.currency0, key.currency1].filter((currency) => currency !== NATIVE_CURRENCY)
+  const args = [unlockData, NO_DEADLINE] as const
+  const data = encodeFunctionData({ abi: positionManagerAbi, functionName: 'modifyLiquidities', args })
+  return [
+    ...funded.map((token): Transaction => {
+      const args = [positionManager, ENDLESS_TOKENS] as const
+      return { from, to: token, data: encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args }) }
+    }),
+    { from, to: positionManager, data, value: key.currency0 === NATIVE_CURRENCY ? ENDLESS_ETHER : 0n },
+  ]
+}
