@@ -1,0 +1,67 @@
+/** A candle: what a stretch of ticks came to. */
+import { magnitude } from '../ingest/price.ts'
+import type { Tick } from '../ingest/tick.ts'
+
+export const RESOLUTIONS = [1, 60, 3_600, 86_400] as const
+/** Seconds of a stored bucket. */
+export type Resolution = (typeof RESOLUTIONS)[number]
+
+export type Prices = { open: number; high: number; low: number; close: number }
+
+export type Candle = {
+  /** By execution price, token1 per token0. */
+  execution: Prices
+  /** By spot price after each swap. */
+  spot: Prices
+  /** Raw units, sums of magnitudes. */
+  volume0: bigint
+  volume1: bigint
+  volumeUsdMicros: bigint
+  /** At least 1: a candle without trades is no candle. */
+  trades: number
+}
+
+export function fromTick(tick: Tick): Candle {
+  return {
+    execution: single(tick.price),
+    spot: single(tick.spotPrice),
+    volume0: magnitude(tick.amount0),
+    volume1: magnitude(tick.amount1),
+    volumeUsdMicros: tick.amountUsdMicros,
+    trades: 1,
+  }
+}
+
+/**
+ * The candle of two stretches, of which `earlier` ends before `later` begins.
+ * Law: merge is associative. However a stream of ticks is cut and in whatever order neighbours are merged, the candle has the same bits:
+ * sums are integers, and the rest is first, last, least and greatest.
+ */
+export function merge(earlier: Candle, later: Candle): Candle {
+  return {
+    execution: mergePrices(earlier.execution, later.execution),
+    spot: mergePrices(earlier.spot, later.spot),
+    volume0: earlier.volume0 + later.volume0,
+    volume1: earlier.volume1 + later.volume1,
+    volumeUsdMicros: earlier.volumeUsdMicros + later.volumeUsdMicros,
+    trades: earlier.trades + later.trades,
+  }
+}
+
+/** The start of the bucket that holds `timestamp`, aligned to 1970-01-01. */
+export function bucketStart(timestamp: number, seconds: number): number {
+  return Math.floor(timestamp / seconds) * seconds
+}
+
+function single(price: number): Prices {
+  return { open: price, high: price, low: price, close: price }
+}
+
+function mergePrices(earlier: Prices, later: Prices): Prices {
+  return {
+    open: earlier.open,
+    high: Math.max(earlier.high, later.high),
+    low: Math.min(earlier.low, later.low),
+    close: later.close,
+  }
+}

@@ -1,0 +1,36 @@
+/** Candles made anew by ClickHouse from the ticks that are stored: right whatever happened before. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import { bucketStart, RESOLUTIONS } from './candle.ts'
+import type { CandleVersions } from './owner.ts'
+import { loadSql, run } from './store.ts'
+
+/** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
+export type Scope = { pools: readonly PoolId[]; first: number; last: number }
+
+/** Names of pools travel in the address of the request. */
+const POOLS_PER_STATEMENT = 1_000
+
+const fromTicks = loadSql(import.meta.url, './sql/candles_from_ticks.sql')
+const fromCandles = loadSql(import.meta.url, './sql/candles_from_candles.sql')
+
+/** 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
+export async function recompute(
+  client: ClickHouseClient,
+  network: NetworkName,
+  scope: Scope,
+  versions: CandleVersions,
+): Promise<void> {
+  for (let start = 0; start < scope.pools.length; start += POOLS_PER_STATEMENT) {
+    const pools = scope.pools.slice(start, start + POOLS_PER_STATEMENT)
+    for (const [index, resolution] of RESOLUTIONS.entries()) {
+      const from = bucketStart(scope.first, resolution)
+      const to = bucketStart(scope.last, resolution) + resolution
+      const parameters = { network, pools, from, to, version: versions.next().toString() }
+      const finer = RESOLUTIONS[index - 1]
+      if (finer === undefined) await run(client, fromTicks, parameters)
+      else await run(client, fromCandles, { ...parameters, resolution, finer })
+    }
+  }
+}

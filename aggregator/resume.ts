@@ -1,0 +1,59 @@
+/** Where an aggregator goes on reading, and what a crash left for it to clear away. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { TickLog } from '../ingest/log.ts'
+import { tipOf } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import { ask } from './store.ts'
+import { FINAL_HISTORY, type Position, positionOf } from './version.ts'
+
+/**
+ * In a log that keeps its messages: at the message of the highest version in `blocks`, tombstones included, so that a flush or rollback
+ * that was cut off is done again. Where that log no longer has the tip's message, it was made anew: it is read from its beginning,
+ * in a generation above all that is stored.
+ */
+export async function positionInLog(client: ClickHouseClient, network: NetworkName, log: TickLog): Promise<Position> {
+  const stored = await highestInLedger(client, network)
+  if (!stored) return { generation: 0, offset: 0 }
+  const last = positionOf(stored.highest)
+  const tip = stored.tip && { ...positionOf(stored.tip.version), hash: stored.tip.hash }
+  const entry = await log.at(tip ? tip.offset : last.offset)
+  const isSameLog = entry !== undefined && (!tip || tipOf(entry.message).hash === tip.hash)
+  return isSameLog ? last : { generation: last.generation + 1, offset: 0 }
+}
+
+/** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
+export async function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
+  const stored = await highestInLedger(client, network)
+  const beyond = await Promise.all(
+    ['ticks', 'pools', 'liquidity_changes'].map((table) =>
+      highestVersion(client, table, network, `AND block > ${stored?.tip?.number ?? -1}`),
+    ),
+  )
+  const highest = [stored?.highest ?? 0n, ...beyond].reduce((a, b) => (a > b ? a : b))
+  if (highest === 0n) return { generation: 0, offset: 0 }
+  const { generation, offset } = positionOf(highest)
+  return { generation, offset: offset + 1 }
+}
+
+async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
+  const highest = await highestVersion(client, 'blocks', network, '')
+  if (highest === 0n) return undefined
+  const [tip] = await ask<{ number: number; hash: string; version: string }>(
+    client,
+    `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toString(version) AS version
+     FROM blocks FINAL WHERE network = {network:String} ORDER BY blocks.number DESC LIMIT 1`,
+    { network },
+  )
+  return { highest, tip: tip && { number: tip.number, hash: `0x${tip.hash}`, version: BigInt(tip.version) } }
+}
+
+/** Of live rows; 0 where there are none. */
+async function highestVersion(client: ClickHouseClient, table: string, network: NetworkName, and: string) {
+  const [row] = await ask<{ version: string }>(
+    client,
+    `SELECT toString(max(version)) AS version FROM ${table}
+     WHERE network = {network:String} AND version < {final:UInt64} ${and}`,
+    { network, final: FINAL_HISTORY.toString() },
+  )
+  return BigInt(row?.version ?? 0)
+}

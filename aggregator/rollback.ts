@@ -1,0 +1,37 @@
+/** A rollback: the tables as they were at an older block. The ledger shrinks first, so that a crash leaves nothing that looks whole. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import type { CandleVersions } from './owner.ts'
+import { recompute } from './recompute.ts'
+import { ask, loadSql, run } from './store.ts'
+import type { Version } from './version.ts'
+
+const touched = loadSql(import.meta.url, './sql/touched.sql')
+const buryBlocks = loadSql(import.meta.url, './sql/bury_blocks.sql')
+const buryRest = ['ticks', 'pools', 'liquidity_changes'].map((table) =>
+  loadSql(import.meta.url, `./sql/bury_${table}.sql`),
+)
+
+export type RollbackOptions = {
+  network: NetworkName
+  /** The block to go back to; everything above it goes. Block −1 at time 0: everything. */
+  to: { number: number; timestamp: number }
+  /** Of the tombstones: only rows of lower versions are buried. */
+  version: Version
+  versions: CandleVersions
+}
+
+/** Returns how many pools lost or may have lost ticks. May be repeated after a failure at any statement. */
+export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<number> {
+  const { network, to, versions } = options
+  const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
+  await run(client, buryBlocks, above)
+  const pools = await ask<{ pool: PoolId; first: number; last: number }>(client, touched, above)
+  for (const bury of buryRest) await run(client, bury, above)
+  if (pools.length === 0) return 0
+  const first = Math.min(...pools.map((pool) => pool.first))
+  const last = Math.max(...pools.map((pool) => pool.last))
+  await recompute(client, network, { pools: pools.map(({ pool }) => pool), first, last }, versions)
+  return pools.length
+}

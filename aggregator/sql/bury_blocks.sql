@@ -1,0 +1,5 @@
+-- Buries the live rows of blocks above a block, with their whole key; what states final history stays.
+INSERT INTO blocks
+SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
+FROM blocks FINAL
+WHERE network = {network:String} AND number > {block:Int64} AND version < {version:UInt64}

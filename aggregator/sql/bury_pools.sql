@@ -1,0 +1,5 @@
+-- Buries the live rows of pools above a block, with their whole key; what states final history stays.
+INSERT INTO pools
+SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
+FROM pools FINAL
+WHERE network = {network:String} AND block > {block:Int64} AND version < {version:UInt64}

@@ -1,0 +1,5 @@
+-- Buries the live rows of ticks above a block, with their whole key; what states final history stays.
+INSERT INTO ticks
+SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
+FROM ticks FINAL
+WHERE network = {network:String} AND block > {block:Int64} AND time >= {since:DateTime('UTC')} AND version < {version:UInt64}
