@@ -1,0 +1,72 @@
+/** Messages as records of at most 900 kB, and records as messages again. */
+import type { Entry, Offset } from '../../ingest/log.ts'
+import type { Message } from '../../ingest/message.ts'
+import { decode, encode } from './codec.ts'
+
+/** Kafka's limit of 1 MiB is on the compressed batch; bytes that don't shrink must fit too. */
+export const MAX_PART_BYTES = 900_000
+
+/** Which part of a large message a record holds; a message that fits one record has none. */
+export type Part = { messageId: string; index: number; count: number }
+export type LogRecord = { value: Buffer; part: Part | undefined }
+export type StoredRecord = LogRecord & { offset: Offset }
+
+export type DroppedParts = { messageId: string; lastOffset: Offset; parts: number; count: number }
+
+export function toRecords(message: Message, messageId: string, maxBytes = MAX_PART_BYTES): LogRecord[] {
+  const bytes = encode(message)
+  const count = Math.ceil(bytes.length / maxBytes)
+  if (count === 1) return [{ value: bytes, part: undefined }]
+  return Array.from({ length: count }, (_, index) => ({
+    value: bytes.subarray(index * maxBytes, (index + 1) * maxBytes),
+    part: { messageId, index, count },
+  }))
+}
+
+/** Cuts records into batches of at most `maxBytes`, in order. */
+export function* toBatches(records: Iterable<LogRecord>, maxBytes = MAX_PART_BYTES): Generator<LogRecord[]> {
+  let batch: LogRecord[] = []
+  let bytes = 0
+  for (const record of records) {
+    if (batch.length > 0 && bytes + record.value.length > maxBytes) {
+      yield batch
+      batch = []
+      bytes = 0
+    }
+    batch.push(record)
+    bytes += record.value.length
+  }
+  if (batch.length > 0) yield batch
+}
+
+/**
+ * Takes records in the order of the log and gives an entry for each that completes a message, under that record's offset.
+ * One writer sends the parts of a message one after another, so any other record between them means that it stopped half-way.
+ * A part may be there twice after a retry: the second is passed over. Parts whose beginning was not read are passed over too.
+ */
+export function assembler(onDropped: (dropped: DroppedParts) => void): (record: StoredRecord) => Entry | undefined {
+  let pending: { messageId: string; count: number; values: Buffer[]; lastOffset: Offset } | undefined
+
+  return function assemble({ offset, value, part }) {
+    if (pending && part?.messageId !== pending.messageId) {
+      onDropped({
+        messageId: pending.messageId,
+        lastOffset: pending.lastOffset,
+        parts: pending.values.length,
+        count: pending.count,
+      })
+      pending = undefined
+    }
+    if (!part) return { offset, message: decode(value) }
+    if (!pending && part.index === 0) {
+      pending = { messageId: part.messageId, count: part.count, values: [], lastOffset: offset }
+    }
+    if (!pending || part.index !== pending.values.length) return undefined
+    pending.values.push(value)
+    pending.lastOffset = offset
+    if (pending.values.length < pending.count) return undefined
+    const bytes = Buffer.concat(pending.values)
+    pending = undefined
+    return { offset, message: decode(bytes) }
+  }
+}
