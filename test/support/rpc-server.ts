@@ -1,0 +1,216 @@
+/** A JSON-RPC node over recorded logs: real HTTP, batches, and the errors that real providers answer, on demand. */
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  decodeFunctionData,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  numberToHex,
+  toFunctionSelector,
+} from 'viem'
+import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
+import type { RpcLog } from '../../ingest/rpc.ts'
+import { madeUpHash } from './recorded.ts'
+
+/** A token or pool that the node can be asked about. */
+export type RecordedContract =
+  | { kind: 'token'; symbol: string; name: string; decimals: number }
+  | { kind: 'v3-pool'; factory: Hex; token0: Hex; token1: Hex; fee: number }
+
+export type RecordedChain = {
+  chainId: number
+  /** The node has blocks up to here, final up to `finalized`. Both may be changed while it runs. */
+  head: number
+  finalized: number
+  logs: readonly RpcLog[]
+  /** By lower-case address. */
+  contracts: Readonly<Record<string, RecordedContract>>
+  timestampOf(block: number): number
+}
+
+type RpcError = { code: number; message: string }
+/** What is wrong with the node, until it is changed again. */
+export type Faults = {
+  /** More logs than this in one answer are refused, as the big providers do. */
+  maxLogs?: number
+  /** The next calls of a method fail. */
+  failNext: { method: string; error: RpcError }[]
+  /** The next requests answer this HTTP status. */
+  nextStatus: number[]
+  /** Leave `blockTimestamp` out of logs, as older nodes do. */
+  hideTimestamps?: boolean
+}
+
+export type RpcServer = {
+  url: string
+  chain: RecordedChain
+  faults: Faults
+  /** How often each method was called. */
+  calls: Record<string, number>
+  stop(): Promise<void>
+}
+
+type Call = { id: number; method: string; params: unknown[] }
+
+export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
+  const faults: Faults = { failNext: [], nextStatus: [] }
+  const calls: Record<string, number> = {}
+
+  function answer({ id, method, params }: Call) {
+    calls[method] = (calls[method] ?? 0) + 1
+    const failing = faults.failNext.findIndex((fault) => fault.method === method)
+    const [fault] = failing === -1 ? [] : faults.failNext.splice(failing, 1)
+    const outcome = fault ? { error: fault.error } : respond(chain, faults, method, params)
+    return { jsonrpc: '2.0', id, ...outcome }
+  }
+
+  const server = createServer(async (request, response) => {
+    const status = faults.nextStatus.shift()
+    const body = JSON.parse(await textOf(request)) as Call | Call[]
+    response.writeHead(status ?? 200, { 'content-type': 'application/json' })
+    if (status !== undefined) response.end(JSON.stringify({ error: `HTTP ${status}` }))
+    else response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    chain,
+    faults,
+    calls,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+type Outcome = { result: unknown } | { error: RpcError }
+
+function respond(chain: RecordedChain, faults: Faults, method: string, params: unknown[]): Outcome {
+  switch (method) {
+    case 'eth_chainId':
+      return { result: numberToHex(chain.chainId) }
+    case 'eth_blockNumber':
+      return { result: numberToHex(chain.head) }
+    case 'eth_getBlockByNumber':
+      return { result: headerOf(chain, numberOf(chain, params[0] as string)) }
+    case 'eth_getBlockByHash': {
+      const number = Number(`0x${(params[0] as string).slice(-12)}`)
+      return { result: headerOf(chain, number) }
+    }
+    case 'eth_getLogs':
+      return logsOf(chain, faults, params[0] as LogQuery)
+    case 'eth_call':
+      return callOf(chain, params[0] as { to: Hex; data: Hex })
+    default:
+      return { error: { code: -32601, message: `the method ${method} does not exist/is not available` } }
+  }
+}
+
+function numberOf(chain: RecordedChain, tag: string): number {
+  if (tag === 'latest') return chain.head
+  if (tag === 'finalized' || tag === 'safe') return chain.finalized
+  if (tag === 'earliest') return 0
+  return Number(tag)
+}
+
+function headerOf(chain: RecordedChain, number: number) {
+  if (number > chain.head || number < 0) return null
+  const logged = chain.logs.find((log) => Number(log.blockNumber) === number)
+  return {
+    number: numberToHex(number),
+    hash: logged?.blockHash ?? madeUpHash(number),
+    parentHash: chain.logs.find((log) => Number(log.blockNumber) === number - 1)?.blockHash ?? madeUpHash(number - 1),
+    timestamp: numberToHex(chain.timestampOf(number)),
+    transactions: [],
+  }
+}
+
+type LogQuery = {
+  fromBlock?: string
+  toBlock?: string
+  blockHash?: Hex
+  address?: Hex | Hex[]
+  topics?: (Hex | Hex[] | null)[]
+}
+
+function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome {
+  const from = numberOf(chain, query.fromBlock ?? 'latest')
+  const to = numberOf(chain, query.toBlock ?? 'latest')
+  const addresses = query.address === undefined ? undefined : [query.address].flat().map((it) => it.toLowerCase())
+  const found = chain.logs.filter((log) => {
+    const number = Number(log.blockNumber)
+    if (query.blockHash ? log.blockHash !== query.blockHash : number < from || number > to) return false
+    if (addresses && !addresses.includes(log.address)) return false
+    return (query.topics ?? []).every((wanted, index) => {
+      if (wanted === null) return true
+      const topic = log.topics[index]
+      return topic !== undefined && [wanted].flat().includes(topic)
+    })
+  })
+  if (faults.maxLogs !== undefined && found.length > faults.maxLogs) {
+    return { error: { code: -32005, message: `query returned more than ${faults.maxLogs} results` } }
+  }
+  return { result: faults.hideTimestamps ? found.map(({ blockTimestamp: _, ...log }) => log) : found }
+}
+
+/** Multicall3's aggregate3 over the recorded contracts; everything else reverts. */
+function callOf(chain: RecordedChain, { data }: { to: Hex; data: Hex }): Outcome {
+  const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data })
+  if (functionName !== 'aggregate3') return { error: { code: 3, message: 'execution reverted' } }
+  const results = (args[0] as readonly { target: Hex; callData: Hex }[]).map(({ target, callData }) => {
+    const returnData = read(chain, target.toLowerCase(), callData)
+    return { success: returnData !== undefined, returnData: returnData ?? '0x' }
+  })
+  return { result: encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result: results }) }
+}
+
+const selectors = Object.fromEntries(
+  [
+    'symbol()',
+    'name()',
+    'decimals()',
+    'factory()',
+    'token0()',
+    'token1()',
+    'fee()',
+    'getPool(address,address,uint24)',
+  ].map((signature) => [toFunctionSelector(signature), signature.slice(0, signature.indexOf('('))]),
+)
+
+function read(chain: RecordedChain, target: string, callData: Hex): Hex | undefined {
+  const name = selectors[callData.slice(0, 10)]
+  const contract = chain.contracts[target]
+  const text = (value: string) => encodeAbiParameters(parseAbiParameters('string'), [value])
+  const word = (value: Hex | number) => encodeAbiParameters(parseAbiParameters('uint256'), [BigInt(value)])
+  if (contract?.kind === 'token') {
+    if (name === 'symbol') return text(contract.symbol)
+    if (name === 'name') return text(contract.name)
+    if (name === 'decimals') return word(contract.decimals)
+  }
+  if (
+    contract?.kind === 'v3-pool' &&
+    (name === 'factory' || name === 'token0' || name === 'token1' || name === 'fee')
+  ) {
+    return word(contract[name])
+  }
+  if (name !== 'getPool') return undefined
+  const [token0, token1, fee] = [10, 74, 138].map((start) => BigInt(`0x${callData.slice(start, start + 64)}`))
+  const pool = Object.entries(chain.contracts).find(
+    ([, it]) =>
+      it.kind === 'v3-pool' &&
+      it.factory.toLowerCase() === target &&
+      BigInt(it.token0) === token0 &&
+      BigInt(it.token1) === token1 &&
+      BigInt(it.fee) === fee,
+  )
+  return word((pool?.[0] as Hex | undefined) ?? 0)
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString('utf8')
+}
