@@ -1,0 +1,134 @@
+/** How a command finds the embedded ClickHouse that another process runs on the same data folder. */
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { z } from 'zod'
+import { connect } from './client.ts'
+import { ENGINE_DATABASE, type EnginePaths, type EngineUser, enginePaths } from './engine-config.ts'
+
+export type EngineAccess = {
+  url: string
+  database: string
+  users: Record<EngineUser, { username: EngineUser; password: string }>
+}
+
+/** Written beside the data while the engine answers; no secret in it. */
+export type RunningEngine = {
+  url: string
+  /** Of the engine. */
+  pid: number
+  /** Of the process that started it and writes to it. */
+  owner: number
+}
+
+/** The engine of this data folder, if one runs and truly answers; what a dead one left behind is not taken for it. */
+export async function findEngine(dataDir: string): Promise<EngineAccess | undefined> {
+  const paths = enginePaths(dataDir)
+  const running = await readRunning(paths)
+  const passwords = await readPasswords(paths)
+  if (!running || !passwords) return undefined
+  const access = accessOf(running.url, passwords)
+  return (await answers(access, paths)) ? access : undefined
+}
+
+export function accessOf(url: string, passwords: Record<EngineUser, string>): EngineAccess {
+  return {
+    url,
+    database: ENGINE_DATABASE,
+    users: {
+      owner: { username: 'owner', password: passwords.owner },
+      api: { username: 'api', password: passwords.api },
+      accounts: { username: 'accounts', password: passwords.accounts },
+    },
+  }
+}
+
+/** True where the engine behind the address has our password and our tables: a copied folder knows the password of its original too. */
+export async function answers(access: EngineAccess, paths: EnginePaths, signal?: AbortSignal): Promise<boolean> {
+  const client = connect({ ...access, ...access.users.owner, database: 'system', requestTimeoutMs: 2_000 })
+  try {
+    const result = await client.query({
+      query: "SELECT value FROM system.server_settings WHERE name = 'path'",
+      format: 'JSONEachRow',
+      ...(signal && { abort_signal: signal }),
+    })
+    const [row] = await result.json<{ value: string }>()
+    return row !== undefined && (await realpath(row.value)) === (await realpath(paths.tables))
+  } catch {
+    return false
+  } finally {
+    await client.close()
+  }
+}
+
+/** Random at the first start, then the same for good; of two first starts at once, one makes them and both have them. */
+export async function ensurePasswords(paths: EnginePaths): Promise<Record<EngineUser, string>> {
+  const known = await readPasswords(paths)
+  if (known) return known
+  const made = { owner: newPassword(), api: newPassword(), accounts: newPassword() }
+  const draft = `${paths.passwords}.${process.pid}`
+  await writeFile(draft, JSON.stringify(made, undefined, 2), { mode: 0o600 })
+  try {
+    // Unlike a rename, a link never replaces what another start has made meanwhile.
+    await link(draft, paths.passwords)
+  } catch {
+    const theirs = await readPasswords(paths)
+    if (theirs) return theirs
+    await writeSecret(paths.passwords, JSON.stringify(made, undefined, 2))
+  } finally {
+    await rm(draft, { force: true })
+  }
+  return made
+}
+
+export async function readRunning(paths: EnginePaths): Promise<RunningEngine | undefined> {
+  return readJson(paths.running, RUNNING)
+}
+
+/** The engine writes its process id where it locks the folder; the file outlives a kill, the lock does not. */
+export async function readLockHolder(paths: EnginePaths): Promise<number | undefined> {
+  const status = await readFile(paths.status, 'utf8').catch(() => '')
+  const pid = /^PID: (\d+)$/m.exec(status)?.[1]
+  return pid === undefined ? undefined : Number(pid)
+}
+
+export async function writeRunning(paths: EnginePaths, running: RunningEngine): Promise<void> {
+  await writeSecret(paths.running, JSON.stringify(running))
+}
+
+export async function forgetRunning(paths: EnginePaths): Promise<void> {
+  await rm(paths.running, { force: true })
+}
+
+/** Whole or not at all, for our eyes only. */
+export async function writeSecret(file: string, content: string): Promise<void> {
+  const draft = `${file}.${process.pid}`
+  await writeFile(draft, content, { mode: 0o600 })
+  await rename(draft, file)
+}
+
+export async function makeFolders(paths: EnginePaths): Promise<void> {
+  for (const folder of [paths.engine, paths.tables, paths.backups])
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+}
+
+const PASSWORDS = z.object({ owner: z.string(), api: z.string(), accounts: z.string() })
+const RUNNING = z.object({ url: z.url(), pid: z.int(), owner: z.int() })
+
+async function readPasswords(paths: EnginePaths) {
+  return readJson(paths.passwords, PASSWORDS)
+}
+
+async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  try {
+    return schema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+/** No character that a URL or a shell would read as its own. */
+function newPassword(): string {
+  return randomBytes(24).toString('base64url')
+}

@@ -1,0 +1,171 @@
+/** What the embedded ClickHouse is told: a small machine's caches and pools, and four users with just the rights they need. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+
+/** The one database of the engine; the rights of its users are written for it. */
+export const ENGINE_DATABASE = 'candlepool'
+
+/** `owner` may do everything, `api` reads the market, `accounts` reads and writes who may ask and what they used. */
+export const ENGINE_USERS = ['owner', 'api', 'accounts'] as const
+export type EngineUser = (typeof ENGINE_USERS)[number]
+
+export type EnginePaths = ReturnType<typeof enginePaths>
+
+export function enginePaths(dataDir: string) {
+  const engine = join(dataDir, 'engine')
+  return {
+    /** What the engine is told and says of itself. */
+    engine,
+    config: join(engine, 'config.xml'),
+    users: join(engine, 'users.xml'),
+    /** Made at the first start, then kept. */
+    passwords: join(engine, 'passwords.json'),
+    /** There while the engine answers. */
+    running: join(engine, 'running.json'),
+    log: join(engine, 'engine.log'),
+    tables: join(dataDir, 'clickhouse'),
+    /** Locked by the engine as long as it lives; holds its process id. */
+    status: join(dataDir, 'clickhouse', 'status'),
+    backups: join(dataDir, 'backups'),
+  }
+}
+
+/** Says nothing secret; the port comes as an argument, so that the file is the same for every start. */
+export function configXml(paths: EnginePaths, memoryLimitBytes: number): string {
+  return `<clickhouse>
+  <path>${xml(paths.tables)}/</path>
+  <tmp_path>${xml(join(paths.tables, 'tmp'))}/</tmp_path>
+  <user_files_path>${xml(join(paths.tables, 'user_files'))}/</user_files_path>
+  <format_schema_path>${xml(join(paths.tables, 'format_schemas'))}/</format_schema_path>
+  <backups><allowed_path>${xml(paths.backups)}/</allowed_path></backups>
+  <users_config>${xml(paths.users)}</users_config>
+  <listen_host>127.0.0.1</listen_host>
+  <keep_alive_timeout>10</keep_alive_timeout>
+
+  <log-level>warning</log-level>
+  <logger>
+    <log>${xml(paths.log)}</log>
+    <size>1M</size>
+    <count>2</count>
+  </logger>
+
+  <!-- No system log tables: an idle hour writes nothing. -->
+  <max_server_memory_usage>${memoryLimitBytes}</max_server_memory_usage>
+  <mark_cache_size>${64 * MiB}</mark_cache_size>
+  <primary_index_cache_size>${32 * MiB}</primary_index_cache_size>
+  <index_mark_cache_size>${8 * MiB}</index_mark_cache_size>
+  <uncompressed_cache_size>0</uncompressed_cache_size>
+  <index_uncompressed_cache_size>0</index_uncompressed_cache_size>
+  <mmap_cache_size>0</mmap_cache_size>
+  <compiled_expression_cache_size>${16 * MiB}</compiled_expression_cache_size>
+
+  <background_pool_size>2</background_pool_size>
+  <background_merges_mutations_concurrency_ratio>2</background_merges_mutations_concurrency_ratio>
+  <background_common_pool_size>2</background_common_pool_size>
+  <background_move_pool_size>1</background_move_pool_size>
+  <background_fetches_pool_size>1</background_fetches_pool_size>
+  <background_schedule_pool_size>8</background_schedule_pool_size>
+  <!-- The defaults ask for more free slots than 2 × 2, and the engine would refuse to start. -->
+  <merge_tree>
+    <number_of_free_entries_in_pool_to_execute_mutation>2</number_of_free_entries_in_pool_to_execute_mutation>
+    <number_of_free_entries_in_pool_to_lower_max_size_of_merge>2</number_of_free_entries_in_pool_to_lower_max_size_of_merge>
+    <number_of_free_entries_in_pool_to_execute_optimize_entire_partition>2</number_of_free_entries_in_pool_to_execute_optimize_entire_partition>
+  </merge_tree>
+
+  <access_control_improvements>
+    <select_from_system_db_requires_grant>true</select_from_system_db_requires_grant>
+    <select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
+  </access_control_improvements>
+</clickhouse>
+`
+}
+
+/**
+ * `default` runs the start-up queries and can't have a password, so it is given two queries in all: to open the port, then to wait for the
+ * end of standard input. The quota counts them before they run, so nothing is left for whoever comes over HTTP.
+ */
+export function usersXml(passwords: Record<EngineUser, string>): string {
+  return `<clickhouse>
+  <profiles>
+    <default>
+      <async_insert>0</async_insert>
+      <insert_deduplicate>0</insert_deduplicate>
+      <log_queries>0</log_queries>
+    </default>
+    <api>
+      <readonly>2</readonly>
+${Object.entries(API_LIMITS)
+  .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
+  .join('\n')}
+      <constraints>
+${Object.entries(API_LIMITS)
+  .map(([setting, limit]) => `        <${setting}><min>1</min><max>${limit}</max></${setting}>`)
+  .join('\n')}
+      </constraints>
+    </api>
+  </profiles>
+  <quotas>
+    <default/>
+    <startup><interval><duration>2147483647</duration><queries>2</queries></interval></startup>
+  </quotas>
+  <users>
+    <default>
+      <password/>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>default</profile>
+      <quota>startup</quota>
+      <grants>
+        <query>GRANT SYSTEM LISTEN ON *.*</query>
+        <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
+        <query>GRANT READ ON FILE</query>
+      </grants>
+    </default>
+    <owner>
+      ${authentication(passwords.owner)}
+      <profile>default</profile>
+      <quota>default</quota>
+      <access_management>1</access_management>
+    </owner>
+    <api>
+      ${authentication(passwords.api)}
+      <profile>api</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT SELECT ON ${ENGINE_DATABASE}.*</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.api_keys</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.usage</query>
+      </grants>
+    </api>
+    <accounts>
+      ${authentication(passwords.accounts)}
+      <profile>default</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.api_keys</query>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.usage</query>
+      </grants>
+    </accounts>
+  </users>
+</clickhouse>
+`
+}
+
+const MiB = 1024 * 1024
+
+/** For one question; the user can lower but not lift them. */
+const API_LIMITS = {
+  max_memory_usage: 512 * MiB,
+  max_execution_time: 20,
+  max_rows_to_read: 1_000_000_000,
+  max_result_rows: 5_000_000,
+}
+
+function authentication(password: string): string {
+  const hash = createHash('sha256').update(password).digest('hex')
+  return `<password_sha256_hex>${hash}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>`
+}
+
+function xml(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
+}
