@@ -1,0 +1,176 @@
+/** The environment, read once into what the processes need. Nothing else reads it. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import { NETWORK_NAMES, type Network, type NetworkName } from '../ingest/network.ts'
+import { NETWORKS } from '../ingest/networks.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import { parseStart, type Start } from '../ingest/start.ts'
+import { publicEndpoint } from './public-endpoint.ts'
+
+export type NetworkConfig = {
+  network: Network
+  /** http(s) and ws(s), in the order of preference. */
+  urls: readonly string[]
+  /** True where nobody named an endpoint and a public one is used. */
+  isPublic: boolean
+  start: Start
+}
+
+export type Config = {
+  /** The devnet where no network is configured at all. */
+  chain: { kind: 'devnet' } | { kind: 'networks'; networks: readonly NetworkConfig[] }
+  log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
+  store: { kind: 'embedded' } | { kind: 'server'; url: string; username: string; password: string; database: string }
+  database: string
+  pools: ReadonlySet<PoolId> | undefined
+  dataDir: string
+  host: string
+  port: number
+  adminPort: number | undefined
+  bootstrapApiKey: string | undefined
+  logLevel: (typeof LOG_LEVELS)[number]
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+/** Every bad variable at once, so that nobody mends them one start at a time. */
+export class BadConfiguration extends Error {
+  override readonly name = 'BadConfiguration'
+
+  constructor(problems: readonly string[]) {
+    super(
+      `The environment has ${problems.length === 1 ? 'a bad value' : `${problems.length} bad values`}:\n${problems.map((it) => `  ${it}`).join('\n')}`,
+    )
+  }
+}
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'is not a port: a number from 0 to 65535')
+  .transform(Number)
+  .refine((it) => it <= 65_535, 'is not a port: a number from 0 to 65535')
+const rpcUrls = list.pipe(
+  z
+    .array(
+      z.url({ protocol: /^(https?|wss?)$/, error: 'is not a list of http(s) or ws(s) addresses, comma separated' }),
+    )
+    .nonempty('names no address'),
+)
+const start = z.string().transform((text, context) => {
+  const parsed = parseStart(text)
+  if (parsed) return parsed
+  context.addIssue('is not a block number, `latest`, `-5000` (blocks before the head) or a duration such as `24h`')
+  return z.NEVER
+})
+const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
+const poolIds = list.pipe(
+  z
+    .array(
+      z
+        .string()
+        .toLowerCase()
+        .regex(POOL, 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'),
+    )
+    .nonempty('names no pool'),
+)
+
+const perNetwork = Object.fromEntries(
+  NETWORK_NAMES.flatMap((name) => [
+    [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
+    [`${name.toUpperCase()}_START`, start.optional()],
+  ]),
+) as Record<string, z.ZodOptional<typeof rpcUrls> | z.ZodOptional<typeof start>>
+
+const schema = z.object({
+  ...perNetwork,
+  NETWORKS: list
+    .pipe(
+      z
+        .array(z.enum(NETWORK_NAMES, `names something else than ${NETWORK_NAMES.join(', ')}`))
+        .nonempty('names no network'),
+    )
+    .optional(),
+  POOLS: poolIds.optional(),
+  KAFKA_BROKERS: list
+    .pipe(
+      z
+        .array(z.string().regex(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'))
+        .nonempty('names no broker'),
+    )
+    .optional(),
+  CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).optional(),
+  CLICKHOUSE_USER: z.string().optional(),
+  CLICKHOUSE_PASSWORD: z.string().optional(),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
+    .default('candlepool'),
+  DATA_DIR: z.string().default('data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(3000),
+  ADMIN_PORT: port.optional(),
+  BOOTSTRAP_API_KEY: z.string().min(16, 'is shorter than 16 characters: anybody could guess it').optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
+})
+
+const DEFAULT_START: Start = { kind: 'seconds-ago', seconds: 86_400 }
+
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  // An empty variable is an unset one: compose files and shells cannot tell them apart.
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) {
+    // The value itself is not repeated: it may hold a password.
+    const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`)
+    throw new BadConfiguration([...new Set(problems)])
+  }
+  const it = parsed.data
+  return {
+    chain: chainOf(it, parsed.data as Record<string, unknown>),
+    log: it.KAFKA_BROKERS ? { kind: 'kafka', brokers: it.KAFKA_BROKERS } : { kind: 'in-process' },
+    store: it.CLICKHOUSE_URL
+      ? {
+          kind: 'server',
+          url: it.CLICKHOUSE_URL,
+          username: it.CLICKHOUSE_USER ?? 'default',
+          password: it.CLICKHOUSE_PASSWORD ?? '',
+          database: it.CLICKHOUSE_DATABASE,
+        }
+      : { kind: 'embedded' },
+    database: it.CLICKHOUSE_DATABASE,
+    pools: it.POOLS && new Set(it.POOLS as PoolId[]),
+    dataDir: resolve(it.DATA_DIR),
+    host: it.HOST,
+    port: it.PORT,
+    adminPort: it.ADMIN_PORT,
+    bootstrapApiKey: it.BOOTSTRAP_API_KEY,
+    logLevel: it.LOG_LEVEL,
+  }
+}
+
+function chainOf(
+  { NETWORKS: named }: { NETWORKS?: readonly NetworkName[] | undefined },
+  all: Record<string, unknown>,
+): Config['chain'] {
+  const urlsOf = (name: NetworkName) => all[`${name.toUpperCase()}_RPC_URL`] as string[] | undefined
+  const names = named ?? NETWORK_NAMES.filter((name) => urlsOf(name) !== undefined)
+  if (names.length === 0) return { kind: 'devnet' }
+  const networks = [...new Set(names)].map((name) => {
+    const urls = urlsOf(name)
+    return {
+      network: NETWORKS[name],
+      urls: urls ?? [publicEndpoint(name)],
+      isPublic: urls === undefined,
+      start: (all[`${name.toUpperCase()}_START`] as Start | undefined) ?? DEFAULT_START,
+    }
+  })
+  return { kind: 'networks', networks }
+}

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest'
+import { readConfig } from '../../infra/config.ts'
+
+describe('the environment', () => {
+  test('empty: a devnet, an in-process log, the embedded engine', () => {
+    const config = readConfig({})
+    expect(config).toMatchObject({
+      chain: { kind: 'devnet' },
+      log: { kind: 'in-process' },
+      store: { kind: 'embedded' },
+      host: '127.0.0.1',
+      port: 3000,
+      logLevel: 'info',
+    })
+  })
+
+  test('an RPC address alone chooses its network, from a day ago on', () => {
+    const { chain } = readConfig({ BASE_RPC_URL: 'https://a.example, wss://b.example' })
+    expect(chain).toMatchObject({
+      kind: 'networks',
+      networks: [
+        {
+          network: { name: 'base' },
+          urls: ['https://a.example', 'wss://b.example'],
+          isPublic: false,
+          start: { kind: 'seconds-ago', seconds: 86_400 },
+        },
+      ],
+    })
+  })
+
+  test('a network without an address is read from a public endpoint', () => {
+    const { chain } = readConfig({ NETWORKS: 'polygon', POLYGON_START: '-5000' })
+    expect(chain).toMatchObject({
+      networks: [{ network: { name: 'polygon' }, isPublic: true, start: { kind: 'blocks-ago', blocks: 5000 } }],
+    })
+  })
+
+  test.each([
+    ['latest', { kind: 'latest' }],
+    ['18937382', { kind: 'block', number: 18_937_382 }],
+    ['90m', { kind: 'seconds-ago', seconds: 5_400 }],
+    ['7d', { kind: 'seconds-ago', seconds: 604_800 }],
+  ])('a start may be %s', (text, start) => {
+    expect(readConfig({ ETHEREUM_RPC_URL: 'http://a.example', ETHEREUM_START: text }).chain).toMatchObject({
+      networks: [{ start }],
+    })
+  })
+
+  test('every bad variable is reported, with its rule and without its value', () => {
+    const bad = {
+      NETWORKS: 'ethereum,solana',
+      ETHEREUM_RPC_URL: 'ftp://user:secret@a.example',
+      ETHEREUM_START: 'yesterday',
+      POOLS: '0x1234',
+      KAFKA_BROKERS: 'broker',
+      CLICKHOUSE_URL: 'clickhouse',
+      CLICKHOUSE_DATABASE: 'a b',
+      PORT: '99999',
+      BOOTSTRAP_API_KEY: 'short',
+      LOG_LEVEL: 'loud',
+    }
+    expect(() => readConfig(bad)).toThrowErrorMatchingInlineSnapshot(`
+      [BadConfiguration: The environment has 10 bad values:
+        ETHEREUM_RPC_URL is not a list of http(s) or ws(s) addresses, comma separated
+        ETHEREUM_START is not a block number, \`latest\`, \`-5000\` (blocks before the head) or a duration such as \`24h\`
+        NETWORKS names something else than ethereum, arbitrum, polygon, base, optimism
+        POOLS holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)
+        KAFKA_BROKERS is not a list of host:port, comma separated
+        CLICKHOUSE_URL is not an http(s) address
+        CLICKHOUSE_DATABASE is not a name of letters, digits and underscores
+        PORT is not a port: a number from 0 to 65535
+        BOOTSTRAP_API_KEY is shorter than 16 characters: anybody could guess it
+        LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent]
+    `)
+  })
+
+  test('an empty variable is an unset one', () => {
+    expect(readConfig({ NETWORKS: '', PORT: '' })).toMatchObject({ chain: { kind: 'devnet' }, port: 3000 })
+  })
+})
