@@ -49,11 +49,11 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
 
 /** Of live rows; 0 where there are none. */
 async function highestVersion(client: ClickHouseClient, table: string, network: NetworkName, and: string) {
-  const [row] = await ask<{ version: string }>(
+  const [row] = await ask<{ highest: string }>(
     client,
-    `SELECT toString(max(version)) AS version FROM ${table}
+    `SELECT toString(max(version)) AS highest FROM ${table}
      WHERE network = {network:String} AND version < {final:UInt64} ${and}`,
     { network, final: FINAL_HISTORY.toString() },
   )
-  return BigInt(row?.version ?? 0)
+  return BigInt(row?.highest ?? 0)
 }

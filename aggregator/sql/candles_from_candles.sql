@@ -26,12 +26,12 @@ FROM
         toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket
     FROM candles FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = {finer:UInt32}
-      AND time >= {from:DateTime('UTC')} AND time < {to:DateTime('UTC')} AND trades > 0
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
     UNION ALL
     SELECT
         *, false AS is_finer, time AS bucket
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = {resolution:UInt32}
-      AND time >= {from:DateTime('UTC')} AND time < {to:DateTime('UTC')} AND trades > 0
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
 ) AS c
 GROUP BY pool, bucket

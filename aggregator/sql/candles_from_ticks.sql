@@ -27,7 +27,7 @@ FROM
         true AS is_tick
     FROM ticks FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
-      AND time >= {from:DateTime('UTC')} AND time < {to:DateTime('UTC')}
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
     UNION ALL
     SELECT
         pool, time, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
@@ -35,6 +35,6 @@ FROM
         false AS is_tick
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = 1
-      AND time >= {from:DateTime('UTC')} AND time < {to:DateTime('UTC')} AND trades > 0
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
 )
 GROUP BY pool, time
