@@ -21,7 +21,6 @@ export type Config = {
   chain: { kind: 'devnet' } | { kind: 'networks'; networks: readonly NetworkConfig[] }
   log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
   store: { kind: 'embedded' } | { kind: 'server'; url: string; username: string; password: string; database: string }
-  database: string
   pools: ReadonlySet<PoolId> | undefined
   dataDir: string
   host: string
@@ -145,7 +144,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
           database: it.CLICKHOUSE_DATABASE,
         }
       : { kind: 'embedded' },
-    database: it.CLICKHOUSE_DATABASE,
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
