@@ -1,0 +1,120 @@
+/** Brings the tables up to date: numbered SQL files, each applied once and never changed afterwards. */
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { withMigrationLock } from './migration-lock.ts'
+import { statementsOf } from './statements.ts'
+
+export type Migration = {
+  /** `0001_market`, the file name without its ending. */
+  name: string
+  checksum: string
+  sql: string
+}
+
+export type MigrateOptions = {
+  /** The client's own database, which is made if it is missing. */
+  database: string
+  directory?: string
+}
+
+/**
+ * Applies what is missing, in order, and returns the names of what it applied. Several processes may ask at once: one does the work.
+ * Statements are written to be repeatable, because ClickHouse can't undo the first half of a file whose second half failed.
+ */
+export async function migrate(client: ClickHouseClient, options: MigrateOptions): Promise<string[]> {
+  const migrations = await readMigrations(options.directory ?? join(import.meta.dirname, 'migrations'))
+  await client.command({
+    query: 'CREATE DATABASE IF NOT EXISTS {database: Identifier}',
+    query_params: { database: options.database },
+    // The client's database may not exist yet, and no query runs inside a database that does not.
+    http_headers: { 'X-ClickHouse-Database': 'default' },
+  })
+  await client.command({ query: MIGRATIONS_TABLE })
+  // Most starts find nothing to do, and need no lock to see it.
+  if (missing(migrations, await readApplied(client)).length === 0) return []
+  return withMigrationLock(client, async () => {
+    const todo = missing(migrations, await readApplied(client))
+    for (const migration of todo) await apply(client, migration)
+    return todo.map((migration) => migration.name)
+  })
+}
+
+export async function readMigrations(directory: string): Promise<Migration[]> {
+  const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).sort()
+  const numbers = new Set<string>()
+  const migrations: Migration[] = []
+  for (const file of files) {
+    const number = /^(\d{4})_[a-z0-9_]+\.sql$/.exec(file)?.[1]
+    if (number === undefined) throw new MigrationError(`${file} is not named like 0001_name.sql`)
+    if (numbers.has(number))
+      throw new MigrationError(`two migrations have the number ${number}: give ${file} the next free one`)
+    numbers.add(number)
+    const sql = (await readFile(join(directory, file), 'utf8')).replaceAll('\r\n', '\n')
+    migrations.push({
+      name: file.slice(0, -'.sql'.length),
+      checksum: createHash('sha256').update(sql).digest('hex'),
+      sql,
+    })
+  }
+  return migrations
+}
+
+const MIGRATIONS_TABLE = `
+CREATE TABLE IF NOT EXISTS migrations
+(
+    name     String,
+    checksum String,
+    applied  DateTime('UTC') DEFAULT now()
+)
+ENGINE = ReplacingMergeTree
+ORDER BY name`
+
+type Applied = Pick<Migration, 'name' | 'checksum'>
+
+async function readApplied(client: ClickHouseClient): Promise<Applied[]> {
+  const result = await client.query({ query: 'SELECT name, checksum FROM migrations FINAL', format: 'JSONEachRow' })
+  return result.json<Applied>()
+}
+
+function missing(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
+  const known = new Map(migrations.map((migration) => [migration.name, migration]))
+  for (const { name, checksum } of applied) {
+    const migration = known.get(name)
+    if (!migration) {
+      throw new MigrationError(
+        `the database has the migration ${name}, which this version does not know: run the version that made it, or a later one`,
+      )
+    }
+    if (migration.checksum !== checksum) {
+      throw new MigrationError(
+        `${name}.sql was changed after it had been applied: restore it, and put the change into a new file`,
+      )
+    }
+  }
+  const done = new Set(applied.map(({ name }) => name))
+  return migrations.filter(({ name }) => !done.has(name))
+}
+
+async function apply(client: ClickHouseClient, migration: Migration): Promise<void> {
+  for (const [index, query] of statementsOf(migration.sql).entries()) {
+    try {
+      await client.command({ query })
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      throw new MigrationError(`${migration.name}.sql, statement ${index + 1}: ${reason}`, { cause })
+    }
+  }
+  const { name, checksum } = migration
+  await client.insert({
+    table: 'migrations',
+    values: [{ name, checksum }],
+    columns: ['name', 'checksum'],
+    format: 'JSONEachRow',
+  })
+}
+
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError'
+}

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { connect } from '../../../infra/clickhouse/client.ts'
+import { type Engine, startEngine } from '../../../infra/clickhouse/engine.ts'
+import { migrate } from '../../../infra/clickhouse/migrate.ts'
+
+let dataDir: string
+let engine: Engine
+let owner: ClickHouseClient
+let api: ClickHouseClient
+let accounts: ClickHouseClient
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'candlepool-rights-'))
+  engine = await startEngine({ dataDir })
+  owner = connect({ ...engine, ...engine.users.owner })
+  api = connect({ ...engine, ...engine.users.api })
+  accounts = connect({ ...engine, ...engine.users.accounts })
+  await migrate(owner, engine)
+  await owner.command({ query: 'CREATE DATABASE other' })
+  await owner.command({ query: 'CREATE TABLE other.secrets (secret String) ORDER BY secret' })
+})
+
+afterAll(async () => {
+  await Promise.all([owner, api, accounts].map((client) => client?.close()))
+  await engine?.stop()
+  await rm(dataDir, { recursive: true, force: true })
+})
+
+describe('the api user', () => {
+  it('reads the market, with settings of its own', async () => {
+    expect(await outcome(api, 'SELECT count() FROM ticks SETTINGS max_threads = 1')).toBe('ok')
+    expect(await outcome(api, 'SELECT count() FROM blocks FINAL')).toBe('ok')
+  })
+
+  it.each([
+    ['writes', "INSERT INTO api_keys (name) VALUES ('mine')"],
+    ['writes to the market', 'INSERT INTO blocks (number) VALUES (1)'],
+    ['drops', 'DROP TABLE ticks'],
+    ['creates', 'CREATE TABLE mine (a UInt8) ORDER BY a'],
+    ['creates for itself', 'CREATE TEMPORARY TABLE mine (a UInt8)'],
+    ['reads keys', 'SELECT * FROM api_keys'],
+    ['reads usage', 'SELECT * FROM usage'],
+    ['reads other databases', 'SELECT * FROM other.secrets'],
+    ['reads users', 'SELECT * FROM system.users'],
+    ['reads what others ask', 'SELECT query FROM system.processes'],
+    ['reads server settings', 'SELECT * FROM system.server_settings'],
+    ['reads files', "SELECT * FROM file('/etc/hostname', 'LineAsString')"],
+    ['reads addresses', "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')"],
+    ['stops others', "KILL QUERY WHERE user = 'owner'"],
+    ['closes the port', 'SYSTEM STOP LISTEN HTTP'],
+    ['makes users', 'CREATE USER mine'],
+  ])('never %s', async (_, query) => {
+    expect(await outcome(api, query)).toMatch(/^(ACCESS_DENIED|READONLY)$/)
+  })
+
+  it.each([
+    ['memory', 'SELECT 1 SETTINGS max_memory_usage = 100000000000', 'SETTING_CONSTRAINT_VIOLATION'],
+    ['memory, by none at all', 'SELECT 1 SETTINGS max_memory_usage = 0', 'SETTING_CONSTRAINT_VIOLATION'],
+    ['time', 'SELECT 1 SETTINGS max_execution_time = 3600', 'SETTING_CONSTRAINT_VIOLATION'],
+    ['its being read-only', 'SELECT 1 SETTINGS readonly = 0', 'READONLY'],
+  ])('never lifts its limit of %s', async (_, query, code) => {
+    expect(await outcome(api, query)).toBe(code)
+  })
+
+  it('is stopped where a question grows too large', async () => {
+    expect(await outcome(api, 'SELECT number FROM numbers(6000000) FORMAT Null')).toBe('TOO_MANY_ROWS_OR_BYTES')
+    expect(await outcome(api, 'SELECT groupArray(number) FROM numbers(900000000)')).toBe('MEMORY_LIMIT_EXCEEDED')
+  })
+})
+
+describe('the accounts user', () => {
+  it('reads and writes keys and usage, and nothing else', async () => {
+    expect(await outcome(accounts, "INSERT INTO api_keys (name) VALUES ('mine')")).toBe('ok')
+    expect(await outcome(accounts, 'SELECT * FROM api_keys FINAL')).toBe('ok')
+    expect(await outcome(accounts, 'SELECT * FROM usage FINAL')).toBe('ok')
+    expect(await outcome(accounts, 'SELECT * FROM ticks')).toBe('ACCESS_DENIED')
+    expect(await outcome(accounts, 'TRUNCATE TABLE api_keys')).toBe('ACCESS_DENIED')
+  })
+})
+
+describe('the default user, which has no password', () => {
+  it.each([
+    'SELECT * FROM candlepool.ticks',
+    "SELECT * FROM file('/etc/hostname', 'LineAsString')",
+    'SYSTEM STOP LISTEN HTTP',
+    'SELECT * FROM system.users',
+    'SELECT count() FROM numbers(10)',
+  ])('is refused: %s', async (query) => {
+    const client = connect({ url: engine.url, username: 'default', password: '', database: 'default' })
+    expect(await outcome(client, query)).toMatch(/^(ACCESS_DENIED|QUOTA_EXCEEDED)$/)
+    await client.close()
+  })
+})
+
+/** `ok`, or the name of ClickHouse's error. */
+async function outcome(client: ClickHouseClient, query: string): Promise<string> {
+  try {
+    await client.command({ query })
+    return 'ok'
+  } catch (error) {
+    if (error instanceof ClickHouseError) return error.type ?? error.code
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+/** Starts the servers that the int suites share, before the first of them and once for all. */
+import type { TestProject } from 'vitest/node'
+import { startClickHouse } from './clickhouse-server.ts'
+import { startKafka } from './kafka.ts'
+
+// Vitest asks for a default export here.
+export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
+  const [clickhouse, kafka] = await Promise.all([startClickHouse(), startKafka()])
+  project.provide('clickhouse', 'unavailable' in clickhouse ? clickhouse : withoutStop(clickhouse))
+  project.provide('kafka', 'unavailable' in kafka ? kafka : withoutStop(kafka))
+  return async () => {
+    await Promise.all([stop(clickhouse), stop(kafka)])
+  }
+}
+
+type Stoppable = { stop(): Promise<void> }
+
+async function stop(server: Stoppable | { unavailable: string }): Promise<void> {
+  if ('stop' in server) await server.stop()
+}
+
+/** What is provided goes to other processes, where functions can't go. */
+function withoutStop<T extends Stoppable>({ stop: _, ...rest }: T): Omit<T, 'stop'> {
+  return rest
+}
