@@ -11,6 +11,8 @@ export type AnvilOptions = {
   genesisSeconds?: number
   /** A file that anvil wrote, to go on from. */
   loadState?: string
+  /** Where it writes its state when it is stopped, or when we are killed. */
+  dumpState?: string
   /** `finalized` is two epochs behind the head. */
   slotsInAnEpoch?: number
   /** Blocks whose state can be asked for; older ones have their headers, transactions and logs only. */
@@ -25,13 +27,14 @@ export type Anvil = {
   rpc: Rpc
   /** Funded and unlocked: `eth_sendTransaction` signs for them. */
   accounts: readonly Hex[]
-  /** Ends it as it is; what is in memory is gone. */
+  /** Ends it; what is not dumped is gone. */
   stop(): Promise<void>
   exited: Promise<Exit>
 }
 
 const START_MS = 20_000
-const GRACE_MS = 1_000
+/** Writing a day's state takes about a second. */
+const GRACE_MS = 2_700
 
 /** Resolves when it answers. Mines only when told to. Nobody pays for gas. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
@@ -42,7 +45,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const child = startChild({
     command: anvilBinary(),
     args: argumentsOf(options),
-    stopSignal: 'SIGKILL',
+    stopSignal: options.dumpState === undefined ? 'SIGKILL' : 'SIGTERM',
     graceMs: GRACE_MS,
     onLine(line) {
       const match = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line)
@@ -58,17 +61,28 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     { method: 'anvil_setLoggingEnabled', params: [false] },
   ])
   const { pid, exited } = child
-  return { httpUrl, wsUrl: `ws://127.0.0.1:${httpPort}`, pid, rpc, accounts: accounts as Hex[], stop: child.stop, exited }
+  return {
+    httpUrl,
+    wsUrl: `ws://127.0.0.1:${httpPort}`,
+    pid,
+    rpc,
+    accounts: accounts as Hex[],
+    stop: child.stop,
+    exited,
+  }
 }
 
-function argumentsOf({ genesisSeconds, loadState, slotsInAnEpoch, keptStates }: AnvilOptions): string[] {
+function argumentsOf({ genesisSeconds, loadState, dumpState, slotsInAnEpoch, keptStates }: AnvilOptions): string[] {
   return [
     ...['--host', '127.0.0.1', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
     // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
     ...['--no-mining', '--order', 'fifo', '--base-fee', '0', '--gas-price', '0', '--disable-min-priority-fee'],
     ...['--gas-limit', '1000000000', '--no-request-size-limit'],
+    // The last fork that needs no slot of state for every block: later ones make each block slower than the one before.
+    ...['--hardfork', 'cancun'],
     ...(genesisSeconds === undefined ? [] : ['--timestamp', String(genesisSeconds)]),
     ...(loadState === undefined ? [] : ['--load-state', loadState]),
+    ...(dumpState === undefined ? [] : ['--dump-state', dumpState]),
     ...(slotsInAnEpoch === undefined ? [] : ['--slots-in-an-epoch', String(slotsInAnEpoch)]),
     ...(keptStates === undefined ? [] : ['--prune-history', String(keptStates)]),
   ]

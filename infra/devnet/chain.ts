@@ -26,14 +26,19 @@ export type Transaction = {
 const GAS: Hex = '0x2625a00'
 
 /** Counts the accounts' nonces itself: the calls of a batch may overtake one another in the node. */
-export async function openChain({ rpc, accounts: [deployer, ...traders] }: Pick<Anvil, 'rpc' | 'accounts'>): Promise<Chain> {
+export async function openChain({
+  rpc,
+  accounts: [deployer, ...traders],
+}: Pick<Anvil, 'rpc' | 'accounts'>): Promise<Chain> {
   if (!deployer) throw new Error('the node has no accounts')
   const accounts = [deployer, ...traders] as const
   const nonces = new Map<Address, number>()
   await readNonces()
 
   async function readNonces() {
-    const counts = await rpc(accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'latest'] })))
+    const counts = await rpc(
+      accounts.map((account) => ({ method: 'eth_getTransactionCount', params: [account, 'latest'] })),
+    )
     for (const [index, account] of accounts.entries()) nonces.set(account, Number(counts[index]))
   }
 
@@ -77,5 +82,6 @@ export async function requireSuccess(chain: Chain, hashes: readonly Hash[], what
   const calls = hashes.map((hash) => ({ method: 'eth_getTransactionReceipt', params: [hash] }))
   const receipts = (await chain.rpc(calls)) as ({ status: Hex } | null)[]
   const failed = receipts.findIndex((receipt) => receipt?.status !== '0x1')
-  if (failed !== -1) throw new Error(`${what} failed on the devnet: transaction ${failed + 1} of ${hashes.length} (${hashes[failed]})`)
+  if (failed !== -1)
+    throw new Error(`${what} failed on the devnet: transaction ${failed + 1} of ${hashes.length} (${hashes[failed]})`)
 }

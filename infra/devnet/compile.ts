@@ -14,7 +14,9 @@ const BYTECODE_FILE = new URL('bytecode.json', FOLDER)
 export async function compileContracts(): Promise<Bytecode> {
   // The compiler has no types of its own, and 9 MB that only this function should load.
   const { default: solc } = (await import('solc')) as unknown as { default: { compile(input: string): string } }
-  const sources = Object.fromEntries(SOURCES.map((file) => [file, { content: readFileSync(new URL(file, FOLDER), 'utf8') }]))
+  const sources = Object.fromEntries(
+    SOURCES.map((file) => [file, { content: readFileSync(new URL(file, FOLDER), 'utf8') }]),
+  )
   const settings = {
     optimizer: { enabled: true, runs: 1000 },
     evmVersion: 'cancun',

@@ -19,7 +19,8 @@ export function uniswapBytecode(contract: keyof typeof UNISWAP): Hex {
   return typeof artifact.bytecode === 'string' ? artifact.bytecode : artifact.bytecode.object
 }
 
-const POOL_KEY = 'struct PoolKey { address currency0; address currency1; uint24 fee; int24 tickSpacing; address hooks; }'
+const POOL_KEY =
+  'struct PoolKey { address currency0; address currency1; uint24 fee; int24 tickSpacing; address hooks; }'
 
 export const factoryAbi = parseAbi([
   'function enableFeeAmount(uint24 fee, int24 tickSpacing)',
@@ -57,13 +58,14 @@ export const noDecimalsTokenAbi = parseAbi(['constructor(string name, string sym
 /** Our own trader and liquidity provider; amounts are positive for exact input, on v3 and v4 alike. */
 export const deskAbi = parseAbi([
   POOL_KEY,
+  'struct PoolV3 { address pool; address token0; address token1; }',
+  'struct LevelV3 { PoolV3 pool; uint160 low; uint160 high; }',
+  'struct LevelV4 { PoolKey key; uint160 low; uint160 high; }',
   'constructor(address poolManager)',
-  'function many(bytes[] steps)',
-  'function swapV3(address pool, bool zeroForOne, int256 amount, uint160 limit)',
-  'function levelV3(address pool, uint160 low, uint160 high)',
-  'function mintV3(address pool, int24 tickLower, int24 tickUpper, uint128 liquidity)',
-  'function burnV3(address pool, int24 tickLower, int24 tickUpper, uint128 liquidity)',
+  'function level(LevelV3[] v3, LevelV4[] v4)',
+  'function swapV3(PoolV3 pool, bool zeroForOne, int256 amount, uint160 limit)',
+  'function mintV3(PoolV3 pool, int24 tickLower, int24 tickUpper, uint128 liquidity)',
+  'function burnV3(PoolV3 pool, int24 tickLower, int24 tickUpper, uint128 liquidity)',
   'function swapV4(PoolKey key, bool zeroForOne, int256 amount, uint160 limit)',
-  'function levelV4(PoolKey key, uint160 low, uint160 high)',
   'function changeV4(PoolKey key, int24 tickLower, int24 tickUpper, int256 liquidityDelta)',
 ])

@@ -9,6 +9,7 @@ import {
   type Hex,
   stringToHex,
 } from 'viem'
+import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { type ContractName, readBytecode } from './compile.ts'
 import {
   bytes32TokenAbi,
@@ -20,46 +21,58 @@ import {
   tokenAbi,
   uniswapBytecode,
 } from './contracts.ts'
-import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { type DevToken, TOKEN_PLANS, type TokenPlan } from './token.ts'
 
 export type Deployment = {
+  deployer: Address
   factory: Address
   poolManager: Address
   positionManager: Address
   stateView: Address
   desk: Address
-  /** By symbol; the native currency is not among them. */
+  /** The native currency is not among them. */
   tokens: readonly DevToken[]
+  /** The same tokens' addresses in the order in which they are created. */
+  tokensByNonce: readonly Address[]
 }
 
 /** Whoever first deployed Multicall3, on every chain as its first transaction: so its address is the same everywhere. */
 const MULTICALL3_DEPLOYER: Address = '0x05f32B3cC3888453ff71B01135B34FF8e41263F2'
+/** The tokens come after the five contracts. */
+const FIRST_TOKEN_NONCE = 5
 const UNSUBSCRIBE_GAS_LIMIT = 300_000n
 const NOBODY: Address = '0x0000000000000000000000000000000000000000'
 /** What the desk owns of each token: never runs out, and sums of it do not overflow. */
 const FORTUNE = 1n << 160n
 
-/** One block. Further tokens get addresses above those of the plan. */
-export async function deployContracts(chain: Chain, timestamp: number, further: readonly TokenPlan[]): Promise<Deployment> {
-  const [from] = chain.accounts
-  const { tokenAddresses, addressOf } = addresses(from, TOKEN_PLANS.length + further.length)
-  const planned = tokenAddresses.slice(0, TOKEN_PLANS.length).sort(byAddress)
-  const tokens: DevToken[] = [
-    ...TOKEN_PLANS.map((plan, index) => ({ ...plan, address: at(planned, index) })),
-    ...further.map((plan, index) => ({ ...plan, address: at(tokenAddresses, TOKEN_PLANS.length + index) })),
-  ]
-  const weth = tokenNamed(tokens, 'WETH').address
-  const deployment: Deployment = {
+/**
+ * Where everything will be, or is since an earlier start: an account's contracts have addresses that depend on nothing else.
+ * Further tokens get addresses in no order.
+ */
+export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = []): Deployment {
+  const addressOf = (nonce: number) =>
+    getContractAddress({ from: deployer, nonce: BigInt(nonce) }).toLowerCase() as Address
+  const plans: readonly TokenPlan[] = [...TOKEN_PLANS, ...further]
+  const addresses = plans.map((_, index) => addressOf(FIRST_TOKEN_NONCE + index))
+  const planned = addresses.slice(0, TOKEN_PLANS.length).sort(byAddress)
+  const ordered = [...planned, ...addresses.slice(TOKEN_PLANS.length)]
+  return {
+    deployer,
     factory: addressOf(0),
     poolManager: addressOf(1),
     positionManager: addressOf(2),
     stateView: addressOf(3),
     desk: addressOf(4),
-    tokens,
+    tokens: plans.map((plan, index) => ({ ...plan, address: at(ordered, index) })),
+    tokensByNonce: addresses,
   }
+}
+
+/** Takes one block of an empty chain. */
+export async function deployContracts(chain: Chain, deployment: Deployment, timestamp: number): Promise<void> {
+  const { deployer: from, poolManager, desk, tokens, tokensByNonce } = deployment
   const own = readBytecode()
-  const { poolManager, desk } = deployment
+  const weth = tokenNamed(tokens, 'WETH').address
   const creations: Hex[] = [
     uniswapBytecode('v3Factory'),
     creation(poolManagerAbi, uniswapBytecode('poolManager'), [from]),
@@ -73,8 +86,7 @@ export async function deployContracts(chain: Chain, timestamp: number, further: 
     ]),
     creation(stateViewAbi, uniswapBytecode('stateView'), [poolManager]),
     creation(deskAbi, own.Desk, [poolManager]),
-    // In the order of the nonces, which is not that of the addresses.
-    ...tokenAddresses.map((address) => tokenCreation(own, tokens, address)),
+    ...tokensByNonce.map((address) => tokenCreation(own, tokens, address)),
   ]
   const fortunes = tokens.map((token): Transaction => {
     const data = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [desk, FORTUNE] })
@@ -83,24 +95,17 @@ export async function deployContracts(chain: Chain, timestamp: number, further: 
   await chain.rpc([
     { method: 'anvil_impersonateAccount', params: [MULTICALL3_DEPLOYER] },
     { method: 'anvil_setBalance', params: [desk, hex(FORTUNE)] },
+    // It pays for the ether of the first positions.
+    { method: 'anvil_setBalance', params: [from, hex(FORTUNE)] },
   ])
-  const sent = await chain.mineBlock(
-    [
-      ...creations.map((data): Transaction => ({ from, data })),
-      ...fortunes,
-      { from: MULTICALL3_DEPLOYER, data: multicall3Creation() },
-    ],
-    timestamp,
-  )
+  const transactions = [
+    ...creations.map((data): Transaction => ({ from, data })),
+    ...fortunes,
+    { from: MULTICALL3_DEPLOYER, data: multicall3Creation() },
+  ]
+  const sent = await chain.mineBlock(transactions, timestamp)
   await chain.rpc([{ method: 'anvil_stopImpersonatingAccount', params: [MULTICALL3_DEPLOYER] }])
   await requireSuccess(chain, sent, 'deploying the contracts')
-  return deployment
-}
-
-/** The addresses of what an account deploys are known beforehand: five contracts, then the tokens. */
-function addresses(from: Address, tokens: number) {
-  const addressOf = (nonce: number) => getContractAddress({ from, nonce: BigInt(nonce) }).toLowerCase() as Address
-  return { addressOf, tokenAddresses: Array.from({ length: tokens }, (_, index) => addressOf(5 + index)) }
 }
 
 function tokenCreation(own: Record<ContractName, Hex>, tokens: readonly DevToken[], address: Address): Hex {

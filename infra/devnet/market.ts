@@ -11,8 +11,10 @@ export type Market = {
   /** Hundredths of a bip. */
   fee: number
   tickSpacing: number
-  place: { kind: 'v3'; pool: Address } | { kind: 'v4'; key: PoolKey }
+  place: { kind: 'v3'; pool: PoolV3 } | { kind: 'v4'; key: PoolKey }
 }
+
+export type PoolV3 = { pool: Address; token0: Address; token1: Address }
 
 export type PoolKey = { currency0: Address; currency1: Address; fee: number; tickSpacing: number; hooks: Address }
 
@@ -34,12 +36,18 @@ export function swapCall({ place }: Market, { zeroForOne, amount, sqrtPriceLimit
     : encodeFunctionData({ abi, functionName: 'swapV4', args: [place.key, zeroForOne, amount, sqrtPriceLimitX96] })
 }
 
-/** Moves the market's price to the near edge of [low, high], as an arbitrageur would; does nothing where it is inside. */
-export function levelCall({ place }: Market, low: bigint, high: bigint): Hex {
-  const abi = deskAbi
-  return place.kind === 'v3'
-    ? encodeFunctionData({ abi, functionName: 'levelV3', args: [place.pool, low, high] })
-    : encodeFunctionData({ abi, functionName: 'levelV4', args: [place.key, low, high] })
+/** A market and the range of prices in which nobody can earn by moving it. */
+export type Level = { market: Market; low: bigint; high: bigint }
+
+/** Moves each market's price to the near edge of its range, as an arbitrageur would; does nothing where it is inside. */
+export function levelCall(levels: readonly Level[]): Hex {
+  const v3 = levels.flatMap(({ market: { place }, low, high }) =>
+    place.kind === 'v3' ? [{ pool: place.pool, low, high }] : [],
+  )
+  const v4 = levels.flatMap(({ market: { place }, low, high }) =>
+    place.kind === 'v4' ? [{ key: place.key, low, high }] : [],
+  )
+  return encodeFunctionData({ abi: deskAbi, functionName: 'level', args: [v3, v4] })
 }
 
 export function mintCall({ place }: Market, { tickLower, tickUpper, liquidity }: Position): Hex {
@@ -55,9 +63,4 @@ export function burnCall({ place }: Market, { tickLower, tickUpper, liquidity }:
   return place.kind === 'v3'
     ? encodeFunctionData({ abi, functionName: 'burnV3', args: [place.pool, tickLower, tickUpper, liquidity] })
     : encodeFunctionData({ abi, functionName: 'changeV4', args: [place.key, tickLower, tickUpper, -liquidity] })
-}
-
-/** Several calls in one transaction. */
-export function manyCall(steps: readonly Hex[]): Hex {
-  return encodeFunctionData({ abi: deskAbi, functionName: 'many', args: [steps] })
 }

@@ -31,11 +31,14 @@ export async function openMarkets(
 ): Promise<Market[]> {
   const [from] = chain.accounts
   const { factory, desk } = deployment
-  const poolCodeHash = keccak256(uniswapBytecode('v3Pool'))
-  const markets = plans.map((plan) => marketOf(plan, deployment, poolCodeHash))
+  const markets = marketsOf(plans, deployment)
   const creations = markets.flatMap((market, index) => {
     const price = priceIn(prices, market)
-    return creationOf(market, sqrtPriceX96Of(price, decimalsOf(market)), deployment).map((call) => ({ ...call, from, index }))
+    return creationOf(market, sqrtPriceX96Of(price, decimalsOf(market)), deployment).map((call) => ({
+      ...call,
+      from,
+      index,
+    }))
   })
   const enable = encodeFunctionData({
     abi: factoryAbi,
@@ -58,7 +61,13 @@ export async function openMarkets(
   return markets
 }
 
-export function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): Market {
+/** Where the pools will be, or are since an earlier start. */
+export function marketsOf(plans: readonly MarketPlan[], deployment: Deployment): Market[] {
+  const poolCodeHash = keccak256(uniswapBytecode('v3Pool'))
+  return plans.map((plan) => marketOf(plan, deployment, poolCodeHash))
+}
+
+function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): Market {
   const { fee, tickSpacing, pair } = plan
   const [token0, token1] = pair.map((symbol) => (symbol === 'ETH' ? NATIVE : tokenNamed(tokens, symbol)))
   if (!token0 || !token1) throw new Error('a pair has two tokens')
@@ -71,7 +80,7 @@ export function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, pool
     encodeAbiParameters(parseAbiParameters('address, address, uint24'), [token0.address, token1.address, fee]),
   )
   const pool = getCreate2Address({ from: factory, salt, bytecodeHash: poolCodeHash }).toLowerCase() as Address
-  return { ...common, id: pool, place: { kind: 'v3', pool } }
+  return { ...common, id: pool, place: { kind: 'v3', pool: { pool, token0: token0.address, token1: token1.address } } }
 }
 
 export function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: PoolKey): Hex {
@@ -81,7 +90,11 @@ export function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: Pool
 
 function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint, deployment: Deployment) {
   if (place.kind === 'v4') {
-    const data = encodeFunctionData({ abi: poolManagerAbi, functionName: 'initialize', args: [place.key, sqrtPriceX96] })
+    const data = encodeFunctionData({
+      abi: poolManagerAbi,
+      functionName: 'initialize',
+      args: [place.key, sqrtPriceX96],
+    })
     return [{ to: deployment.poolManager, data }]
   }
   const create = encodeFunctionData({
@@ -92,7 +105,7 @@ function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint
   const initialize = encodeFunctionData({ abi: v3PoolAbi, functionName: 'initialize', args: [sqrtPriceX96] })
   return [
     { to: deployment.factory, data: create },
-    { to: place.pool, data: initialize },
+    { to: place.pool.pool, data: initialize },
   ]
 }
 

@@ -16,7 +16,7 @@ export type DevToken = TokenPlan & { address: Address }
 
 /** In the order of their addresses, which is the mainnet's: USDC/WETH is so ordered there too. */
 export const TOKEN_PLANS = [
-  { symbol: 'WBTC', name: 'Wrapped BTC', decimals: 8, shape: 'plain', role: 'priced' },
+  { symbol: 'WBTC', name: 'Wrapped BTC', decimals: 8, shape: 'plain', role: 'listed' },
   { symbol: 'DAI', name: 'Dai Stablecoin', decimals: 18, shape: 'plain', role: 'stablecoin' },
   { symbol: 'MKR', name: 'Maker', decimals: 18, shape: 'bytes32', role: 'listed' },
   { symbol: 'USDC', name: 'USD Coin', decimals: 6, shape: 'plain', role: 'stablecoin' },

@@ -1,7 +1,7 @@
 /** The crowd: people who trade for reasons of their own, arbitrageurs who keep the pools together, providers who come and go. */
 import type { Address, Hex } from 'viem'
 import type { Transaction } from './chain.ts'
-import { burnCall, levelCall, type Market, manyCall, mintCall, type Position, swapCall } from './market.ts'
+import { burnCall, type Level, levelCall, type Market, mintCall, type Position, swapCall } from './market.ts'
 import { decimalsOf, positionWorth, priceIn, usdOf } from './open-markets.ts'
 import type { UsdPrices } from './plan.ts'
 import { type PricePath, pricePathOf } from './price-path.ts'
@@ -63,7 +63,7 @@ export function tradersOf({ seed, markets, senders, desk, prices: start }: Trade
       })
       const changes = random.uniform() < PROVISIONS_PER_SECOND * seconds ? provision(prices) : []
       const levels = arbitrage(random, markets, path, seconds)
-      return [...trades, ...changes, ...(levels.length > 0 ? [manyCall(levels)] : [])].map(send)
+      return [...trades, ...changes, ...(levels.length > 0 ? [levelCall(levels)] : [])].map(send)
     },
   }
 }
@@ -99,7 +99,7 @@ function rawAmount(tokens: number, decimals: number): bigint {
 }
 
 /** Where a pool's price is further from the world's than its fee, there is something to earn. */
-function arbitrage(random: Random, markets: readonly Market[], path: PricePath, seconds: number): Hex[] {
+function arbitrage(random: Random, markets: readonly Market[], path: PricePath, seconds: number): Level[] {
   const prices = path.prices()
   const chance = path.isStormy() ? 1 : 1 - Math.exp(-seconds / ARBITRAGE_SECONDS)
   return markets.flatMap((market) => {
@@ -107,8 +107,7 @@ function arbitrage(random: Random, markets: readonly Market[], path: PricePath, 
     const price = priceIn(prices, market)
     const fee = market.fee / 1_000_000
     const decimals = decimalsOf(market)
-    return [
-      levelCall(market, sqrtPriceX96Of(price * (1 - fee), decimals), sqrtPriceX96Of(price * (1 + fee), decimals)),
-    ]
+    const low = sqrtPriceX96Of(price * (1 - fee), decimals)
+    return [{ market, low, high: sqrtPriceX96Of(price * (1 + fee), decimals) }]
   })
 }

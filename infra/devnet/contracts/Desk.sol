@@ -2,15 +2,13 @@
 pragma solidity 0.8.37;
 
 /// @title The one trader and liquidity provider of the devnet: it pays every Uniswap v3 and v4 callback from its own balance.
-/// Anybody may call it; `many` takes several steps in one transaction, as arbitrage bots do.
+/// Anybody may call it. The node remembers every call inside of a transaction, so there are as few as can be.
 
 interface IToken {
     function transfer(address to, uint256 amount) external returns (bool);
 }
 
 interface IPoolV3 {
-    function token0() external view returns (address);
-    function token1() external view returns (address);
     function slot0() external view returns (uint160 sqrtPriceX96, int24, uint16, uint16, uint16, uint8, bool);
     function swap(address recipient, bool zeroForOne, int256 amountSpecified, uint160 sqrtPriceLimitX96, bytes calldata data)
         external
@@ -22,6 +20,13 @@ interface IPoolV3 {
     function collect(address recipient, int24 tickLower, int24 tickUpper, uint128 amount0, uint128 amount1)
         external
         returns (uint128, uint128);
+}
+
+/// A v3 pool, with what it would otherwise have to be asked.
+struct PoolV3 {
+    IPoolV3 pool;
+    address token0;
+    address token1;
 }
 
 struct PoolKey {
@@ -57,6 +62,19 @@ interface IPoolManager {
     function extsload(bytes32 slot) external view returns (bytes32);
 }
 
+/// The pool's price is to be brought into [low, high].
+struct LevelV3 {
+    PoolV3 pool;
+    uint160 low;
+    uint160 high;
+}
+
+struct LevelV4 {
+    PoolKey key;
+    uint160 low;
+    uint160 high;
+}
+
 contract Desk {
     /// More than any pool can take, so that a swap ends at its price limit.
     int256 private constant WITHOUT_END = 1 << 120;
@@ -73,14 +91,17 @@ contract Desk {
 
     receive() external payable {}
 
-    function many(bytes[] calldata steps) external {
-        for (uint256 i = 0; i < steps.length; i++) {
-            (bool done, bytes memory answer) = address(this).delegatecall(steps[i]);
-            if (!done) {
-                assembly ("memory-safe") {
-                    revert(add(answer, 32), mload(answer))
-                }
-            }
+    /// Moves each pool to the near edge of its range, as an arbitrageur would; does nothing inside of it.
+    function level(LevelV3[] calldata v3, LevelV4[] calldata v4) external {
+        for (uint256 i = 0; i < v3.length; i++) {
+            (uint160 price,,,,,,) = v3[i].pool.pool.slot0();
+            if (price < v3[i].low) swapV3(v3[i].pool, false, WITHOUT_END, v3[i].low);
+            else if (price > v3[i].high) swapV3(v3[i].pool, true, WITHOUT_END, v3[i].high);
+        }
+        for (uint256 i = 0; i < v4.length; i++) {
+            uint160 price = priceV4(v4[i].key);
+            if (price < v4[i].low) swapV4(v4[i].key, false, WITHOUT_END, v4[i].low);
+            else if (price > v4[i].high) swapV4(v4[i].key, true, WITHOUT_END, v4[i].high);
         }
     }
 
@@ -88,24 +109,18 @@ contract Desk {
 
     /// @param amount Exact input where positive, exact output where negative, as v3 counts.
     /// @param limit 0 for none.
-    function swapV3(IPoolV3 pool, bool zeroForOne, int256 amount, uint160 limit) public {
-        pool.swap(address(this), zeroForOne, amount, limit == 0 ? endOf(zeroForOne) : limit, pay(pool));
+    function swapV3(PoolV3 calldata pool, bool zeroForOne, int256 amount, uint160 limit) public {
+        pool.pool.swap(address(this), zeroForOne, amount, limit == 0 ? endOf(zeroForOne) : limit, tokensOf(pool));
     }
 
-    /// Moves the pool to the near edge of [low, high], as an arbitrageur would; does nothing inside of it.
-    function levelV3(IPoolV3 pool, uint160 low, uint160 high) external {
-        (uint160 price,,,,,,) = pool.slot0();
-        if (price < low) swapV3(pool, false, WITHOUT_END, low);
-        else if (price > high) swapV3(pool, true, WITHOUT_END, high);
+    function mintV3(PoolV3 calldata pool, int24 tickLower, int24 tickUpper, uint128 liquidity) external {
+        pool.pool.mint(address(this), tickLower, tickUpper, liquidity, tokensOf(pool));
     }
 
-    function mintV3(IPoolV3 pool, int24 tickLower, int24 tickUpper, uint128 liquidity) external {
-        pool.mint(address(this), tickLower, tickUpper, liquidity, pay(pool));
-    }
-
-    function burnV3(IPoolV3 pool, int24 tickLower, int24 tickUpper, uint128 liquidity) external {
-        pool.burn(tickLower, tickUpper, liquidity);
-        pool.collect(address(this), tickLower, tickUpper, type(uint128).max, type(uint128).max);
+    /// Fees are collected as well.
+    function burnV3(PoolV3 calldata pool, int24 tickLower, int24 tickUpper, uint128 liquidity) external {
+        pool.pool.burn(tickLower, tickUpper, liquidity);
+        pool.pool.collect(address(this), tickLower, tickUpper, type(uint128).max, type(uint128).max);
     }
 
     function uniswapV3SwapCallback(int256 amount0, int256 amount1, bytes calldata data) external {
@@ -120,54 +135,36 @@ contract Desk {
         if (amount1 > 0) IToken(token1).transfer(msg.sender, amount1);
     }
 
-    function pay(IPoolV3 pool) private view returns (bytes memory) {
-        return abi.encode(pool.token0(), pool.token1());
+    function tokensOf(PoolV3 calldata pool) private pure returns (bytes memory) {
+        return abi.encode(pool.token0, pool.token1);
     }
 
     // ---- v4
 
     /// @param amount Exact input where positive, exact output where negative: v3's way round, turned for the manager below.
     /// @param limit 0 for none.
-    function swapV4(PoolKey memory key, bool zeroForOne, int256 amount, uint160 limit) public {
+    function swapV4(PoolKey calldata key, bool zeroForOne, int256 amount, uint160 limit) public {
         SwapParams memory params = SwapParams(zeroForOne, -amount, limit == 0 ? endOf(zeroForOne) : limit);
-        manager.unlock(abi.encodeCall(this.swapUnlocked, (key, params)));
+        ModifyLiquidityParams memory none;
+        manager.unlock(abi.encode(true, key, params, none));
     }
 
-    function levelV4(PoolKey memory key, uint160 low, uint160 high) external {
-        bytes32 slot = keccak256(abi.encode(keccak256(abi.encode(key)), POOLS_SLOT));
-        uint160 price = uint160(uint256(manager.extsload(slot)));
-        if (price < low) swapV4(key, false, WITHOUT_END, low);
-        else if (price > high) swapV4(key, true, WITHOUT_END, high);
-    }
-
-    function changeV4(PoolKey memory key, int24 tickLower, int24 tickUpper, int256 liquidityDelta) external {
-        ModifyLiquidityParams memory params = ModifyLiquidityParams(tickLower, tickUpper, liquidityDelta, 0);
-        manager.unlock(abi.encodeCall(this.changeUnlocked, (key, params)));
+    /// Adds liquidity, or takes it away where negative, with the fees.
+    function changeV4(PoolKey calldata key, int24 tickLower, int24 tickUpper, int256 liquidityDelta) external {
+        SwapParams memory none;
+        manager.unlock(abi.encode(false, key, none, ModifyLiquidityParams(tickLower, tickUpper, liquidityDelta, 0)));
     }
 
     function unlockCallback(bytes calldata data) external returns (bytes memory) {
-        (bool done, bytes memory answer) = address(this).delegatecall(data);
-        if (!done) {
-            assembly ("memory-safe") {
-                revert(add(answer, 32), mload(answer))
-            }
-        }
-        return "";
-    }
-
-    function swapUnlocked(PoolKey memory key, SwapParams memory params) external {
-        clear(key, manager.swap(key, params, ""));
-    }
-
-    function changeUnlocked(PoolKey memory key, ModifyLiquidityParams memory params) external {
-        (int256 delta,) = manager.modifyLiquidity(key, params, "");
-        clear(key, delta);
-    }
-
-    /// A balance delta holds amount0 in its upper and amount1 in its lower 128 bits; negative is what we owe.
-    function clear(PoolKey memory key, int256 delta) private {
+        (bool isSwap, PoolKey memory key, SwapParams memory swap, ModifyLiquidityParams memory change) =
+            abi.decode(data, (bool, PoolKey, SwapParams, ModifyLiquidityParams));
+        int256 delta;
+        if (isSwap) delta = manager.swap(key, swap, "");
+        else (delta,) = manager.modifyLiquidity(key, change, "");
+        // amount0 in its upper and amount1 in its lower 128 bits; negative is what we owe.
         clear(key.currency0, int128(delta >> 128));
         clear(key.currency1, int128(delta));
+        return "";
     }
 
     function clear(address currency, int128 amount) private {
@@ -181,6 +178,11 @@ contract Desk {
             IToken(currency).transfer(address(manager), owed);
             manager.settle();
         }
+    }
+
+    function priceV4(PoolKey calldata key) private view returns (uint160) {
+        bytes32 slot = keccak256(abi.encode(keccak256(abi.encode(key)), POOLS_SLOT));
+        return uint160(uint256(manager.extsload(slot)));
     }
 
     function endOf(bool zeroForOne) private pure returns (uint160) {

@@ -1,0 +1,129 @@
+/** How a devnet's chain comes to be: continued from the last run, or begun anew with contracts, pools and a history. */
+import { type Hash, type Hex, keccak256, toHex } from 'viem'
+import type { UnixSeconds } from '../../ingest/message.ts'
+import type { Report } from '../../ingest/report.ts'
+import { type Anvil, startAnvil } from './anvil.ts'
+import { type Chain, openChain } from './chain.ts'
+import { readBytecode } from './compile.ts'
+import { type Deployment, deployContracts, deploymentOf } from './deploy.ts'
+import type { DevnetFact } from './fact.ts'
+import { mineHistory } from './history.ts'
+import type { Market } from './market.ts'
+import { marketsOf, openMarkets } from './open-markets.ts'
+import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
+import { readUsdPrices } from './spot-price.ts'
+import { ownState, removeState, type StateFolder, type StateLabel, takeState } from './state-file.ts'
+import { TOKEN_PLANS } from './token.ts'
+import { type Traders, tradersOf } from './traders.ts'
+
+export type BegunChain = {
+  kind: 'new' | 'continued'
+  anvil: Anvil
+  chain: Chain
+  deployment: Deployment
+  markets: readonly Market[]
+  traders: Traders
+  genesisHash: Hash
+  tip: { number: number; timestamp: UnixSeconds }
+}
+
+export type BeginOptions = {
+  historyHours: number
+  seed: number
+  report: Report<DevnetFact>
+  signal: AbortSignal
+}
+
+const HISTORY_BLOCK_SECONDS = 12
+const PROGRESS_BLOCKS = 300
+/** Genesis, contracts, pools, liquidity. */
+const SETUP_SECONDS = 4
+/** Final after 16 blocks instead of 64, which is half a minute; states are kept a little longer than that. */
+const NODE = { slotsInAnEpoch: 8, keptStates: 32 }
+
+/** Undefined where there is nothing to continue; says so where there was something that can't be used. */
+export async function continueChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain | undefined> {
+  const { report, signal, seed } = options
+  const saved = await takeState(folder, planHash())
+  if (saved.kind === 'none') return undefined
+  try {
+    if (saved.kind === 'unusable') throw new Error(saved.reason)
+    const anvil = await startAnvil({ ...NODE, loadState: folder.load, dumpState: folder.dump, signal })
+    return await endedOnError(anvil, async () => {
+      const chain = await openChain(anvil)
+      const { genesisHash, tip } = await readEnds(chain, saved.label)
+      const deployment = deploymentOf(chain.accounts[0])
+      const markets = marketsOf(MARKET_PLANS, deployment)
+      const prices = await readUsdPrices(anvil.rpc, deployment, markets)
+      const traders = crowdOf({ chain, deployment, markets, prices, seed: seed ^ tip.number })
+      await removeState(folder)
+      await ownState(folder, anvil.pid, { plan: planHash(), genesisHash })
+      return { kind: 'continued', anvil, chain, deployment, markets, traders, genesisHash, tip }
+    })
+  } catch (error) {
+    signal.throwIfAborted()
+    report({ kind: 'devnet-state-unusable', reason: error instanceof Error ? error.message : String(error) })
+    return undefined
+  }
+}
+
+/** The history ends now, at the time of the call. */
+export async function beginChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain> {
+  const { historyHours, seed, report, signal } = options
+  await removeState(folder)
+  const blocks = Math.floor((historyHours * 3_600) / HISTORY_BLOCK_SECONDS)
+  const from = Math.floor(Date.now() / 1_000) - blocks * HISTORY_BLOCK_SECONDS
+  const genesisSeconds = from - SETUP_SECONDS
+  const anvil = await startAnvil({ ...NODE, genesisSeconds, dumpState: folder.dump, signal })
+  return await endedOnError(anvil, async () => {
+    const chain = await openChain(anvil)
+    const deployment = deploymentOf(chain.accounts[0])
+    await deployContracts(chain, deployment, genesisSeconds + 1)
+    const pools = { plans: MARKET_PLANS, prices: FIRST_PRICES, timestamp: genesisSeconds + 2 }
+    const markets = await openMarkets(chain, deployment, pools)
+    const traders = crowdOf({ chain, deployment, markets, prices: FIRST_PRICES, seed })
+    const onBlock = (done: number) => {
+      if (done % PROGRESS_BLOCKS === 0) report({ kind: 'devnet-history', blocks: done, of: blocks })
+    }
+    await mineHistory(chain, traders, { from, blocks, blockSeconds: HISTORY_BLOCK_SECONDS, onBlock, signal })
+    const { genesisHash, tip } = await readEnds(chain)
+    // Not before the history is whole: a dump without this label is not taken up.
+    await ownState(folder, anvil.pid, { plan: planHash(), genesisHash })
+    return { kind: 'new', anvil, chain, deployment, markets, traders, genesisHash, tip }
+  })
+}
+
+type Crowd = Pick<BegunChain, 'chain' | 'deployment' | 'markets'> & { prices: typeof FIRST_PRICES; seed: number }
+
+/** The first account has deployed everything and is left alone. */
+function crowdOf({ chain, deployment, markets, prices, seed }: Crowd): Traders {
+  const [, sender, ...others] = chain.accounts
+  if (!sender) throw new Error('the node has no account to trade with')
+  return tradersOf({ seed, markets, prices, desk: deployment.desk, senders: [sender, ...others] })
+}
+
+async function readEnds({ rpc }: Chain, label?: StateLabel): Promise<Pick<BegunChain, 'genesisHash' | 'tip'>> {
+  const [genesis, latest] = (await rpc([
+    { method: 'eth_getBlockByNumber', params: ['0x0', false] },
+    { method: 'eth_getBlockByNumber', params: ['latest', false] },
+  ])) as [{ hash: Hash } | null, { number: Hex; timestamp: Hex }]
+  const genesisHash = genesis?.hash ?? '0x'
+  if (label && label.genesisHash !== genesisHash) {
+    throw new Error(`it begins with block ${genesisHash}, not with ${label.genesisHash} as it did`)
+  }
+  return { genesisHash, tip: { number: Number(latest.number), timestamp: Number(latest.timestamp) } }
+}
+
+/** What a saved chain must have been made with to be continued: tokens, pools and contracts. */
+function planHash(): Hash {
+  return keccak256(toHex(JSON.stringify([TOKEN_PLANS, MARKET_PLANS, readBytecode()])))
+}
+
+async function endedOnError<T>(anvil: Anvil, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await anvil.stop()
+    throw error
+  }
+}

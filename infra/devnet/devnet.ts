@@ -1,0 +1,69 @@
+/** The chain of those who have none: real Uniswap contracts on an own node, with hours of history and a crowd that trades. */
+import type { Hash } from 'viem'
+import type { Network } from '../../ingest/network.ts'
+import type { Report } from '../../ingest/report.ts'
+import type { Exit } from '../child.ts'
+import { beginChain, continueChain } from './begin.ts'
+import type { DevnetFact } from './fact.ts'
+import { mineLive } from './live.ts'
+import { devnetNetwork } from './network.ts'
+import { openStateFolder } from './state-file.ts'
+
+export type DevnetOptions = {
+  /** The chain is kept in a folder of its own in here. */
+  dataDir: string
+  /** Whole seconds between live blocks; 2 if not said. */
+  blockSeconds?: number
+  /** How much has happened before the first start; 6 if not said. */
+  historyHours?: number
+  /** The same seed makes the same trades in the history. */
+  seed?: number
+  report: Report<DevnetFact>
+  /** Ends the start and the mining; the node is ended by `stop`. */
+  signal: AbortSignal
+}
+
+export type Devnet = {
+  httpUrl: string
+  wsUrl: string
+  network: Network
+  /** Where it is another one than at the last start, all that was stored of the devnet belongs to a chain that is gone. */
+  genesisHash: Hash
+  /** Of the node, for who watches its memory. */
+  pid: number
+  /** Keeps the chain for the next start; takes less than three seconds. */
+  stop(): Promise<void>
+  /** Resolves when the node has ended, for whatever reason. */
+  exited: Promise<Exit>
+}
+
+const BLOCK_SECONDS = 2
+const HISTORY_HOURS = 6
+const SEED = 31337
+
+/** Resolves when the history is there; live blocks follow from then on. */
+export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
+  const { dataDir, blockSeconds = BLOCK_SECONDS, historyHours = HISTORY_HOURS, seed = SEED, report, signal } = options
+  const begunAt = performance.now()
+  const folder = await openStateFolder(dataDir)
+  const begin = { historyHours, seed, report, signal }
+  const begun = (await continueChain(folder, begin)) ?? (await beginChain(folder, begin))
+  const { kind, anvil, chain, deployment, markets, traders, genesisHash, tip } = begun
+  const { httpUrl, wsUrl, pid, exited } = anvil
+  report({ kind: 'devnet-started', chain: kind, httpUrl, tip: tip.number, tookMs: performance.now() - begunAt })
+
+  const stopped = new AbortController()
+  exited.then(() => stopped.abort())
+  const mining = mineLive(chain, traders, {
+    after: tip.timestamp,
+    blockSeconds,
+    signal: AbortSignal.any([stopped.signal, signal]),
+    onFailure: (error) => report({ kind: 'devnet-block-failed', reason: String(error) }),
+  })
+  async function stop() {
+    stopped.abort()
+    await mining
+    await anvil.stop()
+  }
+  return { httpUrl, wsUrl, network: devnetNetwork(deployment, markets), genesisHash, pid, stop, exited }
+}
