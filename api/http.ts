@@ -1,0 +1,124 @@
+/** What every answer of the service has: an id, leave for browsers to read it, and a form for errors. */
+import { randomUUID } from 'node:crypto'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import type { Report } from '../ingest/report.ts'
+import { PROBLEMS, Problem, problemBody } from './problem.ts'
+import type { ApiFact } from './report.ts'
+
+export const REQUEST_ID = 'X-Request-Id'
+
+const EXPOSED = [
+  'ETag',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-API-Suggestion',
+  'X-Candlepool-Devnet',
+  'X-Market-Incomplete',
+  'X-Market-Network',
+  'X-Market-Pair',
+  'X-Market-Pool',
+  REQUEST_ID,
+].join(', ')
+
+/** Longer addresses are refused: no question of ours needs so much. */
+const LONGEST_URL = 8_192
+
+export function requestIds(report: Report<ApiFact>): RequestHandler {
+  return function requestId(req, res, next) {
+    const id = randomUUID()
+    const began = performance.now()
+    res.set(REQUEST_ID, id)
+    res.on('finish', () => {
+      const milliseconds = performance.now() - began
+      report({
+        kind: 'request-answered',
+        requestId: id,
+        method: req.method,
+        path: req.path,
+        status: res.statusCode,
+        milliseconds,
+      })
+    })
+    next()
+  }
+}
+
+/** Keys travel in a header of ours and never in cookies, so any page may ask. */
+export function crossOrigin(): RequestHandler {
+  return function crossOrigin(req, res, next) {
+    res.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED })
+    if (req.method !== 'OPTIONS' || req.get('Access-Control-Request-Method') === undefined) return next()
+    res.set({
+      'Access-Control-Allow-Methods': ALLOWED,
+      'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match',
+      'Access-Control-Max-Age': '86400',
+    })
+    res.status(204).end()
+  }
+}
+
+export function shortUrls(): RequestHandler {
+  return function shortUrls(req, _res, next) {
+    if (req.url.length <= LONGEST_URL) return next()
+    throw new Problem('uri_too_long', `The address has ${req.url.length} characters; ${LONGEST_URL} are the most.`)
+  }
+}
+
+const ALLOWED = 'GET, HEAD, OPTIONS'
+
+/** For all methods of a path that GET does not take. */
+export function methodNotAllowed(): RequestHandler {
+  return function methodNotAllowed(req, res) {
+    if (req.method === 'OPTIONS') {
+      res.set('Allow', ALLOWED).status(204).end()
+      return
+    }
+    throw new Problem('method_not_allowed', `${req.method} is not a way to ask here: use GET.`, {
+      headers: { Allow: ALLOWED },
+    })
+  }
+}
+
+export function notFound(): RequestHandler {
+  return function notFound(req) {
+    throw new Problem(
+      'not_found',
+      `There is nothing at ${req.path}. The service has /v0/candles, /v0/pools, /v0/ticks, /v0/usage and /v0/health.`,
+    )
+  }
+}
+
+/** Tells the user what a user can act on, and the operator all of it. */
+export function problems(report: Report<ApiFact>): ErrorRequestHandler {
+  return function problems(error: unknown, req, res, next) {
+    // Half an answer can't be turned into an error; Express ends the connection.
+    if (res.headersSent) return next(error)
+    const requestId = res.get(REQUEST_ID) ?? ''
+    const problem = toProblem(error)
+    if (PROBLEMS[problem.code].status >= 500)
+      report({ kind: 'request-failed', requestId, path: req.path, error: problem.cause ?? error })
+    sendProblem(req, res, problem, requestId)
+  }
+}
+
+function sendProblem(_req: Request, res: Response, problem: Problem, requestId: string): void {
+  res.removeHeader('ETag')
+  res.set({ 'Cache-Control': 'private, no-store', ...problem.headers })
+  res.status(PROBLEMS[problem.code].status).type('application/problem+json')
+  res.send(JSON.stringify(problemBody(problem, requestId)))
+}
+
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  // Express's own: an address whose percent signs make no sense.
+  if (error instanceof URIError) return new Problem('bad_request', 'The address is not well encoded.', { cause: error })
+  return new Problem(
+    'internal',
+    'Something went wrong on our side. Ask again; if it stays, tell the operator the request id.',
+    {
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,11 @@
+-- Every key, newest first.
+SELECT
+    lower(hex(key_hash))          AS hash,
+    id,
+    name,
+    plan,
+    toUnixTimestamp(billing_start) AS billing_start,
+    toUnixTimestamp(created)       AS created,
+    toUnixTimestamp(revoked)       AS revoked
+FROM api_keys FINAL
+ORDER BY api_keys.created DESC, id

@@ -1,0 +1,17 @@
+-- Every pool as its newest sighting tells of it; the price it began with from whichever sighting has it.
+SELECT
+    network,
+    pool,
+    argMax(p.protocol, p.block)         AS protocol,
+    argMax(p.fee, p.block)              AS fee,
+    toString(max(p.initial_sqrt_price)) AS initial_sqrt_price,
+    argMax(p.token0_address, p.block)   AS token0_address,
+    argMax(p.token0_symbol, p.block)    AS token0_symbol,
+    argMax(p.token0_name, p.block)      AS token0_name,
+    argMax(p.token0_decimals, p.block)  AS token0_decimals,
+    argMax(p.token1_address, p.block)   AS token1_address,
+    argMax(p.token1_symbol, p.block)    AS token1_symbol,
+    argMax(p.token1_name, p.block)      AS token1_name,
+    argMax(p.token1_decimals, p.block)  AS token1_decimals
+FROM pools AS p FINAL
+GROUP BY network, pool

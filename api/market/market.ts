@@ -1,0 +1,128 @@
+/** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Network, NetworkName } from '../../ingest/network.ts'
+import type { PoolId } from '../../ingest/pool.ts'
+import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
+import { refreshed } from '../refreshed.ts'
+import { type Instant, instantOf, wholeSecond } from '../time.ts'
+import { gridOf, readCandles } from './candles.ts'
+import { openCatalogue } from './catalogue.ts'
+import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
+import type { Candle, TickView, View } from './orientation.ts'
+import { type PoolState, readPoolStates } from './pool-state.ts'
+import { readTicks } from './ticks.ts'
+import { readTips, type Tip } from './tip.ts'
+import type { Range } from './windows.ts'
+
+export type Answer<Row> = {
+  view: View
+  rows: readonly Row[]
+  /** Credits. */
+  cost: number
+  /** True where nothing but a reorg can change the answer: the ledger is past the end of the range. */
+  closed: boolean
+}
+
+export type PoolsAnswer = { rows: readonly PoolState[]; cost: number }
+export type NetworkStatus = { network: Network; tip: Tip | undefined }
+
+export type Market = {
+  networks: readonly Network[]
+  candles(query: CandleQuery): Promise<Answer<Candle>>
+  ticks(query: TickQuery): Promise<Answer<TickView>>
+  pools(query: PoolQuery): Promise<PoolsAnswer>
+  status(): Promise<readonly NetworkStatus[]>
+}
+
+const DAY = 86_400
+const WEEK = 7 * DAY
+const MOST_POOLS = 100
+
+export function openMarket(options: {
+  /** Needs no more than to read. */
+  reader: ClickHouseClient
+  networks: readonly Network[]
+  clock: () => Date
+  /** How old the catalogue and the ledgers' tips may be. */
+  freshMs?: number
+}): Market {
+  const { reader, networks, clock, freshMs = 1_000 } = options
+  const names = networks.map((network) => network.name)
+  const catalogue = openCatalogue(reader, networks, freshMs)
+  const tips = refreshed(() => readTips(reader, names), freshMs)
+
+  /** The pool that answers, and what finding it cost. */
+  async function find(question: Named, range: Range, now: Instant): Promise<{ view: View; probed: number }> {
+    const known = await catalogue.get()
+    const end = Math.min(range.to, wholeSecond(now))
+    const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
+    if (question.symbol !== undefined) return findLead(reader, known, question.symbol, scope)
+    if (question.pool !== undefined) return { view: await findPool(reader, known, question.pool, scope), probed: 0 }
+    throw new Error('A question names a symbol or a pool: the query rules see to it.')
+  }
+
+  return {
+    networks,
+    async candles(query) {
+      const now = instantOf(clock())
+      const { interval, limit, fill, price } = query
+      const range = candleRange(query, now)
+      const grid = gridOf(range, interval)
+      // The tip is read first: what it vouches for is in the tables by the time that they are read.
+      const [{ view, probed }, tip] = await Promise.all([find(query, grid, now), tips.get()])
+      const own = tip.get(view.listing.network.name)
+      const rows = await readCandles(reader, { view, interval, range, limit, fill, price }, own, now.seconds)
+      const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
+      const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end: Math.min(range.to, wholeSecond(now)) })
+      return { view, rows, cost, closed: own !== undefined && grid.to <= own.timestamp }
+    },
+    async ticks(query) {
+      const now = instantOf(clock())
+      const range = tickRange(query, now)
+      const [{ view, probed }, tip] = await Promise.all([find(query, range, now), tips.get()])
+      const own = tip.get(view.listing.network.name)
+      const rows = await readTicks(reader, { view, range, limit: query.limit, price: query.price })
+      const end = Math.min(range.to, wholeSecond(now))
+      const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
+      return { view, rows, cost, closed: own !== undefined && range.to <= own.timestamp }
+    },
+    async pools(query) {
+      const known = await catalogue.get()
+      const matches = await matchesOf(reader, known, query.symbol, names)
+      const states = await readPoolStates(
+        reader,
+        known,
+        matches.map((match) => match.listing),
+      )
+      const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
+      return { rows, cost: 1 + Math.floor(rows.length / 20) }
+    },
+    async status() {
+      const known = await tips.get()
+      return networks.map((network) => ({ network, tip: known.get(network.name) }))
+    },
+  }
+}
+
+type Named = {
+  symbol?: NamedPair | undefined
+  pool?: PoolId | undefined
+  networks?: readonly NetworkName[] | undefined
+}
+
+/** What the question is sure to cost, whatever it finds. */
+export function knownCost(question: Named): number {
+  return 1 + (question.symbol === undefined ? 0 : (question.networks?.length ?? 1))
+}
+
+/** One credit, one for each network looked through for a symbol, one for each 1,000 swaps and for each week. */
+function costOf(parts: { probed: number; swaps: number; oldest: number | undefined; end: number }): number {
+  const { probed, swaps, oldest, end } = parts
+  const weeks = oldest === undefined ? 0 : Math.max(0, Math.floor((end - oldest) / WEEK))
+  return 1 + probed + Math.floor(swaps / 1_000) + weeks
+}
+
+function byValue(one: PoolState, other: PoolState): number {
+  if (one.valueUsd !== other.valueUsd) return other.valueUsd - one.valueUsd
+  return Number(other.volumeUsd) - Number(one.volumeUsd)
+}

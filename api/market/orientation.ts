@@ -1,0 +1,107 @@
+/** A pool seen the other way round: the price of its token1 in token0. */
+import { type Side, sideOf } from '../../ingest/tick.ts'
+import { decimalNumber, decimalText } from '../decimal.ts'
+import type { PriceKind } from '../query.ts'
+import { type Listing, shownSymbol } from './listing.ts'
+
+/** Which way round a pool is asked for: `forward` is its own order, token1 per token0. */
+export type View = { listing: Listing; forward: boolean }
+
+/** Prices and raw volumes as stored: token1 per token0. */
+export type StoredCandle = {
+  bucket: number
+  open: number
+  high: number
+  low: number
+  close: number
+  spot_open: number
+  spot_high: number
+  spot_low: number
+  spot_close: number
+  volume0: string
+  volume1: string
+  trades: string
+}
+
+/** A bucket that was traded in. Volume is in the second token of the pair. */
+export type Candle = {
+  time: number
+  open: number
+  high: number
+  low: number
+  close: number
+  volume: number
+  /** 0: carried forward from the close before. */
+  trades: number
+}
+
+export function viewPrice(forward: boolean, price: number): number {
+  return forward ? price : 1 / price
+}
+
+/** 1/x falls where x rises, so the inverse of the lowest price is the highest of the inverses, to the last bit. */
+export function viewCandle(view: View, kind: PriceKind, stored: StoredCandle): Candle {
+  const [open, high, low, close] =
+    kind === 'spot'
+      ? [stored.spot_open, stored.spot_high, stored.spot_low, stored.spot_close]
+      : [stored.open, stored.high, stored.low, stored.close]
+  const { token0, token1 } = view.listing.pool
+  const time = stored.bucket
+  const trades = Number(stored.trades)
+  if (view.forward)
+    return { time, open, high, low, close, volume: decimalNumber(BigInt(stored.volume1), token1.decimals), trades }
+  return {
+    time,
+    open: 1 / open,
+    high: 1 / low,
+    low: 1 / high,
+    close: 1 / close,
+    volume: decimalNumber(BigInt(stored.volume0), token0.decimals),
+    trades,
+  }
+}
+
+/** The two symbols in the order of the view. */
+export function viewPair({ listing, forward }: View): readonly [string, string] {
+  const { network, pool } = listing
+  const symbols = [shownSymbol(network, pool.token0), shownSymbol(network, pool.token1)] as const
+  return forward ? symbols : [symbols[1], symbols[0]]
+}
+
+export type StoredTick = {
+  time: number
+  transaction_hash: string
+  log_index: number
+  amount0: string
+  amount1: string
+  price: number
+  spot_price: number
+  amount_usd: string
+}
+
+/** A swap as the taker saw it, in the order of the view. */
+export type TickView = {
+  id: string
+  time: number
+  price: number
+  side: Side
+  amount0: string
+  amount1: string
+  amountUsd: number
+}
+
+export function viewTick(view: View, kind: PriceKind, stored: StoredTick): TickView {
+  const { token0, token1 } = view.listing.pool
+  const first = { raw: BigInt(stored.amount0), decimals: token0.decimals }
+  const second = { raw: BigInt(stored.amount1), decimals: token1.decimals }
+  const [base, quote] = view.forward ? [first, second] : [second, first]
+  return {
+    id: `0x${stored.transaction_hash}-${stored.log_index}`,
+    time: stored.time,
+    price: viewPrice(view.forward, kind === 'spot' ? stored.spot_price : stored.price),
+    side: sideOf({ amount0: base.raw, amount1: quote.raw }),
+    amount0: decimalText(base.raw, base.decimals),
+    amount1: decimalText(quote.raw, quote.decimals),
+    amountUsd: Number(stored.amount_usd),
+  }
+}

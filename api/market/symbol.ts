@@ -1,0 +1,123 @@
+/** From a pair of symbols to the pools that trade it. Curated addresses come first: symbols on chain are anybody's. */
+import type { Address } from 'viem'
+import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../ingest/network.ts'
+import { bearerKey, type Catalogue, pairKey } from './catalogue.ts'
+import { type Listing, trusted } from './listing.ts'
+
+/** One way to read a symbol: the price of `base` in `quote`, both lower case. */
+export type Split = { base: string; quote: string }
+
+export const SYMBOL_RULE = 'two different token symbols joined by a hyphen, such as WETH-USDC'
+
+/** Every way to cut a symbol at a hyphen: symbols may have hyphens of their own. None where it names no pair. */
+export function splitSymbol(symbol: string): readonly Split[] {
+  const splits: Split[] = []
+  for (let at = symbol.indexOf('-'); at !== -1; at = symbol.indexOf('-', at + 1)) {
+    const base = symbol.slice(0, at).toLowerCase()
+    const quote = symbol.slice(at + 1).toLowerCase()
+    if (isName(base) && isName(quote) && base !== quote) splits.push({ base, quote })
+  }
+  return splits
+}
+
+function isName(text: string): boolean {
+  return text !== '' && text.trim() === text
+}
+
+/** A pool that trades the pair, and whether the pair is asked for in the pool's own order. */
+export type Match = { listing: Listing; forward: boolean }
+
+export type Resolution = {
+  listed: readonly Match[]
+  /** Pools in which a token is known by its on-chain symbol only; looked at where nothing listed matches. */
+  unlisted: readonly Match[]
+  /** True where both symbols of some split are known, with or without a pool. */
+  tokensKnown: boolean
+  /** True where a split's two symbols are names of one and the same token. */
+  sameToken: boolean
+}
+
+export function resolve(catalogue: Catalogue, splits: readonly Split[], networks: readonly NetworkName[]): Resolution {
+  const served = networks.flatMap((name) => catalogue.networks.get(name) ?? [])
+  const listed = new Map<Listing, Match>()
+  const unlisted = new Map<Listing, Match>()
+  let tokensKnown = false
+  let sameToken = false
+  for (const split of splits) {
+    const base = bearersOf(catalogue, served, split.base)
+    const quote = bearersOf(catalogue, served, split.quote)
+    if (base.size === 0 || quote.size === 0) continue
+    tokensKnown = true
+    const matches = base.listed && quote.listed ? listed : unlisted
+    for (const network of served) {
+      const bases = base.byNetwork.get(network.name) ?? []
+      const quotes = quote.byNetwork.get(network.name) ?? []
+      if (bases.some((address) => quotes.includes(address))) sameToken = true
+      for (const match of matchesOf(catalogue, network, bases, quotes)) {
+        if (!matches.has(match.listing)) matches.set(match.listing, match)
+      }
+    }
+  }
+  return { listed: [...listed.values()], unlisted: [...unlisted.values()], tokensKnown, sameToken }
+}
+
+function matchesOf(
+  catalogue: Catalogue,
+  network: Network,
+  bases: readonly Address[],
+  quotes: readonly Address[],
+): readonly Match[] {
+  return bases.flatMap((base) =>
+    quotes.flatMap((quote) => [
+      ...(catalogue.pairs.get(pairKey(network.name, base, quote)) ?? []).map((listing) => ({ listing, forward: true })),
+      ...(catalogue.pairs.get(pairKey(network.name, quote, base)) ?? []).map((listing) => ({
+        listing,
+        forward: false,
+      })),
+    ]),
+  )
+}
+
+type Bearers = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
+
+/** The tokens a symbol means: the curated ones, or where no network asked has such, all that bear it on chain. */
+function bearersOf(catalogue: Catalogue, networks: readonly Network[], symbol: string): Bearers {
+  const curated = new Map(networks.map((network) => [network.name, curatedOf(catalogue, network, symbol)]))
+  const listed = count(curated)
+  if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
+  const onChain = new Map(
+    networks.map((network) => [network.name, [...(catalogue.bearers.get(bearerKey(network.name, symbol)) ?? [])]]),
+  )
+  return { listed: false, size: count(onChain), byNetwork: onChain }
+}
+
+function count(byNetwork: ReadonlyMap<NetworkName, readonly Address[]>): number {
+  return [...byNetwork.values()].reduce((sum, addresses) => sum + addresses.length, 0)
+}
+
+/** Names of Polygon's native token, old and new, wrapped or not. */
+const POL = ['pol', 'matic', 'wpol', 'wmatic']
+
+/** A listed token answers to its curated names and to the one it bears on chain. */
+function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
+  const addresses = new Set<Address>()
+  const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
+  for (const token of network.trustedTokens) {
+    if (token.symbols.some((known) => names.includes(known.toLowerCase()))) addresses.add(lower(token.address))
+  }
+  for (const name of names) {
+    for (const address of catalogue.bearers.get(bearerKey(network.name, name)) ?? []) {
+      if (trusted(network, address) !== undefined) addresses.add(address)
+    }
+  }
+  const native = network.nativeSymbol === 'POL' ? POL : ['eth']
+  if (native.includes(symbol)) {
+    addresses.add(NATIVE_CURRENCY)
+    addresses.add(lower(network.wrappedNative))
+  }
+  return [...addresses]
+}
+
+function lower(address: Address): Address {
+  return address.toLowerCase() as Address
+}

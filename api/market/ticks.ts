@@ -1,0 +1,28 @@
+/** Swaps of one pool, one by one. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { PriceKind } from '../query.ts'
+import { ask, readSql } from '../store.ts'
+import { swapsSince } from './busy.ts'
+import { type StoredTick, type TickView, type View, viewTick } from './orientation.ts'
+import { clampTime, type Range } from './windows.ts'
+
+const TICKS = readSql(new URL('./ticks.sql', import.meta.url))
+
+export type TickAsk = { view: View; range: Range; limit: number; price: PriceKind }
+
+/** The newest `limit` that end before `to`, ascending by block and log index. */
+export async function readTicks(reader: ClickHouseClient, asked: TickAsk): Promise<readonly TickView[]> {
+  const { view, limit, price } = asked
+  const range = { from: clampTime(asked.range.from), to: clampTime(asked.range.to) }
+  if (range.from >= range.to) return []
+  const since = await swapsSince(reader, view.listing, range, limit)
+  let rows = await readStored(reader, view, { from: since, to: range.to }, limit)
+  // While a rollback is under way candles may promise swaps that are gone already: then all of the range is read.
+  if (rows.length < limit && since > range.from) rows = await readStored(reader, view, range, limit)
+  return rows.map((row) => viewTick(view, price, row)).reverse()
+}
+
+function readStored(reader: ClickHouseClient, view: View, range: Range, limit: number): Promise<readonly StoredTick[]> {
+  const { network, pool } = view.listing
+  return ask<StoredTick>(reader, TICKS, { network: network.name, pool: pool.id, ...range, limit })
+}

@@ -1,0 +1,69 @@
+/** From a query string to a question: every bad parameter is found before the user is told of any. */
+import { z } from 'zod'
+import { type FieldError, Problem } from './problem.ts'
+
+/** What the query string says, decoded; a name that is repeated keeps all of its values. */
+export type Parameters = ReadonlyMap<string, readonly string[]>
+
+export function parseParameters(query: string): Parameters {
+  const parameters = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    const values = parameters.get(name)
+    if (values === undefined) parameters.set(name, [value])
+    else values.push(value)
+  }
+  return parameters
+}
+
+/** A parameter that `read` understands, or its rule. */
+export function field<T>(rule: string, read: (text: string) => T | undefined) {
+  return z.string({ error: `required: ${rule}` }).transform((text, context): T => {
+    const value = read(text)
+    if (value !== undefined) return value
+    context.addIssue({ code: 'custom', message: `must be ${rule}` })
+    return z.NEVER
+  })
+}
+
+/** A rule over several parameters, such as “one of symbol and pool”. It sees all that were given; a malformed one as ''. */
+export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldError[]
+
+/** Unknown parameters are ignored; known ones must be there once, flat and not empty. */
+export function readQuestion<Shape extends z.ZodObject>(
+  shape: Shape,
+  parameters: Parameters,
+  joint: JointRule = () => [],
+): z.output<Shape> {
+  const errors: FieldError[] = []
+  const values: Record<string, string> = {}
+  const given = new Map<string, string>()
+  for (const [written, texts] of parameters) {
+    const name = written.replace(/[[.].*$/s, '')
+    if (!Object.hasOwn(shape.shape, name)) continue
+    const [text = ''] = texts
+    if (name !== written) errors.push({ field: name, message: `must be written as ${name}=…, not nested` })
+    else if (given.has(name) || texts.length > 1) errors.push({ field: name, message: 'must be given once' })
+    else if (text.trim() === '') errors.push({ field: name, message: 'must not be empty' })
+    else values[name] = text
+    given.set(name, values[name] ?? '')
+  }
+  const malformed = new Set(errors.map((error) => error.field))
+  const result = shape.safeParse(values)
+  for (const issue of result.error?.issues ?? []) {
+    const name = String(issue.path[0] ?? 'query')
+    if (!malformed.has(name)) errors.push({ field: name, message: issue.message })
+  }
+  errors.push(...joint(given))
+  if (result.success && errors.length === 0) return result.data
+  throw invalidParameters(errors)
+}
+
+export function invalidParameters(errors: readonly FieldError[]): Problem {
+  const facts = errors.map((error) => `${error.field} ${error.message}`).join('; ')
+  return new Problem('invalid_parameters', `The question can't be answered as it is asked: ${facts}.`, { errors })
+}
+
+export function parametersOf(req: { url: string }): Parameters {
+  const at = req.url.indexOf('?')
+  return parseParameters(at === -1 ? '' : req.url.slice(at + 1))
+}

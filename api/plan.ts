@@ -1,0 +1,14 @@
+/** What an account may use. */
+
+/** Credits a minute and a month (or billing period). */
+export const PLANS = {
+  free: { minute: 60, month: 10_000 },
+  operator: { minute: 1_000_000, month: 1_000_000_000 },
+} as const
+export type PlanName = keyof typeof PLANS
+
+export type Allowance = { minute: number; month: number }
+
+export function isPlan(name: string): name is PlanName {
+  return Object.hasOwn(PLANS, name)
+}

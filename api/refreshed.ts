@@ -1,0 +1,45 @@
+/** A value that is loaded again once it is too old, by one load for all who wait. */
+
+export type Refreshed<T> = {
+  /** At most `maxAgeMs` old, counted from the start of its load. */
+  get(): Promise<T>
+  /** Loaded after this call. */
+  renew(): Promise<T>
+}
+
+export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshed<T> {
+  let held: { value: T; since: number } | undefined
+  let running: Promise<T> | undefined
+  let next: Promise<T> | undefined
+
+  function start(): Promise<T> {
+    const since = performance.now()
+    running = load()
+      .then((value) => {
+        held = { value, since }
+        return value
+      })
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+
+  return {
+    get() {
+      if (held !== undefined && performance.now() - held.since < maxAgeMs) return Promise.resolve(held.value)
+      return running ?? start()
+    },
+    renew() {
+      if (running === undefined) return start()
+      // The load under way may have read before this call, so one more follows it, shared as well.
+      next ??= running
+        .catch(() => undefined)
+        .then(() => {
+          next = undefined
+          return start()
+        })
+      return next
+    },
+  }
+}

@@ -1,0 +1,18 @@
+/** What the API stage has to say to whoever runs it. */
+
+export type ApiFact =
+  | {
+      kind: 'request-answered'
+      requestId: string
+      method: string
+      /** Without the query, which may hold anything. */
+      path: string
+      status: number
+      milliseconds: number
+    }
+  | { kind: 'request-failed'; requestId: string; path: string; error: unknown }
+  | { kind: 'usage-stored'; rows: number }
+  | { kind: 'usage-not-stored'; rows: number; error: unknown }
+  | { kind: 'unknown-plan'; account: string; plan: string }
+  | { kind: 'server-listening'; host: string; port: number }
+  | { kind: 'server-closed' }

@@ -1,0 +1,49 @@
+/** GET /v0/candles */
+import type { Request } from 'express'
+import type { Accounts } from '../accounts.ts'
+import type { AccountHandler } from '../gate.ts'
+import { headerText, sendAnswer, setMarket } from '../headers.ts'
+import { shownSymbol } from '../market/listing.ts'
+import { type Answer, knownCost, type Market } from '../market/market.ts'
+import type { Candle } from '../market/orientation.ts'
+import { parametersOf } from '../parameters.ts'
+import { type CandleQuery, readCandleQuery } from '../query.ts'
+import { formatTime } from '../time.ts'
+
+export function getCandles(market: Market, accounts: Accounts): AccountHandler {
+  return async function candles(account, req, res) {
+    const query = readCandleQuery(parametersOf(req))
+    const answer = await accounts.charge(account, knownCost(query), () => market.candles(query))
+    setMarket(res, answer.view)
+    if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
+    sendAnswer(res, toBody(req, query, answer), answer.closed)
+  }
+}
+
+function toBody(req: Request, query: CandleQuery, answer: Answer<Candle>) {
+  const data = answer.rows.map(({ time, open, high, low, close, volume }) => ({
+    time: formatTime(time),
+    open,
+    high,
+    low,
+    close,
+    volume,
+  }))
+  if (query.symbol === undefined) return { data, credits_used: answer.cost }
+  return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
+}
+
+function suggestion(query: CandleQuery, { view }: Answer<Candle>): string {
+  return `Ask with pool=${view.listing.pool.id} instead of symbol=${query.symbol?.text ?? ''} to use fewer credits.`
+}
+
+function warning(req: Request, query: CandleQuery, answer: Answer<Candle>) {
+  const { network, pool } = answer.view.listing
+  const order = `${shownSymbol(network, pool.token0)}-${shownSymbol(network, pool.token1)}`
+  const inverted = answer.view.forward ? '' : ', the inverse of what this answer shows'
+  return {
+    message: `${query.symbol?.text ?? ''} was answered from the pool ${pool.id} on ${network.name}, which had to be found first. Its on-chain order is ${order}${inverted}.`,
+    documentation_url: `${req.protocol}://${req.get('host') ?? 'localhost'}/v0/docs/credits`,
+    tip: `Ask with pool=${pool.id} and networks=${network.name}: that skips the search for a pool and costs less. Prices are then in on-chain order, ${order}.`,
+  }
+}

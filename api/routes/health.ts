@@ -1,0 +1,24 @@
+/** GET /v0/health: how far each network's ledger has come. Needs no key. */
+import type { RequestHandler } from 'express'
+import { sendAnswer, setDevnet } from '../headers.ts'
+import type { Market, NetworkStatus } from '../market/market.ts'
+import { lagSeconds } from '../market/tip.ts'
+import { formatTime } from '../time.ts'
+
+export function getHealth(market: Market, clock: () => Date): RequestHandler {
+  return async function health(_req, res) {
+    const networks = await market.status()
+    if (networks.some((status) => status.network.devnet)) setDevnet(res)
+    const now = Math.floor(clock().getTime() / 1000)
+    sendAnswer(res, { status: 'ok', networks: networks.map((status) => toNetwork(status, now)) }, false)
+  }
+}
+
+function toNetwork({ network, tip }: NetworkStatus, now: number) {
+  return {
+    network: network.name,
+    devnet: network.devnet,
+    tip: tip === undefined ? null : { number: tip.number, hash: tip.hash, time: formatTime(tip.timestamp) },
+    lag_seconds: tip === undefined ? null : lagSeconds(tip, now),
+  }
+}

@@ -1,0 +1,43 @@
+/** GET /v0/pools */
+import type { Network } from '../../ingest/network.ts'
+import type { Token } from '../../ingest/pool.ts'
+import type { Accounts } from '../accounts.ts'
+import { plainText } from '../decimal.ts'
+import type { AccountHandler } from '../gate.ts'
+import { sendAnswer, setDevnet } from '../headers.ts'
+import { shownSymbol } from '../market/listing.ts'
+import type { Market } from '../market/market.ts'
+import type { PoolState } from '../market/pool-state.ts'
+import { parametersOf } from '../parameters.ts'
+import { readPoolQuery } from '../query.ts'
+
+export function getPools(market: Market, accounts: Accounts): AccountHandler {
+  return async function pools(account, req, res) {
+    const query = readPoolQuery(parametersOf(req))
+    const answer = await accounts.charge(account, 1, () => market.pools(query))
+    if (answer.rows.some((state) => state.listing.network.devnet)) setDevnet(res)
+    sendAnswer(res, { data: answer.rows.map(toPool), credits_used: answer.cost }, false)
+  }
+}
+
+function toPool(state: PoolState) {
+  const { network, pool } = state.listing
+  return {
+    id: pool.id,
+    network: network.name,
+    protocolVersion: pool.protocol,
+    feeTier: String(state.fee),
+    liquidity: String(state.liquidity),
+    sqrtPrice: String(state.sqrtPriceX96),
+    volumeUSD: state.volumeUsd,
+    txCount: String(state.transactions),
+    totalValueLockedUSD: plainText(state.valueUsd),
+    token0: toToken(network, pool.token0),
+    token1: toToken(network, pool.token1),
+  }
+}
+
+function toToken(network: Network, token: Token) {
+  const { name, address, decimals } = token
+  return { symbol: shownSymbol(network, token), name, address, decimals }
+}

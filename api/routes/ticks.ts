@@ -1,0 +1,34 @@
+/** GET /v0/ticks */
+import type { Accounts } from '../accounts.ts'
+import type { AccountHandler } from '../gate.ts'
+import { sendAnswer, setMarket } from '../headers.ts'
+import { type Answer, knownCost, type Market } from '../market/market.ts'
+import { type TickView, viewPair } from '../market/orientation.ts'
+import { parametersOf } from '../parameters.ts'
+import { readTickQuery } from '../query.ts'
+import { formatTime } from '../time.ts'
+
+export function getTicks(market: Market, accounts: Accounts): AccountHandler {
+  return async function ticks(account, req, res) {
+    const query = readTickQuery(parametersOf(req))
+    const answer = await accounts.charge(account, knownCost(query), () => market.ticks(query))
+    setMarket(res, answer.view)
+    sendAnswer(res, toBody(answer), answer.closed)
+  }
+}
+
+function toBody(answer: Answer<TickView>) {
+  const [token0, token1] = viewPair(answer.view)
+  const data = answer.rows.map((tick) => ({
+    id: tick.id,
+    timestamp: formatTime(tick.time),
+    price: tick.price,
+    side: tick.side,
+    amount0: tick.amount0,
+    amount1: tick.amount1,
+    amountUSD: tick.amountUsd,
+    token0,
+    token1,
+  }))
+  return { data, credits_used: answer.cost }
+}

@@ -1,0 +1,36 @@
+/** How the stage asks ClickHouse: a question from a `.sql` file, typed parameters, plain rows. */
+import { readFileSync } from 'node:fs'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { Problem } from './problem.ts'
+
+/** ClickHouse's codes for “not now”: too slow, too busy, no memory, going away, or its tables not made yet. */
+const NOT_NOW = new Set(['60', '81', '159', '160', '202', '209', '210', '241', '242', '394', '439', '473', '745'])
+
+export function readSql(url: URL): string {
+  return readFileSync(url, 'utf8')
+}
+
+/** A store that does not answer is a 503; a question that it refuses is a bug of ours, and goes on as it came. */
+export async function ask<Row>(
+  client: ClickHouseClient,
+  query: string,
+  parameters: Record<string, unknown> = {},
+): Promise<readonly Row[]> {
+  try {
+    const result = await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
+    return await result.json<Row>()
+  } catch (cause) {
+    throw isOurFault(cause) ? cause : storeUnavailable(cause)
+  }
+}
+
+function isOurFault(error: unknown): boolean {
+  return error instanceof ClickHouseError && !NOT_NOW.has(error.code)
+}
+
+export function storeUnavailable(cause: unknown): Problem {
+  return new Problem('store_unavailable', 'The store does not answer at the moment. Ask again in a few seconds.', {
+    headers: { 'Retry-After': '5' },
+    cause,
+  })
+}

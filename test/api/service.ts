@@ -1,0 +1,59 @@
+/** The whole service over a database of the test's own, asked over HTTP. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { openAccounts } from '../../api/accounts.ts'
+import { createApp } from '../../api/app.ts'
+import { createKey } from '../../api/keys.ts'
+import { openMarket } from '../../api/market/market.ts'
+import type { ApiFact } from '../../api/report.ts'
+import { serve } from '../../api/server.ts'
+import type { Network } from '../../ingest/network.ts'
+
+export type Service = {
+  /** With the service's key, unless headers say otherwise. */
+  get(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
+  url: string
+  key: string
+  facts: ApiFact[]
+  stop(): Promise<void>
+}
+
+export type Reply = { status: number; headers: Headers; body: unknown }
+
+export async function startService(options: {
+  client: ClickHouseClient
+  accounts?: ClickHouseClient
+  networks: readonly Network[]
+  clock: () => Date
+  /** One that exists already, such as of a service before this one. */
+  key?: string
+  plan?: 'free' | 'operator'
+  billingStart?: Date
+}): Promise<Service> {
+  const { client, networks, clock, accounts: accountClient = client, plan = 'operator', billingStart } = options
+  const facts: ApiFact[] = []
+  const report = (fact: ApiFact) => facts.push(fact)
+  const key = options.key ?? (await createKey({ client: accountClient, plan, name: 'test', billingStart }))
+  const market = openMarket({ reader: client, networks, clock, freshMs: 0 })
+  const accounts = openAccounts({ client: accountClient, clock, report })
+  const stopping = new AbortController()
+  const app = createApp({ market, accounts, clock, report })
+  const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report })
+  const url = `http://127.0.0.1:${serving.port}`
+  return {
+    url,
+    key,
+    facts,
+    async get(path, headers = { 'X-API-KEY': key }, method = 'GET') {
+      const response = await fetch(url + path, { headers, method })
+      const text = await response.text()
+      const body: unknown =
+        response.headers.get('content-type')?.includes('json') && text !== '' ? JSON.parse(text) : text
+      return { status: response.status, headers: response.headers, body }
+    },
+    async stop() {
+      stopping.abort()
+      await serving.closed
+      await accounts.close()
+    },
+  }
+}
