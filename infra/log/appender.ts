@@ -1,0 +1,99 @@
+/** The writing end: one awaited send at a time, so that no retry can change the order. */
+import { randomUUID } from 'node:crypto'
+import kafkajs, { type Kafka, type Producer } from 'kafkajs'
+import type { Message } from '../../ingest/message.ts'
+import { type LogRecord, toBatches, toRecords } from './parts.ts'
+import { atMost, CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
+import { ensureTopic } from './topic.ts'
+
+export type Appender = { append(messages: readonly Message[]): Promise<void>; close(): Promise<void> }
+
+/**
+ * The producer numbers its batches (`idempotent`), so that a batch whose answer was lost is not appended twice: a late copy of an
+ * orphaned block, after the block that replaced it, would look like a reorg back. After these answers the numbering is void and a
+ * new producer starts its own; a batch that is in the log twice because of that does no harm.
+ */
+const NUMBERING_LOST: ReadonlySet<string> = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'DUPLICATE_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'INVALID_PRODUCER_ID_MAPPING',
+])
+
+export function createAppender(kafka: Kafka, context: RetryContext): Appender {
+  const { topic } = context
+  const writer = randomUUID()
+  let messagesBegun = 0
+  let producer: Producer | undefined
+  let queue: Promise<void> = Promise.resolve()
+
+  async function connected(): Promise<Producer> {
+    if (producer) return producer
+    const fresh = kafka.producer({
+      idempotent: true,
+      maxInFlightRequests: 1,
+      allowAutoTopicCreation: false,
+      createPartitioner: () => () => 0,
+      retry: CLIENT_RETRY,
+    })
+    try {
+      await fresh.connect()
+    } catch (error) {
+      await atMost(2000, fresh.disconnect())
+      throw error
+    }
+    producer = fresh
+    return fresh
+  }
+
+  async function send(batch: readonly LogRecord[]): Promise<void> {
+    const messages = batch.map(({ value, part }) => ({ key: null, value, partition: 0, ...headersOf(part) }))
+    await retried('append', context, async () => {
+      try {
+        await (await connected()).send({ topic, acks: -1, compression: kafkajs.CompressionTypes.GZIP, messages })
+      } catch (error) {
+        const codes = kafkaCodes(error)
+        if (codes.some((code) => NUMBERING_LOST.has(code))) {
+          const lost = producer
+          producer = undefined
+          if (lost) await atMost(2000, lost.disconnect())
+        }
+        if (codes.includes('UNKNOWN_TOPIC_OR_PARTITION')) await ensureTopic(kafka, context)
+        throw error
+      }
+    })
+  }
+
+  async function sendAll(messages: readonly Message[]): Promise<void> {
+    const records = function* () {
+      for (const message of messages) yield* toRecords(message, `${writer}-${messagesBegun++}`)
+    }
+    // The next batch is encoded while this one is on its way.
+    let sending = Promise.resolve()
+    for (const batch of toBatches(records())) {
+      await sending
+      sending = send(batch)
+      // Awaited below, unless encoding the next one throws first.
+      sending.catch(() => {})
+    }
+    await sending
+  }
+
+  return {
+    append(messages) {
+      const appended = queue.then(() => sendAll(messages))
+      queue = appended.catch(() => {})
+      return appended
+    },
+    async close() {
+      await queue
+      if (producer) await atMost(5000, producer.disconnect())
+    },
+  }
+}
+
+function headersOf(part: LogRecord['part']): { headers?: Record<string, string> } {
+  if (!part) return {}
+  return { headers: { message: part.messageId, part: String(part.index), parts: String(part.count) } }
+}

@@ -1,0 +1,171 @@
+/** One membership in the network's consumer group, from joining to leaving. */
+import type { EachBatchPayload, Kafka } from 'kafkajs'
+import type { Entry, Offset } from '../../ingest/log.ts'
+import { AssignmentLost, PositionGone } from './errors.ts'
+import { assembler } from './parts.ts'
+import type { ReaderOptions } from './reader.ts'
+import { atMost, OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
+import { slot } from './slot.ts'
+import { type Claim, soleMember } from './sole-member.ts'
+import { toStoredRecord } from './stored-record.ts'
+import { boundsOf } from './topic.ts'
+
+export type OpenedReader = {
+  /** The next batch; undefined once stopped. */
+  take(): Promise<readonly Entry[] | undefined>
+  /** Only for operators, who see lag by committed offsets. */
+  stored(offset: Offset): void
+  /** Whether the topic was ever this member's. */
+  assigned(): boolean
+  stop(): void
+  leave(): Promise<void>
+}
+
+/** Wait in the broker while nothing is new; a message that comes ends it at once. */
+const FETCH_WAIT_MS = 50
+const COMMIT_EVERY_MS = 1000
+const LEAVE_TIMEOUT_MS = 5000
+
+export function openReader(
+  kafka: Kafka,
+  context: RetryContext,
+  { group, sessionTimeoutMs }: ReaderOptions,
+  from: Offset,
+): OpenedReader {
+  const { topic, report } = context
+  const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
+  const claim: Claim = { since: 0 }
+  const batches = slot<readonly Entry[]>()
+  const assemble = assembler((dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }))
+  const consumer = kafka.consumer({
+    groupId: group,
+    partitionAssigners: [soleMember(claim)],
+    sessionTimeout: sessionTimeoutMs,
+    rebalanceTimeout: 2 * sessionTimeoutMs,
+    heartbeatInterval,
+    maxWaitTimeInMs: FETCH_WAIT_MS,
+    allowAutoTopicCreation: false,
+    retry: { ...OUTAGE_RETRY, restartOnFailure: async () => false },
+  })
+  /** The member that was given the topic; undefined before. */
+  let member: string | undefined
+  /** The next record to fetch. */
+  let position = from
+  let begun = false
+  let ended = false
+
+  function seek(): void {
+    consumer.seek({ topic, partition: 0, offset: String(position) })
+  }
+
+  /** Leaves at once: the caller may still be storing for a while, and kafkajs would go on fetching. */
+  function fail(error: Error): void {
+    ended = true
+    batches.fail(error)
+    void leave()
+  }
+
+  consumer.on(consumer.events.GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
+    const ours = memberAssignment[topic]?.includes(0) === true
+    if (member === undefined) {
+      if (!ours) return report({ kind: 'log-standing-by', topic, group })
+      member = memberId
+      claim.since = Date.now()
+      report({ kind: 'log-reading', topic, group, position: from })
+      void failPastTheEnd()
+    } else if (!ours) {
+      return fail(new AssignmentLost(topic, 'another process reads now'))
+    } else if (memberId !== member) {
+      return fail(new AssignmentLost(topic, 'the broker had given this process up for a while'))
+    }
+    // In here, for the next fetch must not start at the committed offset.
+    seek()
+  })
+
+  consumer.on(consumer.events.CRASH, ({ payload: { error } }) => {
+    const lost = member === undefined ? error : new AssignmentLost(topic, error.message, { cause: error })
+    fail(refusalOf(topic, 'read', error) ?? lost)
+  })
+
+  /** kafkajs would begin anew from the oldest record, and only once there is one. */
+  async function failPastTheEnd(): Promise<void> {
+    const bounds = await retried('ask', context, () => boundsOf(kafka, topic)).catch(() => undefined)
+    if (bounds && from > bounds.ends) fail(new PositionGone(topic, from, bounds.ends))
+  }
+
+  async function onBatch({ batch, heartbeat, resolveOffset, isStale }: EachBatchPayload): Promise<void> {
+    // A rebalance shows in the heartbeat, which throws: the batch is fetched again, by us or by the next holder.
+    while (!(await batches.room(heartbeatInterval))) {
+      if (ended) return
+      await heartbeat()
+    }
+    const records = batch.messages.map(toStoredRecord)
+    const [first] = records
+    if (ended || isStale() || !first) return
+    if (first.offset < position) return fail(new PositionGone(topic, position, first.offset))
+    if (!begun && first.offset === position && first.part && first.part.index > 0) {
+      // `from` is the offset of a message's last part: back to its first.
+      position = Math.max(0, position - first.part.index)
+      return seek()
+    }
+    if (first.offset > Math.max(position, from)) {
+      report({ kind: 'log-begins-later', topic, position: Math.max(position, from), begins: first.offset })
+    }
+    begun = true
+    try {
+      const entries = records.flatMap((record) => assemble(record) ?? []).filter(({ offset }) => offset >= from)
+      if (entries.length > 0) batches.put(entries)
+    } catch (error) {
+      return fail(error instanceof Error ? error : new Error(String(error)))
+    }
+    position = Number(batch.lastOffset()) + 1
+    resolveOffset(batch.lastOffset())
+  }
+
+  let storedUpTo: Offset | undefined
+  let commitTimer: NodeJS.Timeout | undefined
+
+  async function commit(): Promise<void> {
+    commitTimer = undefined
+    if (storedUpTo === undefined) return
+    const offset = String(storedUpTo + 1)
+    storedUpTo = undefined
+    // It fails in the midst of a rebalance; the next one tells operators as much.
+    await consumer.commitOffsets([{ topic, partition: 0, offset }]).catch(() => {})
+  }
+
+  async function run(): Promise<void> {
+    await consumer.connect()
+    await consumer.subscribe({ topic, fromBeginning: true })
+    await consumer.run({ autoCommit: false, eachBatchAutoResolve: false, eachBatch: onBatch })
+  }
+  const running = run().catch((error: Error) => fail(error))
+
+  let leaving: Promise<void> | undefined
+  function leave(): Promise<void> {
+    leaving ??= disconnect()
+    return leaving
+  }
+  async function disconnect(): Promise<void> {
+    ended = true
+    batches.close()
+    clearTimeout(commitTimer)
+    await atMost(1000, commit())
+    // A join under way can't be called off, and would stay in the group if it were not waited for.
+    await atMost(
+      LEAVE_TIMEOUT_MS,
+      running.then(() => consumer.disconnect()),
+    )
+  }
+
+  return {
+    take: batches.take,
+    stored(offset) {
+      storedUpTo = offset
+      commitTimer ??= setTimeout(() => void commit(), COMMIT_EVERY_MS).unref()
+    },
+    assigned: () => member !== undefined,
+    stop: batches.close,
+    leave,
+  }
+}

@@ -1,0 +1,102 @@
+/** The log of a cluster: one Kafka topic a network, of one partition, in the order of the chain. */
+
+import { promisify } from 'node:util'
+import { gunzip, gzip } from 'node:zlib'
+import kafkajs, { type KafkaConfig, type LogEntry, type RetryOptions } from 'kafkajs'
+import type { TickLog } from '../../ingest/log.ts'
+import type { NetworkName } from '../../ingest/network.ts'
+import type { Report } from '../../ingest/report.ts'
+import { createAppender } from './appender.ts'
+import { LogClosed } from './errors.ts'
+import type { LogFact } from './facts.ts'
+import { entryAt, lastEntry } from './lookup.ts'
+import { readTopic } from './reader.ts'
+import { CLIENT_RETRY, OUTAGE_RETRY } from './retry.ts'
+import { ensureTopic } from './topic.ts'
+
+// Of a CommonJS module like this one, Node sees only some of the exports by name.
+const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
+
+export type KafkaLogOptions = {
+  brokers: readonly string[]
+  network: NetworkName
+  report: Report<LogFact>
+  clientId?: string
+  /** Before the names of topic and group, where several deployments share a cluster. */
+  prefix?: string
+  /** After this long without a sign of life the broker hands the topic to a member that stands by. */
+  sessionTimeoutMs?: number
+  security?: Pick<KafkaConfig, 'ssl' | 'sasl'>
+  /** Gives up the opening, which else waits for brokers as long as it takes. */
+  signal?: AbortSignal
+}
+
+/** `close` rejects appends that are not done and ends readers. */
+export type KafkaLog = TickLog & { close(): Promise<void> }
+
+/**
+ * Makes the topic `blocks.<network>` if it is missing. Every operation waits out lost brokers, with facts, until the log is closed.
+ * `read` joins the group `candlepool.aggregator.<network>`, stands by while another process reads, and fetches again from `from`
+ * whenever it is given the topic: see `readTopic` for its errors. A message's offset is that of its last part, so offsets have gaps.
+ */
+export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
+  const { brokers, network, report, clientId = 'candlepool', prefix = '', sessionTimeoutMs = 15_000 } = options
+  compressQuickly()
+  const client = (retry: RetryOptions) =>
+    new Kafka({
+      ...options.security,
+      clientId,
+      brokers: [...brokers],
+      retry,
+      logLevel: logLevel.WARN,
+      logCreator: () => (entry) => reportEntry(report, entry),
+    })
+  const kafka = client(CLIENT_RETRY)
+  const patient = client(OUTAGE_RETRY)
+  const closing = new AbortController()
+  const context = { topic: `${prefix}blocks.${network}`, report, closed: closing.signal }
+  const reading = { group: `${prefix}candlepool.aggregator.${network}`, sessionTimeoutMs }
+
+  const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
+  await ensureTopic(kafka, { ...context, closed: opening })
+  const appender = createAppender(kafka, context)
+
+  return {
+    async append(messages) {
+      if (closing.signal.aborted) throw new LogClosed(context.topic)
+      await appender.append(messages)
+    },
+    last: () => lastEntry(kafka, context),
+    at: (offset) => entryAt(kafka, context, offset),
+    read: (from, signal) => readTopic(patient, context, reading, from, signal),
+    async close() {
+      closing.abort()
+      await appender.close()
+    },
+  }
+}
+
+/** gzip at level 1: ticks are mostly random bytes, on which level 6 takes twice the time for 2 % less. kafkajs keeps one table of codecs. */
+function compressQuickly(): void {
+  const compress = promisify<Buffer, { level: number }, Buffer>(gzip)
+  const decompress = promisify<Buffer, Buffer>(gunzip)
+  CompressionCodecs[CompressionTypes.GZIP] = () => ({
+    compress: ({ buffer }: { buffer: Buffer }) => compress(buffer, { level: 1 }),
+    decompress: (buffer: Buffer) => decompress(buffer),
+  })
+}
+
+/** Said at each start of a numbering producer with bounded retries; ours go on in the same numbering, so nothing is lost by it. */
+const BOUNDED_RETRIES = 'Limiting retries for the idempotent producer may invalidate EoS guarantees'
+
+function reportEntry(report: Report<LogFact>, { level, namespace, log }: LogEntry): void {
+  if (log.message === BOUNDED_RETRIES) return
+  const error: unknown = log['error']
+  report({
+    kind: 'kafka-client',
+    level: level === logLevel.ERROR ? 'error' : 'warning',
+    scope: namespace,
+    message: log.message,
+    error: error === undefined ? undefined : String(error),
+  })
+}

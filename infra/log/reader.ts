@@ -1,0 +1,48 @@
+/** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
+import type { Kafka } from 'kafkajs'
+import type { Entry, Offset } from '../../ingest/log.ts'
+import { LogRefused } from './errors.ts'
+import { type OpenedReader, openReader } from './group-reader.ts'
+import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
+
+export type ReaderOptions = { group: string; sessionTimeoutMs: number }
+
+/**
+ * Ends when `signal` or the log's closing aborts, once the group is left. Throws `AssignmentLost` when the topic was taken away or may have been,
+ * and `PositionGone` where `from` is past the end or the topic was made anew under the reader.
+ */
+export async function* readTopic(
+  kafka: Kafka,
+  context: RetryContext,
+  options: ReaderOptions,
+  from: Offset,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Entry[], void, undefined> {
+  const stop = AbortSignal.any([signal, context.closed])
+  for (let attempt = 1; !stop.aborted; attempt++) {
+    const reader = openReader(kafka, context, options, from)
+    const onStop = () => reader.stop()
+    stop.addEventListener('abort', onStop)
+    try {
+      yield* acknowledging(reader)
+      return
+    } catch (error) {
+      // Until it was first assigned nothing was read, and standing by goes on; the first join to a new broker fails once as a rule.
+      if (reader.assigned() || error instanceof LogRefused) throw error
+      const waitMs = backOffMs(attempt)
+      context.report({ kind: 'log-retried', topic: context.topic, step: 'read', attempt, waitMs, error: textOf(error) })
+      await pause(waitMs, stop)
+    } finally {
+      stop.removeEventListener('abort', onStop)
+      await reader.leave()
+    }
+  }
+}
+
+async function* acknowledging(reader: OpenedReader): AsyncGenerator<readonly Entry[], void, undefined> {
+  for (let batch = await reader.take(); batch; batch = await reader.take()) {
+    yield batch
+    const last = batch.at(-1)
+    if (last) reader.stored(last.offset)
+  }
+}

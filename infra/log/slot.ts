@@ -1,0 +1,61 @@
+/** Room for one value between the Kafka client, which pushes, and the reader, which pulls. */
+
+export type Slot<T> = {
+  /** Resolves at once with true where there is room, else when there is or after the given time. */
+  room(milliseconds: number): Promise<boolean>
+  /** Only where there is room. */
+  put(value: T): void
+  /** Resolves with undefined once the slot is closed, rejects once it has failed. */
+  take(): Promise<T | undefined>
+  /** What lies in the slot is not handed over any more. */
+  fail(error: Error): void
+  close(): void
+}
+
+export function slot<T>(): Slot<T> {
+  let held: { value: T } | undefined
+  let end: { error: Error | undefined } | undefined
+  let wakeTaker = () => {}
+  let wakePutter = () => {}
+
+  function finish(error: Error | undefined): void {
+    end ??= { error }
+    held = undefined
+    wakeTaker()
+    wakePutter()
+  }
+
+  return {
+    async room(milliseconds) {
+      if (held) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, milliseconds)
+          wakePutter = () => {
+            clearTimeout(timer)
+            resolve()
+          }
+        })
+      }
+      return !held && !end
+    },
+    put(value) {
+      if (end) return
+      held = { value }
+      wakeTaker()
+    },
+    async take() {
+      while (!held && !end) {
+        await new Promise<void>((resolve) => {
+          wakeTaker = resolve
+        })
+      }
+      if (end?.error) throw end.error
+      const value = held?.value
+      held = undefined
+      wakePutter()
+      return value
+    },
+    fail: finish,
+    close: () => finish(undefined),
+  }
+}

@@ -1,0 +1,359 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import kafkajs, { Kafka, type KafkaConfig } from 'kafkajs'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { LogFact } from '../../../infra/log/facts.ts'
+import { type KafkaLog, type KafkaLogOptions, kafkaLog } from '../../../infra/log/kafka.ts'
+import { toRecords } from '../../../infra/log/parts.ts'
+import { soleMember } from '../../../infra/log/sole-member.ts'
+import type { Entry, Offset } from '../../../ingest/log.ts'
+import { kafkaOrSkip } from '../../support/kafka.ts'
+import { type JarBroker, startJarBroker } from '../../support/kafka-jars.ts'
+import { logContract, messagesOf, readSome } from './contract.ts'
+import { blockMessage, blockMessages } from './messages.ts'
+
+const { skip, brokers } = kafkaOrSkip()
+const never = new AbortController().signal
+
+type Opened = { log: KafkaLog; facts: LogFact[]; prefix: string; topic: string }
+const opened: KafkaLog[] = []
+
+async function open(options: Partial<KafkaLogOptions> = {}): Promise<Opened> {
+  const prefix = options.prefix ?? `test-${randomUUID()}.`
+  const facts: LogFact[] = []
+  const log = await kafkaLog({ brokers, network: 'ethereum', prefix, report: (fact) => facts.push(fact), ...options })
+  opened.push(log)
+  return { log, facts, prefix, topic: `${prefix}blocks.ethereum` }
+}
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((log) => log.close()))
+})
+
+function client(config: Partial<KafkaConfig> = {}): Kafka {
+  return new Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING, ...config })
+}
+
+async function withAdmin<T>(work: (admin: ReturnType<Kafka['admin']>) => Promise<T>): Promise<T> {
+  const admin = client().admin()
+  await admin.connect()
+  try {
+    return await work(admin)
+  } finally {
+    await admin.disconnect()
+  }
+}
+
+/** What retention does, on command. */
+function deleteBefore(topic: string, offset: Offset): Promise<void> {
+  return withAdmin(async (admin) => {
+    // kafkajs deletes only in topics that it has met.
+    await admin.fetchTopicOffsets(topic)
+    await admin.deleteTopicRecords({ topic, partitions: [{ partition: 0, offset: String(offset) }] })
+  })
+}
+
+function kindsOf(facts: readonly LogFact[]): string[] {
+  return facts.map(({ kind }) => kind).filter((kind) => kind !== 'kafka-client')
+}
+
+describe.skipIf(skip)('Kafka', () => {
+  logContract('the Kafka log', async () => {
+    const { log } = await open()
+    return { log, close: log.close }
+  })
+
+  describe('the topic', () => {
+    test('is made with one partition, seven days of retention and no bound on its size', async () => {
+      const { topic, facts } = await open()
+      expect(facts).toStrictEqual([{ kind: 'log-topic-made', topic, replicas: 1, retentionMs: 604_800_000 }])
+      const names = ['retention.ms', 'retention.bytes', 'cleanup.policy']
+      const settings = await withAdmin((admin) =>
+        admin.describeConfigs({
+          includeSynonyms: false,
+          resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames: names }],
+        }),
+      )
+      const values = settings.resources[0]?.configEntries.map(({ configName, configValue }) => [
+        configName,
+        configValue,
+      ])
+      expect(Object.fromEntries(values ?? [])).toStrictEqual({
+        'retention.ms': '604800000',
+        'retention.bytes': '-1',
+        'cleanup.policy': 'delete',
+      })
+      const metadata = await withAdmin((admin) => admin.fetchTopicMetadata({ topics: [topic] }))
+      expect(metadata.topics[0]?.partitions).toHaveLength(1)
+    })
+
+    test('is taken as it is where it exists', async () => {
+      const { prefix } = await open()
+      expect((await open({ prefix })).facts).toStrictEqual([])
+    })
+
+    test('is refused where it has more than one partition', async () => {
+      const prefix = `test-${randomUUID()}.`
+      await withAdmin((admin) =>
+        admin.createTopics({ waitForLeaders: true, topics: [{ topic: `${prefix}blocks.ethereum`, numPartitions: 2 }] }),
+      )
+      await expect(open({ prefix })).rejects.toThrow('has 2 partitions')
+    })
+  })
+
+  describe('last and at', () => {
+    test('find nothing in an empty topic', async () => {
+      const { log } = await open()
+      expect(await log.last()).toBeUndefined()
+      expect(await log.at(0)).toBeUndefined()
+    })
+
+    test('find messages of one part and of several', async () => {
+      const { log } = await open()
+      await log.append([blockMessage(1), blockMessage(2, 20_000)])
+      const last = await log.last()
+      expect(last?.message).toStrictEqual(blockMessage(2, 20_000))
+      expect(await log.at(0)).toStrictEqual({ offset: 0, message: blockMessage(1) })
+      expect(await log.at(last?.offset ?? -1)).toStrictEqual(last)
+      expect(await log.at((last?.offset ?? 0) - 1)).toBeUndefined()
+      expect(await log.at((last?.offset ?? 0) + 1)).toBeUndefined()
+    })
+
+    test('look behind a message that was never finished', async () => {
+      const { log, topic } = await open()
+      await log.append([blockMessage(1)])
+      await appendCutOff(topic)
+      expect(await log.last()).toStrictEqual({ offset: 0, message: blockMessage(1) })
+    })
+
+    test('know what retention has deleted', async () => {
+      const { log, topic } = await open()
+      await log.append(blockMessages(1, 5))
+      await deleteBefore(topic, 3)
+      expect(await log.at(2)).toBeUndefined()
+      expect(await log.at(3)).toStrictEqual({ offset: 3, message: blockMessage(4) })
+      expect((await log.last())?.offset).toBe(4)
+      await deleteBefore(topic, 5)
+      expect(await log.last()).toBeUndefined()
+    })
+  })
+
+  /** Two parts of a message whose writer then died. */
+  async function appendCutOff(topic: string): Promise<void> {
+    const producer = client().producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner })
+    await producer.connect()
+    const parts = toRecords(blockMessage(2, 30), 'cut-off', 2000).slice(0, 2)
+    const messages = parts.map(({ value, part }) => ({
+      value,
+      headers: { message: part?.messageId, part: String(part?.index), parts: String(part?.count) },
+    }))
+    await producer.send({ topic, messages })
+    await producer.disconnect()
+  }
+
+  describe('read', () => {
+    test('starts at the first part when it is given the offset of the last', async () => {
+      const { log } = await open()
+      await log.append([blockMessage(1), blockMessage(2, 20_000), blockMessage(3)])
+      const [, large, small] = await readSome(log, 0, 3)
+      expect(messagesOf(await readSome(log, large?.offset ?? 0, 2))).toStrictEqual([
+        blockMessage(2, 20_000),
+        blockMessage(3),
+      ])
+      expect(messagesOf(await readSome(log, small?.offset ?? 0, 1))).toStrictEqual([blockMessage(3)])
+    })
+
+    test('drops a message that was cut off, with a fact', async () => {
+      const { log, topic, facts } = await open()
+      await log.append([blockMessage(1)])
+      await appendCutOff(topic)
+      await log.append([blockMessage(2)])
+      expect(messagesOf(await readSome(log, 0, 2))).toStrictEqual(blockMessages(1, 2))
+      expect(facts).toContainEqual(
+        expect.objectContaining({ kind: 'log-parts-dropped', messageId: 'cut-off', lastOffset: 2, parts: 2 }),
+      )
+    })
+
+    test('begins with the oldest message kept, with a fact', async () => {
+      const { log, topic, facts } = await open()
+      await log.append(blockMessages(1, 5))
+      await deleteBefore(topic, 3)
+      expect(messagesOf(await readSome(log, 1, 2))).toStrictEqual(blockMessages(4, 5))
+      expect(facts).toContainEqual({ kind: 'log-begins-later', topic, position: 1, begins: 3 })
+    })
+
+    test('waits at the end, and refuses to wait past it', async () => {
+      const { log } = await open()
+      await log.append(blockMessages(1, 2))
+      const atEnd = readSome(log, 2, 1)
+      await sleep(500)
+      await log.append([blockMessage(3)])
+      expect(messagesOf(await atEnd)).toStrictEqual([blockMessage(3)])
+      await expect(readSome(log, 9, 1)).rejects.toMatchObject({ name: 'PositionGone', retryable: true })
+    })
+
+    test('ends and leaves the group promptly', async () => {
+      const { log, prefix } = await open()
+      await log.append([blockMessage(1)])
+      const stop = new AbortController()
+      let stopped = 0
+      for await (const _ of log.read(0, stop.signal)) {
+        stop.abort()
+        stopped = performance.now()
+      }
+      expect(performance.now() - stopped).toBeLessThan(2000)
+      const group = await withAdmin((admin) => admin.describeGroups([`${prefix}candlepool.aggregator.ethereum`]))
+      expect(group.groups[0]?.members).toStrictEqual([])
+    })
+
+    test('shows operators what is stored, and never reads from there', async () => {
+      const { log, prefix, topic } = await open()
+      await log.append(blockMessages(1, 4))
+      await readSome(log, 0, 4)
+      const offsets = await withAdmin((admin) =>
+        admin.fetchOffsets({ groupId: `${prefix}candlepool.aggregator.ethereum`, topics: [topic] }),
+      )
+      expect(offsets[0]?.partitions[0]?.offset).toBe('4')
+      expect(messagesOf(await readSome(log, 1, 3))).toStrictEqual(blockMessages(2, 4))
+    })
+
+    test('ends when the log is closed', async () => {
+      const { log } = await open()
+      const read = readSome(log, 0, 1)
+      await sleep(300)
+      await log.close()
+      expect(await read).toStrictEqual([])
+      await expect(log.append([blockMessage(1)])).rejects.toMatchObject({ name: 'LogClosed' })
+    })
+  })
+
+  describe('the group', () => {
+    async function collect(log: KafkaLog, into: Entry[], from: Offset, signal: AbortSignal): Promise<void> {
+      for await (const batch of log.read(from, signal)) into.push(...batch)
+    }
+
+    async function until(condition: () => boolean): Promise<void> {
+      const deadline = Date.now() + 20_000
+      while (!condition()) {
+        if (Date.now() > deadline) throw new Error('The condition was not met within 20 s.')
+        await sleep(20)
+      }
+    }
+
+    test('one reads, a second stands by without disturbing it and takes over when it leaves', async () => {
+      const first = await open()
+      const second = await open({ prefix: first.prefix })
+      const [stopFirst, stopSecond] = [new AbortController(), new AbortController()]
+      const byFirst: Entry[] = []
+      const bySecond: Entry[] = []
+      const firstDone = collect(first.log, byFirst, 0, stopFirst.signal)
+      await until(() => kindsOf(first.facts).includes('log-reading'))
+      const secondDone = collect(second.log, bySecond, 0, stopSecond.signal)
+      await until(() => kindsOf(second.facts).includes('log-standing-by'))
+
+      await first.log.append(blockMessages(1, 3))
+      await until(() => byFirst.length === 3)
+      expect(bySecond).toStrictEqual([])
+      expect(kindsOf(first.facts)).toStrictEqual(['log-topic-made', 'log-reading'])
+
+      stopFirst.abort()
+      await firstDone
+      await first.log.append(blockMessages(4, 5))
+      await until(() => bySecond.length === 5)
+      expect(messagesOf(bySecond)).toStrictEqual(blockMessages(1, 5))
+      stopSecond.abort()
+      await secondDone
+    })
+
+    test('a reader that loses the topic ends with an error that says to start again', async () => {
+      const { log, facts, prefix, topic } = await open()
+      const lost = expect(collect(log, [], 0, never)).rejects.toMatchObject({ name: 'AssignmentLost', retryable: true })
+      await until(() => kindsOf(facts).includes('log-reading'))
+      const rival = client().consumer({
+        groupId: `${prefix}candlepool.aggregator.ethereum`,
+        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        maxWaitTimeInMs: 50,
+      })
+      await rival.connect()
+      await rival.subscribe({ topic })
+      await rival.run({ eachBatch: async () => {} })
+      await lost
+      await rival.disconnect()
+    })
+
+    test('storing for longer than the session timeout keeps the topic', async () => {
+      const first = await open({ sessionTimeoutMs: 6000 })
+      const standby = await open({ prefix: first.prefix, sessionTimeoutMs: 6000 })
+      const stop = new AbortController()
+      const byStandby: Entry[] = []
+      const entries: Entry[] = []
+      await first.log.append(blockMessages(1, 2))
+      let standbyDone: Promise<void> = Promise.resolve()
+      for await (const batch of first.log.read(0, stop.signal)) {
+        if (entries.length === 0) {
+          standbyDone = collect(standby.log, byStandby, 0, stop.signal)
+          // Behind the batch in hand, one waits in the slot and one in kafkajs: all three ways of waiting are there.
+          for (const message of blockMessages(3, 6)) await first.log.append([message])
+          await sleep(9000)
+        }
+        entries.push(...batch)
+        if (entries.length === 6) stop.abort()
+      }
+      await standbyDone
+      expect(messagesOf(entries)).toStrictEqual(blockMessages(1, 6))
+      expect(byStandby).toStrictEqual([])
+    })
+  })
+})
+
+describe.skipIf(skip)('a broker that is killed', () => {
+  let broker: JarBroker | undefined
+  beforeAll(async () => {
+    broker = await startJarBroker().catch(() => undefined)
+  })
+  afterAll(() => broker?.stop())
+
+  test('and comes back has lost nothing that was appended, and the order is kept', async ({ skip: skipTest }) => {
+    if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
+    const { log, facts } = await open({ brokers: broker.brokers })
+    const messages = blockMessages(1, 120, 20)
+    const stop = new AbortController()
+    const read: Entry[] = []
+    const reading = (async () => {
+      while (read.length < messages.length) {
+        try {
+          // As the aggregator does it: after any loss, from the position in the store.
+          for await (const batch of log.read((read.at(-1)?.offset ?? -1) + 1, stop.signal)) {
+            read.push(...batch)
+            if (read.length >= messages.length) break
+          }
+        } catch (error) {
+          if (!(error instanceof Error && error.name === 'AssignmentLost')) throw error
+        }
+      }
+    })()
+    for (const [index, message] of messages.entries()) {
+      if (index === 40) {
+        await broker.kill()
+        setTimeout(() => broker?.restart(), 1500)
+      }
+      await log.append([message])
+    }
+    await reading
+    expect(messagesOf(read)).toStrictEqual(messages)
+    expect(kindsOf(facts)).toContain('log-retried')
+  })
+
+  test('does not hold up the closing of the log', async ({ skip: skipTest }) => {
+    if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
+    const { log } = await open({ brokers: broker.brokers })
+    await log.append([blockMessage(1)])
+    await broker.kill()
+    const appended = expect(log.append([blockMessage(2)])).rejects.toMatchObject({ name: 'LogClosed' })
+    await sleep(500)
+    const start = performance.now()
+    await log.close()
+    expect(performance.now() - start).toBeLessThan(7000)
+    await appended
+  })
+})

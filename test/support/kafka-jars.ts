@@ -1,0 +1,170 @@
+/** One KRaft node from Apache Kafka's own jars, which Maven fetches once for this machine. */
+import { execFile, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+export const KAFKA_VERSION = '4.1.1'
+const MAVEN_TIMEOUT_MS = 180_000
+const START_TIMEOUT_MS = 60_000
+
+export type JarBroker = {
+  brokers: string[]
+  /** Ends the process as a power cut would. */
+  kill(): Promise<void>
+  /** Starts it again on the same port with the same data. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Rejects with one line that says what is missing. */
+export async function startJarBroker(): Promise<JarBroker> {
+  const classpath = join(await fetchedJars(await javaAtLeast(17)), '*')
+  const data = await mkdtemp(join(tmpdir(), 'candlepool-kafka-'))
+  const [port, controllerPort] = await freePorts()
+  const properties = join(data, 'server.properties')
+  await writeFile(properties, serverProperties(port, controllerPort, join(data, 'log')))
+  const clusterId = Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+  await run('java', ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties])
+
+  let broker = await startProcess(classpath, properties, port)
+  return {
+    brokers: [`127.0.0.1:${port}`],
+    kill: () => broker.kill(),
+    async restart() {
+      broker = await startProcess(classpath, properties, port)
+    },
+    async stop() {
+      await broker.kill()
+      await rm(data, { recursive: true, force: true })
+    },
+  }
+}
+
+/**
+ * A shell stands between: it kills the broker when its standard input ends, which the system sees to when this process dies in
+ * whatever way. In a shell's background, standard input is /dev/null, hence descriptor 3.
+ */
+const DIE_WITH_PARENT = 'exec 3<&0; "$@" & broker=$!; (cat <&3 >/dev/null; kill -9 $broker 2>/dev/null) & wait $broker'
+
+async function startProcess(classpath: string, properties: string, port: number): Promise<{ kill(): Promise<void> }> {
+  const java = ['java', '-Xmx512m', '-Xms256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classpath]
+  const command = [...java, 'kafka.Kafka', properties]
+  const child = spawn('sh', ['-c', DIE_WITH_PARENT, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })
+  let output = ''
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk.toString()).slice(-2000)
+  }
+  child.stdout.on('data', keep)
+  child.stderr.on('data', keep)
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const kill = async () => {
+    child.stdin.end()
+    await exited
+  }
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (!(await answers(port))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await kill()
+      throw new Error(`Kafka ${KAFKA_VERSION} did not start: ${output.trim().split('\n').at(-1) ?? 'it said nothing'}`)
+    }
+    await sleep(50)
+  }
+  return { kill }
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+function serverProperties(port: number, controllerPort: number, logDirectory: string): string {
+  const properties = {
+    'process.roles': 'broker,controller',
+    'node.id': 1,
+    'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': logDirectory,
+    'offsets.topic.replication.factor': 1,
+    'offsets.topic.num.partitions': 1,
+    'transaction.state.log.replication.factor': 1,
+    'transaction.state.log.min.isr': 1,
+    'transaction.state.log.num.partitions': 1,
+    'share.coordinator.state.topic.replication.factor': 1,
+    'share.coordinator.state.topic.min.isr': 1,
+    'group.initial.rebalance.delay.ms': 0,
+    // After a kill the broker may register again once its former self has timed out.
+    'broker.heartbeat.interval.ms': 200,
+    'broker.session.timeout.ms': 1000,
+    'auto.create.topics.enable': false,
+  }
+  return Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** The folder of the jars. Made aside and moved into place, so that two runs at once don't see half of it. */
+async function fetchedJars(java: string): Promise<string> {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'candlepool')
+  const jars = join(cache, `kafka-${KAFKA_VERSION}`)
+  if (existsSync(jars)) return jars
+  await mkdir(cache, { recursive: true })
+  const aside = await mkdtemp(join(cache, 'fetching-'))
+  try {
+    const pom = join(import.meta.dirname, 'pom.xml')
+    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`]
+    await run('mvn', ['-q', '-B', '-f', pom, ...goal], { timeout: MAVEN_TIMEOUT_MS })
+    await rename(aside, jars)
+  } catch (error) {
+    await rm(aside, { recursive: true, force: true })
+    // Another run was quicker.
+    if (existsSync(jars)) return jars
+    throw new Error(`${java} is here, but Maven could not fetch Kafka ${KAFKA_VERSION}: ${firstLine(error)}`)
+  }
+  return jars
+}
+
+async function javaAtLeast(wanted: number): Promise<string> {
+  const { stderr } = await run('java', ['-version']).catch((error: unknown) => {
+    throw new Error(`no Java (${firstLine(error)})`)
+  })
+  const version = Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0)
+  if (version < wanted) throw new Error(`Java ${wanted} or newer is needed, this is ${version}`)
+  return `Java ${version}`
+}
+
+/** Both held open until both are known, so that they differ. */
+async function freePorts(): Promise<[number, number]> {
+  const servers = [createServer(), createServer()]
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject)
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address()
+            resolve(typeof address === 'object' && address !== null ? address.port : 0)
+          })
+        }),
+    ),
+  )
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return [ports[0] ?? 0, ports[1] ?? 0]
+}
+
+function firstLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
+}
