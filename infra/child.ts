@@ -38,8 +38,12 @@ export type Exit = {
 const LAUNCH = 'read -r go && exec "$@" </dev/null'
 const LAUNCH_KEEPING_INPUT = 'read -r go && exec "$@"'
 
-/** Reads the process group, then sleeps in `read` until our end of the pipe closes, which the kernel does however we die. */
+/**
+ * Reads the process group, then sleeps in `read` until our end of the pipe closes, which the kernel does however we die.
+ * It does not hear the signals that a service manager sends to all of us at once.
+ */
 const GUARD = `
+trap '' TERM INT HUP
 read -r group && read -r rest
 [ "$rest" = ended ] && exit
 [ "$1" = end-of-input ] || kill -s "$1" -- "-$group" 2>/dev/null

@@ -1,0 +1,35 @@
+/** Where things lie in DATA_DIR: the embedded engine's tables, one folder for real networks and one for each devnet chain. */
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Hash } from 'viem'
+import type { Config } from './config.ts'
+
+type Place = Pick<Config, 'dataDir' | 'chain'>
+
+/** The folder of the tables that the last `npm start` of this configuration used; undefined before the first start of a devnet. */
+export async function currentStoreFolder({ dataDir, chain }: Place): Promise<string | undefined> {
+  if (chain.kind === 'networks') return join(dataDir, 'store')
+  const name = await readFile(devnetPointer(dataDir), 'utf8').catch(() => undefined)
+  return name === undefined ? undefined : join(dataDir, name.trim())
+}
+
+/**
+ * The tables of the devnet chain with this genesis. A devnet that lost its chain begins another one, whose blocks have nothing to do
+ * with what is stored: it gets new tables beside the old.
+ */
+export async function devnetStoreFolder(
+  dataDir: string,
+  genesis: Hash,
+): Promise<{ folder: string; replaces: string | undefined }> {
+  const name = `devnet-${genesis.slice(2, 10)}`
+  const folder = join(dataDir, name)
+  const before = await currentStoreFolder({ dataDir, chain: { kind: 'devnet' } })
+  await mkdir(folder, { recursive: true })
+  await writeFile(devnetPointer(dataDir), `${name}\n`)
+  return { folder, replaces: before !== undefined && before !== folder && existsSync(before) ? before : undefined }
+}
+
+function devnetPointer(dataDir: string): string {
+  return join(dataDir, 'devnet-store')
+}

@@ -1,0 +1,25 @@
+/** The API as a running part: over the tables, on its port, until the signal aborts. */
+import { openAccounts } from '../api/accounts.ts'
+import { createApp } from '../api/app.ts'
+import { openMarket } from '../api/market/market.ts'
+import { type Serving, serve } from '../api/server.ts'
+import type { Network } from '../ingest/network.ts'
+import type { Run } from './run.ts'
+import type { Store } from './store.ts'
+
+const DRAIN_MS = 3_000
+
+/** Resolves once the port is open; `closed` once the last answer is out and all usage is stored. */
+export async function startApi(
+  networks: readonly Network[],
+  store: Store,
+  { config, report, signal }: Run,
+): Promise<Serving> {
+  const clock = () => new Date()
+  const market = openMarket({ reader: store.reader, networks, clock })
+  const accounts = openAccounts({ client: store.accounts, clock, report })
+  const app = createApp({ market, accounts, clock, report })
+  const { host, port } = config
+  const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
+  return { ...serving, closed: serving.closed.then(() => accounts.close()) }
+}

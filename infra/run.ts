@@ -1,0 +1,52 @@
+/** What every entry point shares: read the environment, run until a signal, stop in order, and say plainly what went wrong. */
+
+import type { Report } from '../ingest/report.ts'
+import { BadConfiguration, type Config, readConfig } from './config.ts'
+import { createReport, describeError, type Fact } from './telemetry.ts'
+
+export type Run = {
+  config: Config
+  report: Report<Fact>
+  /** Aborts at Ctrl-C or SIGTERM, or when a part has failed. */
+  signal: AbortSignal
+  /** Ends the run: everything stops in order, and the process exits with code 1. */
+  fail(error: unknown): void
+}
+
+/** Longer than any orderly stop takes. */
+const STOP_PATIENCE_MS = 10_000
+
+/** Runs `main`, which returns once it has stopped after the signal. */
+export async function runProcess(main: (run: Run) => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  let failure: unknown
+  let report: Report<Fact> = () => {}
+  const fail = (error: unknown) => {
+    if (stop.signal.aborted) return
+    failure = error
+    stop.abort()
+  }
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      // The second Ctrl-C means it.
+      if (stop.signal.aborted) process.exit(130)
+      report({ kind: 'stopping', reason: name })
+      stop.abort()
+      setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
+    })
+  }
+  try {
+    const config = readConfig()
+    report = createReport(config.logLevel)
+    await main({ config, report, signal: stop.signal, fail })
+  } catch (error) {
+    if (!stop.signal.aborted) failure = error
+  }
+  if (failure !== undefined) {
+    const text = failure instanceof BadConfiguration ? failure.message : describeError(failure)
+    process.stderr.write(`${text}\n`)
+    process.exitCode = 1
+  }
+  // Whatever still holds the event loop (a socket that is being dialled, say) has nothing left to do.
+  process.exit()
+}

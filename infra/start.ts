@@ -1,0 +1,124 @@
+/** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
+import { storedChain } from '../aggregator/ledger.ts'
+import { getHeader } from '../ingest/rpc.ts'
+import { pause } from '../ingest/wait.ts'
+import { keyToPrint } from './api-key.ts'
+import { connectChain } from './chain-client.ts'
+import type { NetworkConfig } from './config.ts'
+import { startDevnet } from './devnet/devnet.ts'
+import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
+import { startApi } from './http-api.ts'
+import { type Run, runProcess } from './run.ts'
+import { openLog, runAggregator, runListener } from './stages.ts'
+import { openStore, type Store } from './store.ts'
+
+/** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
+const FIRST_DATA_MS = 15_000
+
+type Chains = {
+  networks: readonly NetworkConfig[]
+  storeFolder: string
+  stop(): Promise<void>
+}
+
+await runProcess(async (run) => {
+  const { config, report, signal, fail } = run
+  const chains = await openChains(run)
+  try {
+    const store = await openStore(config, chains.storeFolder, report, signal)
+    void store.failed.then(fail)
+    try {
+      await runStages(chains, store, run)
+    } finally {
+      await store.close()
+    }
+  } finally {
+    await chains.stop()
+  }
+})
+
+/** The configured networks, or a devnet that stands in for ethereum. */
+async function openChains({ config, report, signal, fail }: Run): Promise<Chains> {
+  if (config.chain.kind === 'networks') {
+    const storeFolder = (await currentStoreFolder(config)) ?? config.dataDir
+    return { networks: config.chain.networks, storeFolder, stop: async () => {} }
+  }
+  const devnet = await startDevnet({ dataDir: config.dataDir, report, signal })
+  void devnet.exited.then(() => fail(new Error('The devnet node ended.')))
+  const { folder, replaces } = await devnetStoreFolder(config.dataDir, devnet.genesisHash)
+  if (replaces !== undefined) report({ kind: 'another-devnet', folder, replaces })
+  const network: NetworkConfig = {
+    network: devnet.network,
+    urls: [devnet.wsUrl, devnet.httpUrl],
+    isPublic: false,
+    start: { kind: 'block', number: 0 },
+  }
+  return { networks: [network], storeFolder: folder, stop: devnet.stop }
+}
+
+async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
+  const { config, signal, fail } = run
+  const key = await keyToPrint(config, store.owner)
+  const stages: Promise<unknown>[] = []
+  const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
+  const logs = await Promise.all(networks.map(({ network }) => openLog(config.log, network.name, store, run)))
+  for (const [index, network] of networks.entries()) {
+    const log = logs[index]
+    if (!log) continue
+    keep(runAggregator(network.network.name, log, store, run))
+    keep(runListener(network, log, store, run))
+  }
+  const serving = await startApi(
+    networks.map(({ network }) => network),
+    store,
+    run,
+  )
+  keep(serving.closed)
+  await firstData(networks, store, signal)
+  if (!signal.aborted) announce(networks, serving, key)
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  // Appends that nobody will store any more must not hold their listeners.
+  await Promise.all(logs.map((log) => log.close()))
+  await Promise.all(stages)
+}
+
+/** Until every network has stored what its chain had when we looked, within limits. */
+async function firstData(networks: readonly NetworkConfig[], store: Store, signal: AbortSignal): Promise<void> {
+  const giveUp = Date.now() + FIRST_DATA_MS
+  await Promise.all(
+    networks.map(async ({ network, urls }) => {
+      const head = await getHeader(connectChain(urls).client, 'latest').catch(() => undefined)
+      const chain = storedChain(store.owner, network.name)
+      while (head && !signal.aborted && Date.now() < giveUp) {
+        if (((await chain.tip())?.number ?? -1) >= head.number) return
+        await pause(100, signal)
+      }
+    }),
+  )
+}
+
+/** The one place where a key is shown: on standard output, never in the log. */
+function announce(
+  networks: readonly NetworkConfig[],
+  { host, port }: { host: string; port: number },
+  key: string,
+): void {
+  const isDevnet = networks.some(({ network }) => network.devnet)
+  const names = networks.map(({ network }) => network.name).join(', ')
+  const shownHost = host.includes(':') ? `[${host}]` : host
+  const base = `http://${shownHost}:${port}`
+  const what = isDevnet ? `a local DEVNET that stands in for ${names}: real Uniswap contracts, made-up trades` : names
+  process.stdout.write(
+    [
+      '',
+      `Candlepool is ready. It reads ${what}.`,
+      '',
+      `  API   ${base}/v0`,
+      `  Key   ${key}`,
+      '',
+      `  curl -s -H 'X-API-KEY: ${key}' '${base}/v0/candles?symbol=WETH-USDC&interval=1m&limit=3'`,
+      '',
+      '',
+    ].join('\n'),
+  )
+}

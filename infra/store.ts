@@ -1,0 +1,75 @@
+/** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Report } from '../ingest/report.ts'
+import { connect } from './clickhouse/client.ts'
+import { type EngineFact, startEngine } from './clickhouse/engine.ts'
+import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
+import { migrate } from './clickhouse/migrate.ts'
+import type { Config } from './config.ts'
+
+export type Store = {
+  /** May do everything. */
+  owner: ClickHouseClient
+  /** Only reads the market, within limits. */
+  reader: ClickHouseClient
+  /** Keys and usage. */
+  accounts: ClickHouseClient
+  /** Resolves when an engine of our own ends without being asked to. */
+  failed: Promise<Error>
+  close(): Promise<void>
+}
+
+/** Opens the configured server or starts the engine in `folder`; the tables are there and up to date when it resolves. */
+export async function openStore(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  report: Report<EngineFact>,
+  signal?: AbortSignal,
+): Promise<Store> {
+  if (config.store.kind === 'server') return openServer(config.store)
+  const engine = await startEngine({ dataDir: folder, report, ...(signal && { signal }) })
+  const failed = new Promise<Error>((resolve) => {
+    void engine.exited.then(({ expected, signal: by, code }) => {
+      if (!expected) resolve(new Error(`The embedded ClickHouse ended (${by ?? code}). Its log is in ${folder}.`))
+    })
+  })
+  try {
+    return await openEngine(engine, failed, engine.stop)
+  } catch (error) {
+    await engine.stop()
+    throw error
+  }
+}
+
+/** The configured server, or the engine that another process runs in `folder`; undefined where none runs. */
+export async function findStore(config: Pick<Config, 'store'>, folder: string): Promise<Store | undefined> {
+  if (config.store.kind === 'server') return openServer(config.store)
+  const engine = await findEngine(folder)
+  return engine && openEngine(engine, never, async () => {})
+}
+
+async function openServer(server: Extract<Config['store'], { kind: 'server' }>): Promise<Store> {
+  const owner = connect(server)
+  const reader = connect({ ...server, settings: READ_ONLY })
+  await migrate(owner, { database: server.database })
+  return { owner, reader, accounts: owner, failed: never, close: () => closeAll([owner, reader]) }
+}
+
+async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {
+  const { url, database, users } = engine
+  const [owner, reader, accounts] = [users.owner, users.api, users.accounts].map((user) =>
+    connect({ url, database, ...user }),
+  ) as [ClickHouseClient, ClickHouseClient, ClickHouseClient]
+  await migrate(owner, { database })
+  const close = () => closeAll([owner, reader, accounts]).then(stop)
+  return { owner, reader, accounts, failed, close }
+}
+
+/** Of a server's user we know nothing: at least our own questions change nothing. */
+const READ_ONLY = { readonly: '2' } as const
+
+const never = new Promise<never>(() => {})
+
+async function closeAll(clients: readonly ClickHouseClient[]): Promise<void> {
+  await Promise.all(clients.map((client) => client.close()))
+}
