@@ -65,7 +65,7 @@ export async function ensurePasswords(paths: EnginePaths): Promise<Record<Engine
   const known = await readPasswords(paths)
   if (known) return known
   const made = { owner: newPassword(), api: newPassword(), accounts: newPassword() }
-  const draft = `${paths.passwords}.${process.pid}`
+  const draft = draftOf(paths.passwords)
   await writeFile(draft, JSON.stringify(made, undefined, 2), { mode: 0o600 })
   try {
     // Unlike a rename, a link never replaces what another start has made meanwhile.
@@ -95,13 +95,15 @@ export async function writeRunning(paths: EnginePaths, running: RunningEngine): 
   await writeSecret(paths.running, JSON.stringify(running))
 }
 
-export async function forgetRunning(paths: EnginePaths): Promise<void> {
-  await rm(paths.running, { force: true })
+/** Only the note of this engine: where it died, another one may have the folder by now. */
+export async function forgetRunning(paths: EnginePaths, pid: number): Promise<void> {
+  const running = await readRunning(paths)
+  if (running?.pid === pid) await rm(paths.running, { force: true })
 }
 
 /** Whole or not at all, for our eyes only. */
 export async function writeSecret(file: string, content: string): Promise<void> {
-  const draft = `${file}.${process.pid}`
+  const draft = draftOf(file)
   await writeFile(draft, content, { mode: 0o600 })
   await rename(draft, file)
 }
@@ -131,4 +133,9 @@ async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | unde
 /** No character that a URL or a shell would read as its own. */
 function newPassword(): string {
   return randomBytes(24).toString('base64url')
+}
+
+/** Of its own for every writer: what is linked or renamed must not change under another one's pen. */
+function draftOf(file: string): string {
+  return `${file}.${randomBytes(6).toString('hex')}`
 }

@@ -109,14 +109,14 @@ async function launch(
   report?.({ kind: 'engine-started', url: access.url, pid: child.pid, dataDir: options.dataDir, milliseconds })
 
   const exited = child.exited.then(async (exit): Promise<EngineExit> => {
-    await forgetRunning(paths)
+    await forgetRunning(paths, child.pid)
     const ended = { ...exit, expected: stopping }
     report?.({ kind: 'engine-ended', exit: ended })
     return ended
   })
   async function stop() {
     stopping = true
-    await forgetRunning(paths)
+    await forgetRunning(paths, child.pid)
     await child.stop()
     await exited
   }
@@ -152,8 +152,9 @@ async function untilAnswers(
 async function whyEnded(exit: Exit, paths: EnginePaths, port: number): Promise<EngineError> {
   const said = exit.lastLines.filter((line) => !line.startsWith('Logging ')).join('\n')
   if (said.includes('Cannot lock file')) {
-    const running = await readRunning(paths)
-    const pid = running?.owner ?? (await readLockHolder(paths))
+    const [running, holder] = await Promise.all([readRunning(paths), readLockHolder(paths)])
+    // The owner is whom a person can stop; a note that a dead one left behind names another engine.
+    const pid = running?.pid === holder ? running?.owner : holder
     return new EngineError(
       'folder-in-use',
       `the data folder ${paths.tables} is in use by ${pid === undefined ? 'another process' : `process ${pid}`}: stop that one, or set another DATA_DIR`,
@@ -167,6 +168,15 @@ async function whyEnded(exit: Exit, paths: EnginePaths, port: number): Promise<E
   }
   const how = exit.signal ? `was ended by ${exit.signal}` : `ended with code ${exit.code}`
   return new EngineError('ended', `ClickHouse ${how} before it answered; see ${paths.log}\n${said}`.trimEnd())
+}
+
+/** False where this machine needs a ClickHouse server. */
+export function isEngineInstalled(): boolean {
+  try {
+    return findLibrary() !== ''
+  } catch {
+    return false
+  }
 }
 
 /** The engine's own lookup takes CHDB_LIBCHDB_PATH and CHDB_LIBCHDB_DIR into account too. */

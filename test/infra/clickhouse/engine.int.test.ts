@@ -7,7 +7,13 @@ import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { connect } from '../../../infra/clickhouse/client.ts'
-import { type Engine, type EngineFact, type EngineOptions, startEngine } from '../../../infra/clickhouse/engine.ts'
+import {
+  type Engine,
+  type EngineFact,
+  type EngineOptions,
+  isEngineInstalled,
+  startEngine,
+} from '../../../infra/clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from '../../../infra/clickhouse/engine-access.ts'
 
 let dataDir: string
@@ -29,7 +35,7 @@ async function start(options: Partial<EngineOptions> = {}) {
   return engine
 }
 
-describe('startEngine', () => {
+describe.skipIf(!isEngineInstalled())('startEngine', () => {
   it('keeps every answered row when the engine is killed, and says that it is gone', async () => {
     const facts: EngineFact[] = []
     const first = await start({ report: (fact) => facts.push(fact) })
@@ -78,6 +84,23 @@ describe('startEngine', () => {
     })
     expect(performance.now() - before).toBeLessThan(4_000)
     expect(await findEngine(dataDir)).toBeDefined()
+  })
+
+  it('lets one of two first starts at once have the folder', async () => {
+    const outcomes = await Promise.allSettled([start(), start()])
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    expect(outcomes.find(({ status }) => status === 'rejected')).toMatchObject({ reason: { code: 'folder-in-use' } })
+    expect(await findEngine(dataDir)).toBeDefined()
+  })
+
+  it('says what to do where there is no engine for this machine', async () => {
+    vi.stubEnv('CHDB_LIBCHDB_PATH', join(dataDir, 'nothing.so'))
+    const failed = startEngine({ dataDir })
+    await expect(failed).rejects.toMatchObject({ code: 'not-installed' })
+    await expect(failed).rejects.toThrow(
+      /^there is no embedded ClickHouse on .*: set CLICKHOUSE_URL to a ClickHouse server/,
+    )
+    vi.unstubAllEnvs()
   })
 
   it('says which port is taken', async () => {
@@ -135,7 +158,7 @@ describe('startEngine', () => {
   })
 })
 
-describe('findEngine', () => {
+describe.skipIf(!isEngineInstalled())('findEngine', () => {
   it('does not take an engine for that of a copied folder', async () => {
     const engine = await start()
     const copy = join(dataDir, 'copy')

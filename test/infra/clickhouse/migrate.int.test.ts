@@ -51,14 +51,18 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
     await write('0001_first.sql', 'SELECT 1')
     await run()
     await write('0001_first.sql', 'SELECT 2')
-    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(`[MigrationError: 0001_first.sql was changed after it had been applied: restore it, and put the change into a new file]`)
+    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[MigrationError: 0001_first.sql was changed after it had been applied: restore it, and put the change into a new file]`,
+    )
   })
 
   it('refuses a database that is ahead of the program', async () => {
     await write('0001_first.sql', 'SELECT 1')
     await run()
     await rm(join(directory, '0001_first.sql'))
-    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(`[MigrationError: the database has the migration 0001_first, which this version does not know: run the version that made it, or a later one]`)
+    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[MigrationError: the database has the migration 0001_first, which this version does not know: run the version that made it, or a later one]`,
+    )
   })
 
   it('names the statement that failed, and goes on from there once it is mended', async () => {
@@ -74,11 +78,15 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
 
   it('refuses names without a number and numbers that are given twice', async () => {
     await write('first.sql', 'SELECT 1')
-    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(`[MigrationError: first.sql is not named like 0001_name.sql]`)
+    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[MigrationError: first.sql is not named like 0001_name.sql]`,
+    )
     await rm(join(directory, 'first.sql'))
     await write('0001_one.sql', 'SELECT 1')
     await write('0001_two.sql', 'SELECT 1')
-    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(`[MigrationError: two migrations have the number 0001: give 0001_two.sql the next free one]`)
+    await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[MigrationError: two migrations have the number 0001: give 0001_two.sql the next free one]`,
+    )
   })
 
   const run = () => migrate(db.client, { database: db.database, directory })
