@@ -1,4 +1,5 @@
 /** Anvil, an Ethereum node for development, as a child process on a port of its own. */
+import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import type { Hex } from 'viem'
 import { type Child, type Exit, startChild } from '../child.ts'
@@ -32,6 +33,7 @@ export type Anvil = {
   exited: Promise<Exit>
 }
 
+const GAS_LIMIT = 1_000_000_000
 const START_MS = 20_000
 /** Writing a day's state takes about a second. */
 const GRACE_MS = 2_700
@@ -77,7 +79,8 @@ function argumentsOf({ genesisSeconds, loadState, dumpState, slotsInAnEpoch, kep
     ...['--host', '127.0.0.1', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
     // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
     ...['--no-mining', '--order', 'fifo', '--base-fee', '0', '--gas-price', '0', '--disable-min-priority-fee'],
-    ...['--gas-limit', '1000000000', '--no-request-size-limit'],
+    // The genesis block holds nothing but its time and this limit: chance keeps two chains of one second apart.
+    ...['--gas-limit', String(GAS_LIMIT + randomInt(GAS_LIMIT)), '--no-request-size-limit'],
     // The last fork that needs no slot of state for every block: later ones make each block slower than the one before.
     ...['--hardfork', 'cancun'],
     ...(genesisSeconds === undefined ? [] : ['--timestamp', String(genesisSeconds)]),

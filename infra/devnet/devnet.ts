@@ -4,7 +4,6 @@ import type { Network } from '../../ingest/network.ts'
 import type { Report } from '../../ingest/report.ts'
 import type { Exit } from '../child.ts'
 import { beginChain, continueChain } from './begin.ts'
-import type { DevnetFact } from './fact.ts'
 import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'
 import { openStateFolder } from './state-file.ts'
@@ -36,6 +35,14 @@ export type Devnet = {
   /** Resolves when the node has ended, for whatever reason. */
   exited: Promise<Exit>
 }
+
+/** What a devnet reports. */
+export type DevnetFact =
+  | { kind: 'devnet-history'; blocks: number; of: number }
+  | { kind: 'devnet-started'; chain: 'new' | 'continued'; httpUrl: string; tip: number; tookMs: number }
+  /** The chain of the last run can't be continued, so a new one is begun. */
+  | { kind: 'devnet-state-unusable'; reason: string }
+  | { kind: 'devnet-block-failed'; reason: string }
 
 const BLOCK_SECONDS = 2
 const HISTORY_HOURS = 6

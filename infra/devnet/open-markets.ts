@@ -14,7 +14,7 @@ import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { factoryAbi, poolManagerAbi, positionManagerAbi, tokenAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'
 import { type Market, mintCall, type PoolKey, type Position } from './market.ts'
-import type { MarketPlan, UsdPrices } from './plan.ts'
+import type { MarketPlan } from './plan.ts'
 import { fullRange, liquidityWorth, sqrtPriceX96Of, ticksAround } from './sqrt-price.ts'
 import type { DevToken } from './token.ts'
 
@@ -23,22 +23,21 @@ const NO_HOOKS = NATIVE_CURRENCY
 const LOWEST_FEE = { fee: 100, tickSpacing: 1 }
 const NATIVE: DevToken = { address: NATIVE_CURRENCY, symbol: 'ETH', name: 'Ether', decimals: 18, shape: 'plain' }
 
+/** Dollars for a whole token, by symbol. */
+type Prices = Readonly<Record<string, number>>
+
 /** Two blocks: the pools, then their liquidity. */
 export async function openMarkets(
   chain: Chain,
   deployment: Deployment,
-  { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: UsdPrices; timestamp: number },
+  { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: Prices; timestamp: number },
 ): Promise<Market[]> {
   const [from] = chain.accounts
   const { factory, desk } = deployment
   const markets = marketsOf(plans, deployment)
-  const creations = markets.flatMap((market, index) => {
-    const price = priceIn(prices, market)
-    return creationOf(market, sqrtPriceX96Of(price, decimalsOf(market)), deployment).map((call) => ({
-      ...call,
-      from,
-      index,
-    }))
+  const creations = markets.flatMap((market) => {
+    const sqrtPriceX96 = sqrtPriceX96Of(priceIn(prices, market), decimalsOf(market))
+    return creationOf(market, sqrtPriceX96, deployment).map((call) => ({ ...call, from }))
   })
   const enable = encodeFunctionData({
     abi: factoryAbi,
@@ -73,7 +72,13 @@ function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHas
   if (!token0 || !token1) throw new Error('a pair has two tokens')
   const common = { token0, token1, fee, tickSpacing }
   if (plan.protocol === 'v4') {
-    const key: PoolKey = { currency0: token0.address, currency1: token1.address, fee, tickSpacing, hooks: NO_HOOKS }
+    const key: PoolKey = {
+      currency0: token0.address,
+      currency1: token1.address,
+      fee,
+      tickSpacing,
+      hooks: plan.hooks ?? NO_HOOKS,
+    }
     return { ...common, id: poolIdOf(key), place: { kind: 'v4', key } }
   }
   const salt = keccak256(
@@ -110,12 +115,12 @@ function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint
 }
 
 /** Token1 per token0 at these dollar prices. */
-export function priceIn(prices: UsdPrices, { token0, token1 }: Market): number {
+export function priceIn(prices: Prices, { token0, token1 }: Market): number {
   return usdOf(prices, token0) / usdOf(prices, token1)
 }
 
-export function usdOf(prices: UsdPrices, { symbol }: DevToken): number {
-  const price = (prices as Record<string, number>)[symbol]
+export function usdOf(prices: Prices, { symbol }: DevToken): number {
+  const price = prices[symbol]
   if (price === undefined) throw new Error(`the devnet has no price for ${symbol}`)
   return price
 }
@@ -124,7 +129,7 @@ export function decimalsOf({ token0, token1 }: Market) {
   return { decimals0: token0.decimals, decimals1: token1.decimals }
 }
 
-export function positionWorth(usd: number, width: number | undefined, market: Market, prices: UsdPrices): Position {
+export function positionWorth(usd: number, width: number | undefined, market: Market, prices: Prices): Position {
   const price = priceIn(prices, market)
   const decimals = decimalsOf(market)
   const { tickSpacing, token1 } = market

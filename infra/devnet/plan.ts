@@ -1,10 +1,11 @@
 /** Which pools the devnet has, how deep they are, and what their tokens cost at first. */
+import type { Address } from 'viem'
 import type { TokenSymbol } from './token.ts'
 
 export type MarketPlan = {
   protocol: 'v3' | 'v4'
-  /** Token0 first. */
-  pair: readonly [TokenSymbol, TokenSymbol]
+  /** Symbols, token0 first. */
+  pair: readonly [string, string]
   /** Hundredths of a bip. */
   fee: number
   tickSpacing: number
@@ -12,6 +13,8 @@ export type MarketPlan = {
   depth: readonly { usd: number; width?: number }[]
   /** Made through the PositionManager, which then knows the key of the pool; v4 only. */
   managed?: boolean
+  /** A contract that the PoolManager calls; v4 only. */
+  hooks?: Address
 }
 
 /** Dollars for a whole token. */
