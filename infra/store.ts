@@ -48,6 +48,20 @@ export async function findStore(config: Pick<Config, 'store'>, folder: string): 
   return engine && openEngine(engine, never, async () => {})
 }
 
+/** The tables for as long as `use` takes: those of whoever runs on them already, else opened for the purpose. */
+export async function withStoreOf(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  use: (store: Store) => Promise<void>,
+): Promise<void> {
+  const store = (await findStore(config, folder)) ?? (await openStore(config, folder, () => {}))
+  try {
+    await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
 async function openServer(server: Extract<Config['store'], { kind: 'server' }>): Promise<Store> {
   const owner = connect(server)
   const reader = connect({ ...server, settings: READ_ONLY })

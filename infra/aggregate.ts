@@ -1,0 +1,5 @@
+/** `npm run aggregate`: the aggregators as a process of their own. A second one stands by. */
+import { runOnLogs } from './stage.ts'
+import { runAggregator } from './stages.ts'
+
+await runOnLogs(({ network }, log, store, run) => runAggregator(network.name, log, store, run))

@@ -1,0 +1,44 @@
+/** What the commands share: the tables, whether or not something is running, and errors in plain words. */
+
+import { BadConfiguration, type Config, readConfig } from './config.ts'
+import { currentStoreFolder } from './folders.ts'
+import { type Store, withStoreOf } from './store.ts'
+import { describeError } from './telemetry.ts'
+
+/** A command that was called wrongly: the message is all there is to say. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** Runs `command` on the tables of this configuration: beside a running process, or alone. */
+export async function runCommand(command: (store: Store, config: Config) => Promise<void>): Promise<void> {
+  try {
+    const config = readConfig()
+    const folder = await currentStoreFolder(config)
+    if (folder === undefined && config.store.kind === 'embedded') {
+      throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
+    }
+    await withStoreOf(config, folder ?? config.dataDir, (store) => command(store, config))
+  } catch (error) {
+    const isPlain = error instanceof UsageError || error instanceof BadConfiguration
+    process.stderr.write(`${isPlain ? error.message : describeError(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+export function print(...lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Columns as wide as their widest cell. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  print(
+    ...rows.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    ),
+  )
+}

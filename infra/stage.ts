@@ -1,0 +1,54 @@
+/** One stage as a process of its own, over tables that other processes use too. */
+import type { NetworkConfig } from './config.ts'
+import { currentStoreFolder } from './folders.ts'
+import { type Run, runProcess } from './run.ts'
+import { type OpenLog, openLog } from './stages.ts'
+import { findStore, type Store } from './store.ts'
+
+/** What a stage needs of a cluster that it is a part of. */
+export function networksOf({ config }: Run): readonly NetworkConfig[] {
+  if (config.chain.kind === 'networks') return config.chain.networks
+  throw new Error(
+    'No network is configured: set NETWORKS, or <NETWORK>_RPC_URL. (The devnet runs only inside `npm start`.)',
+  )
+}
+
+/** Runs `stage` on the shared tables until the signal aborts. */
+export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
+  return runProcess(async (run) => {
+    const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
+    const store = await findStore(run.config, folder)
+    if (!store) {
+      throw new Error(
+        'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',
+      )
+    }
+    try {
+      await stage(store, run)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+/** Runs `task` for every network, each with its log in Kafka: nothing else joins processes. */
+export function runOnLogs(
+  task: (network: NetworkConfig, log: OpenLog, store: Store, run: Run) => Promise<void>,
+): Promise<void> {
+  return runStage(async (store, run) => {
+    const { config, signal, fail } = run
+    if (config.log.kind !== 'kafka') {
+      throw new Error(
+        'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
+      )
+    }
+    await Promise.all(
+      networksOf(run).map(async (network) => {
+        const log = await openLog(config.log, network.network.name, store, run)
+        signal.addEventListener('abort', () => void log.close(), { once: true })
+        await task(network, log, store, run).catch(fail)
+        await log.close()
+      }),
+    )
+  })
+}
