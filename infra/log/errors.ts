@@ -13,6 +13,17 @@ export class AssignmentLost extends Error {
   }
 }
 
+/** The topic is this process's to read, but others read it while this one waited. */
+export class PositionStale extends Error {
+  override readonly name = 'PositionStale'
+  readonly retryable = true
+  constructor(topic: string, position: Offset) {
+    super(
+      `This process waited to be given ${topic}, so position ${position} may be long behind what another one has stored. Read the position from the store and call read() again.`,
+    )
+  }
+}
+
 /** The log has no such position: the topic was made anew, or its end was lost. */
 export class PositionGone extends Error {
   override readonly name = 'PositionGone'

@@ -1,7 +1,7 @@
 /** One membership in the network's consumer group, from joining to leaving. */
 import type { EachBatchPayload, Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
-import { AssignmentLost, PositionGone } from './errors.ts'
+import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
 import { atMost, OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
@@ -31,6 +31,7 @@ export function openReader(
   context: RetryContext,
   { group, sessionTimeoutMs }: ReaderOptions,
   from: Offset,
+  askedAt: number,
 ): OpenedReader {
   const { topic, report } = context
   const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
@@ -53,9 +54,15 @@ export function openReader(
   let position = from
   let begun = false
   let ended = false
+  let stoodBy = false
 
   function seek(): void {
     consumer.seek({ topic, partition: 0, offset: String(position) })
+  }
+
+  function standBy(): void {
+    if (!stoodBy) report({ kind: 'log-standing-by', topic, group })
+    stoodBy = true
   }
 
   /** Leaves at once: the caller may still be storing for a while, and kafkajs would go on fetching. */
@@ -68,10 +75,12 @@ export function openReader(
   consumer.on(consumer.events.GROUP_JOIN, ({ payload: { memberId, memberAssignment } }) => {
     const ours = memberAssignment[topic]?.includes(0) === true
     if (member === undefined) {
-      if (!ours) return report({ kind: 'log-standing-by', topic, group })
+      if (!ours) return standBy()
       member = memberId
+      if (stoodBy || Date.now() - askedAt > sessionTimeoutMs) return fail(new PositionStale(topic, from))
       claim.since = Date.now()
       report({ kind: 'log-reading', topic, group, position: from })
+      batches.put([])
       void failPastTheEnd()
     } else if (!ours) {
       return fail(new AssignmentLost(topic, 'another process reads now'))

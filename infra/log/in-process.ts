@@ -50,6 +50,8 @@ export function inProcessLog({ nextOffset }: { nextOffset: Offset }): InProcessL
       next = Math.max(next, from)
       let taken: Waiting[] = []
       try {
+        // As on Kafka: the log is this reader's now.
+        if (!ended.aborted) yield []
         while (!ended.aborted) {
           if (waiting.length === 0) {
             await new Promise<void>((resolve) => {

@@ -36,8 +36,7 @@ export type KafkaLog = TickLog & { close(): Promise<void> }
 
 /**
  * Makes the topic `blocks.<network>` if it is missing. Every operation waits out lost brokers, with facts, until the log is closed.
- * `read` joins the group `candlepool.aggregator.<network>`, stands by while another process reads, and fetches again from `from`
- * whenever it is given the topic: see `readTopic` for its errors. A message's offset is that of its last part, so offsets have gaps.
+ * `read` joins the group `candlepool.aggregator.<network>` and stands by while another process reads: see `readTopic` for its errors. A message's offset is that of its last part, so offsets have gaps.
  */
 export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
   const { brokers, network, report, clientId = 'candlepool', prefix = '', sessionTimeoutMs = 15_000 } = options

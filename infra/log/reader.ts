@@ -8,8 +8,9 @@ import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
 /**
- * Ends when `signal` or the log's closing aborts, once the group is left. Throws `AssignmentLost` when the topic was taken away or may have been,
- * and `PositionGone` where `from` is past the end or the topic was made anew under the reader.
+ * The first batch is empty: it says that the topic is now this process's to read. Ends when `signal` or the log's closing aborts, once
+ * the group is left. Throws `PositionStale` where it was given the topic only after standing by, `AssignmentLost` when the topic was
+ * taken away or may have been, and `PositionGone` where `from` is past the end or the topic was made anew under the reader.
  */
 export async function* readTopic(
   kafka: Kafka,
@@ -18,9 +19,10 @@ export async function* readTopic(
   from: Offset,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Entry[], void, undefined> {
+  const askedAt = Date.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
-    const reader = openReader(kafka, context, options, from)
+    const reader = openReader(kafka, context, options, from, askedAt)
     const onStop = () => reader.stop()
     stop.addEventListener('abort', onStop)
     try {

@@ -77,10 +77,24 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await opened.log.append([])
     })
 
+    test('the first batch is empty: it says that the log is this reader’s now', async () => {
+      const { log } = opened
+      const appended = log.append([blockMessage(1)])
+      const sizes: number[] = []
+      const stop = new AbortController()
+      for await (const batch of log.read(0, stop.signal)) {
+        sizes.push(batch.length)
+        if (batch.length > 0) stop.abort()
+      }
+      expect(sizes).toStrictEqual([0, 1])
+      await appended
+    })
+
     test('a reader that waits ends promptly when its signal aborts', async () => {
       const { log } = opened
       const stop = new AbortController()
       const reader = log.read(0, stop.signal)[Symbol.asyncIterator]()
+      await reader.next()
       const pending = reader.next()
       setTimeout(() => stop.abort(), 200)
       expect(await pending).toStrictEqual({ done: true, value: undefined })
