@@ -1,7 +1,7 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { blocksOf, tipOf } from '../ingest/message.ts'
+import { type BlockRef, blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
@@ -10,7 +10,7 @@ import { flush, type Placed } from './flush.ts'
 import { Ledger } from './ledger.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
 import { rollBack } from './rollback.ts'
-import { type Position, tombstoneVersion } from './version.ts'
+import { type Position, tombstoneVersion, type Version } from './version.ts'
 
 export type AggregateOptions = {
   network: NetworkName
@@ -26,20 +26,33 @@ const TICKS_PER_FLUSH = 20_000
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 10_000
 
-/** Runs until the signal aborts. */
+/**
+ * Runs until the signal aborts. Charge is taken with the first batch, which may be empty: until the log is ours to read,
+ * another aggregator may be writing.
+ */
 export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
-  const { network, log, position, report, signal } = options
+  const { log, position, signal } = options
+  let writer: Writer | undefined
+  for await (const entries of log.read(position.offset, signal)) {
+    writer ??= await startWriter(client, options)
+    for (const entry of entries) await writer.take(entry)
+    await writer.store()
+  }
+}
+
+type Writer = {
+  /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
+  take(entry: Entry): Promise<void>
+  store(): Promise<void>
+}
+
+async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
+  const { network, position, report } = options
   const versions = await untilStored(options, () => takeCharge(client, network))
   const ledger = await untilStored(options, () => Ledger.load(client, network))
   await untilStored(options, () => clearAway(client, options, ledger, versions))
-  report({
-    kind: 'aggregator-started',
-    network,
-    tip: ledger.tip,
-    epoch: versions.epoch,
-    generation: position.generation,
-    offset: position.offset,
-  })
+  const { generation, offset } = position
+  report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
@@ -54,35 +67,35 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     pendingTicks = 0
   }
 
-  async function take({ message, offset }: Entry): Promise<void> {
-    const placement = await untilStored(options, () => ledger.place(message))
-    const at = { generation: position.generation, offset }
-    if (placement.kind === 'known') return
-    if (placement.kind === 'unconnected') {
-      if (!isStalled) report({ kind: 'stalled', network, number: tipOf(message).number, tip: ledger.tip?.number ?? -1 })
-      isStalled = true
-      return
-    }
-    if (isStalled) report({ kind: 'connected', network, number: tipOf(message).number })
-    isStalled = false
-    if (placement.kind === 'rollback') {
-      await store()
-      const { to } = placement
-      const depth = (ledger.tip?.number ?? to.number) - to.number
-      const undo = { network, to, version: tombstoneVersion(at), versions }
-      const pools = await untilStored(options, () => rollBack(client, undo))
-      ledger.rollBack(to)
-      report({ kind: 'rolled-back', network, to: to.number, depth, pools })
-    }
-    ledger.append(message)
-    pending.push({ message, position: at })
-    pendingTicks += blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
-    if (pendingTicks >= TICKS_PER_FLUSH) await store()
+  async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
+    await store()
+    const depth = (ledger.tip?.number ?? to.number) - to.number
+    const pools = await untilStored(options, () => rollBack(client, { network, to, version, versions }))
+    ledger.rollBack(to)
+    report({ kind: 'rolled-back', network, to: to.number, depth, pools })
   }
 
-  for await (const entries of log.read(position.offset, signal)) {
-    for (const entry of entries) await take(entry)
-    await store()
+  return {
+    store,
+    async take({ message, offset: at }) {
+      const placement = await untilStored(options, () => ledger.place(message))
+      if (placement.kind === 'known') return
+      const { number } = tipOf(message)
+      if (placement.kind === 'unconnected') {
+        // Not lost: the listener sends again from the stored tip when that stands still.
+        if (!isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
+        isStalled = true
+        return
+      }
+      if (isStalled) report({ kind: 'connected', network, number })
+      isStalled = false
+      const place = { generation, offset: at }
+      if (placement.kind === 'rollback') await undo(placement.to, tombstoneVersion(place))
+      ledger.append(message)
+      pending.push({ message, position: place })
+      pendingTicks += blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
+      if (pendingTicks >= TICKS_PER_FLUSH) await store()
+    },
   }
 }
 

@@ -24,7 +24,12 @@ export function recordedDayChain({ finalized = DAY.lastBlock } = {}): RecordedCh
         fee: 500,
       },
       '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48': { kind: 'token', symbol: 'USDC', name: 'USD Coin', decimals: 6 },
-      '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': { kind: 'token', symbol: 'WETH', name: 'Wrapped Ether', decimals: 18 },
+      '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2': {
+        kind: 'token',
+        symbol: 'WETH',
+        name: 'Wrapped Ether',
+        decimals: 18,
+      },
     },
     // The recording has no headers: a block without logs follows the last one that has some, slot by slot.
     timestampOf(block) {

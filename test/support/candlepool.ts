@@ -1,0 +1,101 @@
+/** The product as its users run it: a process started by its entry point, spoken to over HTTP and signals. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export type Running = {
+  pid: number
+  /** Everything printed so far. */
+  output(): string
+  /** Resolves with what was printed once `pattern` is in it; rejects where the process ends first. */
+  untilPrinted(pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves with the exit code, null where a signal ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+export type Script = 'start' | 'ingest' | 'aggregate' | 'api' | 'keys' | 'status'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** What a test run of our own may have in its environment must not reach the product. */
+const OURS =
+  /^(NETWORKS|POOLS|KAFKA_BROKERS|CLICKHOUSE_\w+|DATA_DIR|HOST|PORT|ADMIN_PORT|BOOTSTRAP_API_KEY|LOG_LEVEL|[A-Z]+_RPC_URL|[A-Z]+_START)$/
+
+export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {
+  const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)))
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', `infra/${script}.ts`, ...args], {
+    cwd: ROOT,
+    env: { ...clean, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let printed = ''
+  const looks = new Set<() => void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+      for (const look of looks) look()
+    })
+  }
+  const exited = once(child, 'exit').then(([code]) => code as number | null)
+  return {
+    pid: child.pid ?? 0,
+    output: () => printed,
+    untilPrinted(pattern) {
+      return new Promise((resolve, reject) => {
+        const look = () => {
+          const match = pattern.exec(printed)
+          if (!match) return
+          looks.delete(look)
+          resolve(match)
+        }
+        looks.add(look)
+        look()
+        void exited.then((code) =>
+          reject(new Error(`${script} ended with ${code} before it printed ${pattern}:\n${printed}`)),
+        )
+      })
+    },
+    async stop(signal = 'SIGINT') {
+      child.kill(signal)
+      return exited
+    },
+  }
+}
+
+/** Where the API of a started process is, and the key that opens it. */
+export async function untilReady(process: Running): Promise<{ url: string; key: string }> {
+  const [, url = '', key = ''] = await process.untilPrinted(/API {3}(\S+)\/v0\n {2}Key {3}(\S+)\n/)
+  return { url, key }
+}
+
+/** An empty folder, and how to be rid of it. */
+export async function temporaryFolder(): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'candlepool-'))
+  return { path, remove: () => rm(path, { recursive: true, force: true }) }
+}
+
+export type Ask = <Body>(path: string) => Promise<Body>
+
+/** Asks the API, and fails where it does not answer 200. */
+export function asker(url: string, key: string): Ask {
+  return async (path) => {
+    const answer = await fetch(`${url}${path}`, { headers: { 'X-API-KEY': key } })
+    if (answer.status !== 200) throw new Error(`${path} answered ${answer.status}: ${await answer.text()}`)
+    return (await answer.json()) as never
+  }
+}
+
+/** Until `look` answers something else than undefined. */
+export async function until<T>(look: () => Promise<T | undefined>, what: string, patienceMs = 60_000): Promise<T> {
+  const giveUp = Date.now() + patienceMs
+  for (;;) {
+    const seen = await look().catch((error: unknown) => {
+      if (Date.now() > giveUp) throw error
+      return undefined
+    })
+    if (seen !== undefined) return seen
+    if (Date.now() > giveUp) throw new Error(`Waited ${patienceMs / 1000} s in vain until ${what}.`)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
