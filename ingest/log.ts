@@ -1,7 +1,7 @@
 /** The log: the road from ingest to aggregator. Kafka in a cluster, a hand-over in one process. */
 import type { Message } from './message.ts'
 
-/** Counts a network's messages; grows, but need not grow by one. */
+/** Counts a network's messages; grows, but not always by one: a large message takes several places and has the last of them. */
 export type Offset = number
 
 export type Entry = { offset: Offset; message: Message }
@@ -16,7 +16,9 @@ export type TickLog = {
   at(offset: Offset): Promise<Entry | undefined>
   /**
    * Everything from `from` on (from the oldest kept entry where that is later), then what is appended, until `signal` aborts.
-   * Asking for the next batch says that the one before is stored.
+   * The first batch is empty and says that the log is the caller's to read: until then another process may be reading.
+   * Asking for the next batch says that the one before is stored. Throws errors that are `retryable` where the caller has to
+   * find its position in its own store again: the log was taken away, was waited for too long, or is not the one it was.
    */
   read(from: Offset, signal: AbortSignal): AsyncIterable<readonly Entry[]>
 }
