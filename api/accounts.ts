@@ -152,6 +152,8 @@ function creditsExceeded(refusal: Refusal, meter: Meter, allowance: Allowance, n
   const { window, resetAt } = refusal
   const wait = Math.max(1, resetAt - now)
   const usage = usageOf(meter, allowance, now)
+  // What is held for questions under way is as good as used.
+  usage[window].remaining = 0
   return new Problem(
     `${window}_credits_exceeded`,
     `The ${allowance[window]} credits of this ${window} are used up. They come back in ${wait} s; /v0/usage says how many are left.`,

@@ -185,7 +185,7 @@ async function readLiquidity(
     pools: places.map((place) => place.pool),
     pool_ticks: places.map((place) => place.tick),
     roots: places.map((place) => Number(place.sqrtPrice) / 2 ** 96),
-    blocks: places.map((place) => place.swap?.block ?? '0'),
+    blocks: places.map((place) => Number(place.swap?.block ?? 0)),
     // Before the first swap every change counts, the first log of block 0 too.
     log_indexes: places.map((place) => place.swap?.log_index ?? -1),
   })

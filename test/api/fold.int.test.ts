@@ -69,14 +69,10 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
         fc.constantFrom('previous', 'none'),
         interval,
         fc.integer({ min: START - 7_200, max: TIP + 7_200 }),
-        fc.oneof(
-          fc.integer({ min: 1, max: 300 }),
-          fc.integer({ min: 1, max: 40_000 }),
-          fc.integer({ min: 1, max: 400_000 }),
-        ),
+        fc.double({ min: 0, max: 130, noNaN: true }),
         fc.integer({ min: 1, max: 100 }),
-        async ({ query }, price, fill, { text, seconds }, from, length, limit) => {
-          const to = from + length
+        async ({ query }, price, fill, { text, seconds }, from, buckets, limit) => {
+          const to = from + 1 + Math.floor(buckets * seconds)
           const range = `from=${new Date(from * 1000).toISOString()}&to=${new Date(to * 1000).toISOString()}`
           const { body } = await service.get(
             `/v0/candles?${query}&interval=${text}&${range}&limit=${limit}&fill=${fill}&price=${price}`,
@@ -153,7 +149,7 @@ function randomBlocks(seed: number) {
       quiet < 0.3
         ? 0
         : quiet < 0.9
-          ? Math.ceil(random() * 12)
+          ? Math.ceil(random() * 8)
           : quiet < 0.99
             ? Math.ceil(random() * 900)
             : Math.ceil(random() * 20_000)

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { type Candidate, leadOf } from '../../../api/market/lead.ts'
+import { NETWORKS } from '../../../ingest/networks.ts'
+import { addressOf, poolOf } from '../../support/store.ts'
+
+const TOKEN = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
+const SOUND = { trades: 1, rangeUsd: 0, dayUsd: 0, valueUsd: 10_000 }
+
+function candidate(id: string, facts: Partial<Candidate>): Candidate {
+  const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN) }
+  return { listing, forward: true, ...SOUND, ...facts }
+}
+
+const lead = (...candidates: Candidate[]) => leadOf(candidates)?.listing.pool.id.slice(2, 4)
+
+test('volume of the day leads, then volume in the range, then value', () => {
+  expect(lead(candidate('a1', { dayUsd: 1, rangeUsd: 9 }), candidate('a2', { dayUsd: 2 }))).toBe('a2')
+  expect(lead(candidate('a1', { rangeUsd: 1, valueUsd: 1e9 }), candidate('a2', { rangeUsd: 2 }))).toBe('a2')
+  expect(lead(candidate('a1', { valueUsd: 10_001 }), candidate('a2', { valueUsd: 10_002 }))).toBe('a2')
+})
+
+test('a pool that traded in the range comes before one that did not', () => {
+  expect(lead(candidate('a1', { trades: 0, dayUsd: 9 }), candidate('a2', {}))).toBe('a2')
+  expect(lead(candidate('a1', { trades: 0, dayUsd: 9 }), candidate('a2', { trades: 0 }))).toBe('a1')
+})
+
+test('small pools lead only where no other is left', () => {
+  expect(lead(candidate('a1', { dayUsd: 9, valueUsd: 9_999 }), candidate('a2', {}))).toBe('a2')
+  expect(lead(candidate('a1', { valueUsd: 9_999 }), candidate('a2', { trades: 0 }))).toBe('a1')
+})
+
+test('equals follow their ids', () => {
+  expect(lead(candidate('a2', {}), candidate('a1', {}))).toBe('a1')
+  expect(lead()).toBeUndefined()
+})

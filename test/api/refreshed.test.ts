@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { refreshed } from '../../api/refreshed.ts'
+
+test('those who wait share one load, and its value is kept while it is fresh', async () => {
+  let loads = 0
+  const value = refreshed(async () => ++loads, 60_000)
+  expect(await Promise.all([value.get(), value.get()])).toEqual([1, 1])
+  expect(await value.get()).toBe(1)
+})
+
+test('renewing loads after the call, once for all who call meanwhile', async () => {
+  let loads = 0
+  const value = refreshed(async () => ++loads, 60_000)
+  const first = value.get()
+  expect(await Promise.all([value.renew(), value.renew(), first])).toEqual([2, 2, 1])
+  expect(await value.get()).toBe(2)
+})
+
+test('a load that fails fails those who wait, and is tried again', async () => {
+  let loads = 0
+  const value = refreshed(async () => {
+    loads += 1
+    if (loads === 1) throw new Error('down')
+    return loads
+  }, 60_000)
+  await expect(value.get()).rejects.toThrow('down')
+  expect(await value.get()).toBe(2)
+})
