@@ -18,6 +18,8 @@ export type AnvilOptions = {
   slotsInAnEpoch?: number
   /** Blocks whose state can be asked for; older ones have their headers, transactions and logs only. */
   keptStates?: number
+  /** Mined blocks that keep their transactions and logs; older ones answer as if they had been empty, under the same hash. */
+  keptBlocks?: number
   signal?: AbortSignal
 }
 
@@ -35,8 +37,8 @@ export type Anvil = {
 
 const GAS_LIMIT = 1_000_000_000
 const START_MS = 20_000
-/** Writing a day's state takes about a second. */
-const GRACE_MS = 2_700
+/** Writing a day's state takes about two seconds; to lose the chain would be worse than to wait. */
+const GRACE_MS = 8_000
 
 /** Resolves when it answers. Mines only when told to. Nobody pays for gas. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
@@ -74,7 +76,14 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   }
 }
 
-function argumentsOf({ genesisSeconds, loadState, dumpState, slotsInAnEpoch, keptStates }: AnvilOptions): string[] {
+function argumentsOf({
+  genesisSeconds,
+  loadState,
+  dumpState,
+  slotsInAnEpoch,
+  keptStates,
+  keptBlocks,
+}: AnvilOptions): string[] {
   return [
     ...['--host', '127.0.0.1', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
     // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
@@ -88,14 +97,21 @@ function argumentsOf({ genesisSeconds, loadState, dumpState, slotsInAnEpoch, kep
     ...(dumpState === undefined ? [] : ['--dump-state', dumpState]),
     ...(slotsInAnEpoch === undefined ? [] : ['--slots-in-an-epoch', String(slotsInAnEpoch)]),
     ...(keptStates === undefined ? [] : ['--prune-history', String(keptStates)]),
+    ...(keptBlocks === undefined ? [] : ['--transaction-block-keeper', String(keptBlocks)]),
   ]
 }
 
 /** Anvil's npm package is a small wrapper whose install script picks one of these; we ask for it directly. */
 export function anvilBinary(): string {
-  const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
-  return createRequire(wrapper).resolve(`@foundry-rs/anvil-${process.platform}-${architecture}/bin/anvil`)
+  const name = `@foundry-rs/anvil-${process.platform}-${architecture}`
+  try {
+    const wrapper = createRequire(import.meta.url).resolve('@foundry-rs/anvil/package.json')
+    return createRequire(wrapper).resolve(`${name}/bin/anvil`)
+  } catch (cause) {
+    const advice = 'install the optional dependencies, or name an RPC endpoint to do without a devnet'
+    throw new Error(`the devnet needs the npm package ${name}, which is not installed: ${advice}`, { cause })
+  }
 }
 
 async function portOrEnd(child: Child, port: Promise<number>, signal: AbortSignal | undefined): Promise<number> {

@@ -12,7 +12,7 @@ import type { Market } from './market.ts'
 import { marketsOf, openMarkets } from './open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
 import { readUsdPrices } from './spot-price.ts'
-import { ownState, removeState, type StateFolder, type StateLabel, takeState } from './state-file.ts'
+import { labelState, ownState, removeState, type StateFolder, type StateLabel, takeState } from './state-file.ts'
 import { TOKEN_PLANS } from './token.ts'
 import { type Traders, tradersOf } from './traders.ts'
 
@@ -38,8 +38,14 @@ const HISTORY_BLOCK_SECONDS = 12
 const PROGRESS_BLOCKS = 300
 /** Genesis, contracts, pools, liquidity. */
 const SETUP_SECONDS = 4
-/** Final after 16 blocks instead of 64, which is half a minute; states are kept a little longer than that. */
-const NODE = { slotsInAnEpoch: 8, keptStates: 32 }
+const NODE = {
+  /** Final after 16 blocks instead of 64, which is half a minute. */
+  slotsInAnEpoch: 8,
+  /** A little longer than finality takes. */
+  keptStates: 32,
+  /** Twelve hours of live blocks: each hour costs the node some 30 MB, and that has to end somewhere. */
+  keptBlocks: 21_600,
+}
 
 /** Undefined where there is nothing to continue; says so where there was something that can't be used. */
 export async function continueChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain | undefined> {
@@ -50,6 +56,7 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
     if (saved.kind === 'unusable') throw new Error(saved.reason)
     const anvil = await startAnvil({ ...NODE, loadState: folder.load, dumpState: folder.dump, signal })
     return await endedOnError(anvil, async () => {
+      await ownState(folder, anvil.pid)
       const chain = await openChain(anvil)
       const { genesisHash, tip } = await readEnds(chain, saved.label)
       const deployment = deploymentOf(chain.accounts[0])
@@ -57,7 +64,7 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
       const prices = await readUsdPrices(anvil.rpc, deployment, markets)
       const traders = crowdOf({ chain, deployment, markets, prices, seed: seed ^ tip.number })
       await removeState(folder)
-      await ownState(folder, anvil.pid, { plan: planHash(), genesisHash })
+      await labelState(folder, { plan: planHash(), genesisHash })
       return { kind: 'continued', anvil, chain, deployment, markets, traders, genesisHash, tip }
     })
   } catch (error) {
@@ -75,7 +82,8 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
   const from = Math.floor(Date.now() / 1_000) - blocks * HISTORY_BLOCK_SECONDS
   const genesisSeconds = from - SETUP_SECONDS
   const anvil = await startAnvil({ ...NODE, genesisSeconds, dumpState: folder.dump, signal })
-  return await endedOnError(anvil, async () => {
+  const work = endedOnError(anvil, async (): Promise<BegunChain> => {
+    await ownState(folder, anvil.pid)
     const chain = await openChain(anvil)
     const deployment = deploymentOf(chain.accounts[0])
     await deployContracts(chain, deployment, genesisSeconds + 1)
@@ -88,8 +96,12 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
     await mineHistory(chain, traders, { from, blocks, blockSeconds: HISTORY_BLOCK_SECONDS, onBlock, signal })
     const { genesisHash, tip } = await readEnds(chain)
     // Not before the history is whole: a dump without this label is not taken up.
-    await ownState(folder, anvil.pid, { plan: planHash(), genesisHash })
+    await labelState(folder, { plan: planHash(), genesisHash })
     return { kind: 'new', anvil, chain, deployment, markets, traders, genesisHash, tip }
+  })
+  return await work.catch(async (error: unknown) => {
+    await removeState(folder)
+    throw error
   })
 }
 

@@ -6,6 +6,7 @@ import type { Exit } from '../child.ts'
 import { beginChain, continueChain } from './begin.ts'
 import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'
+import { readSpotPrices } from './spot-price.ts'
 import { openStateFolder } from './state-file.ts'
 
 export type DevnetOptions = {
@@ -64,6 +65,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const mining = mineLive(chain, traders, {
     after: tip.timestamp,
     blockSeconds,
+    spotPrices: () => readSpotPrices(chain.rpc, deployment, markets),
     signal: AbortSignal.any([stopped.signal, signal]),
     onFailure: (error) => report({ kind: 'devnet-block-failed', reason: String(error) }),
   })

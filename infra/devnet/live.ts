@@ -8,6 +8,8 @@ export type LiveOptions = {
   /** The tip's timestamp. */
   after: UnixSeconds
   blockSeconds: number
+  /** Of every market. */
+  spotPrices: () => Promise<readonly number[]>
   /** A block that the node refused; the next one is tried all the same. */
   onFailure: (error: unknown) => void
   signal: AbortSignal
@@ -17,7 +19,7 @@ export type LiveOptions = {
 export async function mineLive(
   chain: Chain,
   traders: Traders,
-  { after, blockSeconds, onFailure, signal }: LiveOptions,
+  { after, blockSeconds, spotPrices, onFailure, signal }: LiveOptions,
 ) {
   const blockMs = blockSeconds * 1_000
   let previous = after
@@ -28,7 +30,7 @@ export async function mineLive(
     if (signal.aborted) return
     const timestamp = Math.max(Math.floor(Date.now() / 1_000), previous + 1)
     try {
-      await chain.mineBlock(traders.next(blockSeconds), timestamp)
+      await chain.mineBlock(traders.next(blockSeconds, await spotPrices()), timestamp)
       previous = timestamp
     } catch (error) {
       if (!signal.aborted) onFailure(error)

@@ -3,7 +3,6 @@ import {
   type Address,
   encodeAbiParameters,
   encodeFunctionData,
-  encodePacked,
   getCreate2Address,
   type Hex,
   keccak256,
@@ -11,8 +10,9 @@ import {
 } from 'viem'
 import { NATIVE_CURRENCY } from '../../ingest/network.ts'
 import { type Chain, requireSuccess, type Transaction } from './chain.ts'
-import { factoryAbi, poolManagerAbi, positionManagerAbi, tokenAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
+import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'
+import { managedMint } from './managed-mint.ts'
 import { type Market, mintCall, type PoolKey, type Position } from './market.ts'
 import type { MarketPlan } from './plan.ts'
 import { fullRange, liquidityWorth, sqrtPriceX96Of, ticksAround } from './sqrt-price.ts'
@@ -88,7 +88,7 @@ function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHas
   return { ...common, id: pool, place: { kind: 'v3', pool: { pool, token0: token0.address, token1: token1.address } } }
 }
 
-export function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: PoolKey): Hex {
+function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: PoolKey): Hex {
   const parameters = parseAbiParameters('address, address, uint24, int24, address')
   return keccak256(encodeAbiParameters(parameters, [currency0, currency1, fee, tickSpacing, hooks]))
 }
@@ -135,39 +135,4 @@ export function positionWorth(usd: number, width: number | undefined, market: Ma
   const { tickSpacing, token1 } = market
   const ticks = width === undefined ? fullRange(tickSpacing) : ticksAround(price, width, tickSpacing, decimals)
   return { ...ticks, liquidity: liquidityWorth(usd, ticks, { ...decimals, price, usd1: usdOf(prices, token1) }) }
-}
-
-/** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */
-const MINT_POSITION_AND_SETTLE_BOTH: Hex = '0x020b0b'
-const UNBOUNDED = 2n ** 128n - 1n
-const WHOLE_DEBT = 0n
-const ENDLESS_ETHER = 10n ** 24n
-const ENDLESS_TOKENS = 1n << 120n
-const NO_DEADLINE = 2n ** 256n - 1n
-
-function managedMint(key: PoolKey, position: Position, { positionManager }: Deployment, from: Address): Transaction[] {
-  const { tickLower, tickUpper, liquidity } = position
-  const mint = encodeAbiParameters(
-    parseAbiParameters([
-      '(address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks), int24, int24, uint256, uint128, uint128, address, bytes',
-    ]),
-    [key, tickLower, tickUpper, liquidity, UNBOUNDED, UNBOUNDED, from, '0x'],
-  )
-  const settlements = [key.currency0, key.currency1].map((currency) =>
-    encodeAbiParameters(parseAbiParameters('address, uint256, bool'), [currency, WHOLE_DEBT, false]),
-  )
-  const unlockData = encodeAbiParameters(parseAbiParameters('bytes, bytes[]'), [
-    encodePacked(['bytes'], [MINT_POSITION_AND_SETTLE_BOTH]),
-    [mint, ...settlements],
-  ])
-  const funded = [key.currency0, key.currency1].filter((currency) => currency !== NATIVE_CURRENCY)
-  const args = [unlockData, NO_DEADLINE] as const
-  const data = encodeFunctionData({ abi: positionManagerAbi, functionName: 'modifyLiquidities', args })
-  return [
-    ...funded.map((token): Transaction => {
-      const args = [positionManager, ENDLESS_TOKENS] as const
-      return { from, to: token, data: encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args }) }
-    }),
-    { from, to: positionManager, data, value: key.currency0 === NATIVE_CURRENCY ? ENDLESS_ETHER : 0n },
-  ]
 }

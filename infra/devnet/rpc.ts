@@ -20,7 +20,8 @@ export function rpcOver(url: string): Rpc {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(batch),
     })
-    const answers = (await response.json()) as Answer[]
+    const answers = (await response.json()) as Answer[] | Answer
+    if (!Array.isArray(answers)) throw new RpcError('a batch', answers.error?.message ?? `status ${response.status}`)
     return answers.map((answer) => {
       const method = calls[answer.id]?.method ?? 'a call'
       if (answer.error) throw new RpcError(method, answer.error.message)

@@ -27,7 +27,7 @@ export type StateLabel = { plan: Hash; genesisHash: Hash }
 export type SavedState = { kind: 'none' } | { kind: 'unusable'; reason: string } | { kind: 'saved'; label: StateLabel }
 
 /** How long a node may still be writing after its parent was killed. */
-const WRITING_MS = 5_000
+const WRITING_MS = 10_000
 
 export async function openStateFolder(dataDir: string): Promise<StateFolder> {
   const folder = join(dataDir, 'devnet')
@@ -40,6 +40,7 @@ export async function openStateFolder(dataDir: string): Promise<StateFolder> {
 export async function takeState(folder: StateFolder, plan: Hash): Promise<SavedState> {
   await oldNodeEnded(folder)
   if (!(await exists(folder.dump))) return { kind: 'none' }
+  if (!(await exists(folder.label))) return { kind: 'unusable', reason: 'its history had not been finished' }
   try {
     const label = JSON.parse(await readFile(folder.label, 'utf8')) as StateLabel
     if (label.plan !== plan) return { kind: 'unusable', reason: 'it was written by another version of the devnet' }
@@ -56,9 +57,13 @@ export async function removeState({ dump, load, label }: StateFolder): Promise<v
   for (const file of [dump, load, label]) await rm(file, { force: true })
 }
 
-/** From here on, what this node leaves behind can be taken up. */
-export async function ownState({ pid, label }: StateFolder, nodePid: number, content: StateLabel): Promise<void> {
+/** So that the next start can wait for a node that outlives us. */
+export async function ownState({ pid }: StateFolder, nodePid: number): Promise<void> {
   await writeFile(pid, String(nodePid))
+}
+
+/** From here on, what the node leaves behind can be taken up. */
+export async function labelState({ label }: StateFolder, content: StateLabel): Promise<void> {
   await writeFile(label, JSON.stringify(content))
 }
 

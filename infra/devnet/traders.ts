@@ -9,8 +9,11 @@ import { type Random, randomOf } from './random.ts'
 import { sqrtPriceX96Of } from './sqrt-price.ts'
 
 export type Traders = {
-  /** What the crowd sends in the block that follows `seconds` after the last one. */
-  next(seconds: number): Transaction[]
+  /**
+   * What the crowd sends in the block that follows `seconds` after the last one. Where it is told the pools' spot prices
+   * (token1 per token0), arbitrageurs send nothing in vain.
+   */
+  next(seconds: number, spots?: readonly number[]): Transaction[]
 }
 
 export type TradersOptions = {
@@ -52,7 +55,7 @@ export function tradersOf({ seed, markets, senders, desk, prices: start }: Trade
   }
 
   return {
-    next(seconds) {
+    next(seconds, spots) {
       path.advance(seconds)
       const prices = path.prices()
       const trades = markets.flatMap((market) => {
@@ -62,7 +65,7 @@ export function tradersOf({ seed, markets, senders, desk, prices: start }: Trade
         return Array.from({ length: count }, () => trade(random, market, prices))
       })
       const changes = random.uniform() < PROVISIONS_PER_SECOND * seconds ? provision(prices) : []
-      const levels = arbitrage(random, markets, path, seconds)
+      const levels = arbitrage(random, markets, { path, seconds, spots })
       return [...trades, ...changes, ...(levels.length > 0 ? [levelCall(levels)] : [])].map(send)
     },
   }
@@ -98,14 +101,18 @@ function rawAmount(tokens: number, decimals: number): bigint {
   return raw > 0n ? raw : 1n
 }
 
+type Moment = { path: PricePath; seconds: number; spots: readonly number[] | undefined }
+
 /** Where a pool's price is further from the world's than its fee, there is something to earn. */
-function arbitrage(random: Random, markets: readonly Market[], path: PricePath, seconds: number): Level[] {
+function arbitrage(random: Random, markets: readonly Market[], { path, seconds, spots }: Moment): Level[] {
   const prices = path.prices()
   const chance = path.isStormy() ? 1 : 1 - Math.exp(-seconds / ARBITRAGE_SECONDS)
-  return markets.flatMap((market) => {
+  return markets.flatMap((market, index) => {
     if (random.uniform() >= chance) return []
     const price = priceIn(prices, market)
     const fee = market.fee / 1_000_000
+    const spot = spots?.[index]
+    if (spot !== undefined && Math.abs(Math.log(spot / price)) < fee) return []
     const decimals = decimalsOf(market)
     const low = sqrtPriceX96Of(price * (1 - fee), decimals)
     return [{ market, low, high: sqrtPriceX96Of(price * (1 + fee), decimals) }]

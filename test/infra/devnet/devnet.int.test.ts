@@ -138,6 +138,7 @@ test('a start that is given up leaves no node and no state behind', async () => 
   await expect(startDevnet({ dataDir, historyHours: 3, report, signal: controller.signal })).rejects.toThrow('enough')
   expect(nodesIn(dataDir)).toBe('')
   await start()
+  expect(facts.map(({ kind }) => kind)).not.toContain('devnet-state-unusable')
   expect(facts.at(-1)).toMatchObject({ kind: 'devnet-started', chain: 'new' })
 })
 
