@@ -2,4 +2,4 @@
 INSERT INTO blocks
 SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
 FROM blocks FINAL
-WHERE network = {network:String} AND number > {block:Int64} AND version < {version:UInt64}
+WHERE network = {network:String} AND number > {block:Int64} AND blocks.version < {version:UInt64}

@@ -2,4 +2,4 @@
 INSERT INTO liquidity_changes
 SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
 FROM liquidity_changes FINAL
-WHERE network = {network:String} AND block > {block:Int64} AND version < {version:UInt64}
+WHERE network = {network:String} AND block > {block:Int64} AND liquidity_changes.version < {version:UInt64}

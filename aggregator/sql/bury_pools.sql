@@ -2,4 +2,4 @@
 INSERT INTO pools
 SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
 FROM pools FINAL
-WHERE network = {network:String} AND block > {block:Int64} AND version < {version:UInt64}
+WHERE network = {network:String} AND block > {block:Int64} AND pools.version < {version:UInt64}

@@ -2,4 +2,4 @@
 INSERT INTO ticks
 SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
 FROM ticks FINAL
-WHERE network = {network:String} AND block > {block:Int64} AND time >= toDateTime({since:UInt32}, 'UTC') AND version < {version:UInt64}
+WHERE network = {network:String} AND block > {block:Int64} AND time >= toDateTime({since:UInt32}, 'UTC') AND ticks.version < {version:UInt64}

@@ -1,0 +1,65 @@
+/** The road in one process: a real node, a listener, an aggregator, and real tables between test and chain. */
+import { aggregate } from '../../aggregator/aggregate.ts'
+import type { AggregatorFact } from '../../aggregator/fact.ts'
+import { storedChain } from '../../aggregator/ledger.ts'
+import { positionAfterStored } from '../../aggregator/resume.ts'
+import { connectChain } from '../../infra/chain-client.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { IngestFact } from '../../ingest/fact.ts'
+import { listen } from '../../ingest/listener.ts'
+import type { BlockRef } from '../../ingest/message.ts'
+import type { Network } from '../../ingest/network.ts'
+import type { PoolId } from '../../ingest/pool.ts'
+import { until } from './candlepool.ts'
+import type { TestDatabase } from './clickhouse.ts'
+
+export type Road = {
+  facts: (IngestFact | AggregatorFact)[]
+  /** Resolves once the ledger's tip is this block. */
+  untilStored(block: BlockRef): Promise<void>
+  stop(): Promise<void>
+}
+
+export type RoadOptions = { network: Network; url: string; database: TestDatabase; pools?: ReadonlySet<PoolId> }
+
+/** Reads the chain from its first block on, or from where the tables end. */
+export async function openRoad({ network, url, database, pools }: RoadOptions): Promise<Road> {
+  const facts: Road['facts'] = []
+  const stopping = new AbortController()
+  const shared = { report: (fact: IngestFact | AggregatorFact) => facts.push(fact), signal: stopping.signal }
+  const store = database.client
+  const stored = storedChain(store, network.name)
+  const position = await positionAfterStored(store, network.name)
+  const log = inProcessLog({ nextOffset: position.offset })
+  const { client, watchHeads } = connectChain([url])
+  const stages = [
+    aggregate(store, { network: network.name, log, position, ...shared }),
+    listen(client, {
+      network,
+      log,
+      stored,
+      start: { kind: 'block', number: 0 },
+      pools,
+      watchHeads,
+      pollMs: 100,
+      ...shared,
+    }),
+  ]
+  const ended = Promise.all(stages)
+  ended.catch(() => undefined)
+  return {
+    facts,
+    async untilStored({ number, hash }) {
+      const look = async () => ((await stored.tip())?.hash === hash ? true : undefined)
+      await Promise.race([
+        until(look, `block ${number} is stored`),
+        ended.then(() => Promise.reject(new Error('The road has ended.'))),
+      ])
+    },
+    async stop() {
+      stopping.abort()
+      await log.close()
+      await ended
+    },
+  }
+}
