@@ -19,7 +19,7 @@ export const EXPANDED_NETWORKS: readonly NetworkName[] = ['ethereum', 'arbitrum'
 
 export type NamedPair = { text: string; splits: readonly Split[] }
 
-/** Where to look: `range` is that of the swaps, `day` the 24 hours that end with it, now at the latest. */
+/** Where to look: `range` is that of the swaps, `day` the 24 hours that end with the question's `to`, now at the latest. */
 export type Scope = { networks: readonly NetworkName[] | undefined; range: Range; day: Range }
 
 /** The pool with this id: in its own order, on the first network asked that knows it. */
@@ -56,24 +56,35 @@ export async function findLead(
     matches = await matchesOf(reader, catalogue, symbol, probed)
     volumes = await volumesOf(reader, matches, scope.range)
   }
-  const [only] = matches
-  if (only === undefined) throw noMatch(catalogue, symbol, probed)
-  if (matches.length === 1) return { view: only, probed: probed.length }
+  if (matches.length === 0) throw noMatch(catalogue, symbol, probed)
+  const candidates = matches.map((match, index) => ({ match, range: volumes[index] ?? { trades: 0, usd: 0 } }))
+  const traded = candidates.filter(({ range }) => range.trades > 0)
+  return {
+    view: await leadAmong(reader, catalogue, traded.length > 0 ? traded : candidates, scope),
+    probed: probed.length,
+  }
+}
+
+/** Where only one is left, nothing more is asked about it. */
+async function leadAmong(
+  reader: ClickHouseClient,
+  catalogue: Catalogue,
+  candidates: readonly { match: Match; range: Volume }[],
+  scope: Scope,
+): Promise<View> {
+  const [first] = candidates
+  if (first === undefined) throw new Error('A lead pool is chosen among one pool or more.')
+  if (candidates.length === 1) return first.match
+  const listings = candidates.map(({ match }) => match.listing)
   const [days, states] = await Promise.all([
-    volumesOf(reader, matches, scope.day),
-    readPoolStates(reader, catalogue, listingsOf(matches)),
+    readVolumes(reader, listings, scope.day),
+    readPoolStates(reader, catalogue, listings),
   ])
-  const candidates = matches.map((match, index): Candidate => {
-    const range = volumes[index]
-    return {
-      ...match,
-      trades: range?.trades ?? 0,
-      rangeUsd: range?.usd ?? 0,
-      dayUsd: days[index]?.usd ?? 0,
-      valueUsd: states[index]?.valueUsd ?? 0,
-    }
+  const facts = candidates.map(({ match, range }, index): Candidate => {
+    const dayUsd = days[index]?.usd ?? 0
+    return { ...match, trades: range.trades, rangeUsd: range.usd, dayUsd, valueUsd: states[index]?.valueUsd ?? 0 }
   })
-  return { view: leadOf(candidates) ?? only, probed: probed.length }
+  return leadOf(facts) ?? first.match
 }
 
 /** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */

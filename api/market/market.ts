@@ -1,10 +1,11 @@
 /** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
 import { refreshed } from '../refreshed.ts'
-import { type Instant, instantOf, wholeSecond } from '../time.ts'
+import { instantOf, wholeSecond } from '../time.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
@@ -52,9 +53,8 @@ export function openMarket(options: {
   const tips = refreshed(() => readTips(reader, names), freshMs)
 
   /** The pool that answers, and what finding it cost. */
-  async function find(question: Named, range: Range, now: Instant): Promise<{ view: View; probed: number }> {
+  async function find(question: Named, range: Range, end: UnixSeconds): Promise<{ view: View; probed: number }> {
     const known = await catalogue.get()
-    const end = Math.min(range.to, wholeSecond(now))
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     if (question.symbol !== undefined) return findLead(reader, known, question.symbol, scope)
     if (question.pool !== undefined) return { view: await findPool(reader, known, question.pool, scope), probed: 0 }
@@ -69,20 +69,21 @@ export function openMarket(options: {
       const range = candleRange(query, now)
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
-      const [{ view, probed }, tip] = await Promise.all([find(query, grid, now), tips.get()])
+      const end = Math.min(range.to, wholeSecond(now))
+      const [{ view, probed }, tip] = await Promise.all([find(query, grid, end), tips.get()])
       const own = tip.get(view.listing.network.name)
       const rows = await readCandles(reader, { view, interval, range, limit, fill, price }, own, now.seconds)
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
-      const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end: Math.min(range.to, wholeSecond(now)) })
+      const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
       return { view, rows, cost, closed: own !== undefined && grid.to <= own.timestamp }
     },
     async ticks(query) {
       const now = instantOf(clock())
       const range = tickRange(query, now)
-      const [{ view, probed }, tip] = await Promise.all([find(query, range, now), tips.get()])
+      const end = Math.min(range.to, wholeSecond(now))
+      const [{ view, probed }, tip] = await Promise.all([find(query, range, end), tips.get()])
       const own = tip.get(view.listing.network.name)
       const rows = await readTicks(reader, { view, range, limit: query.limit, price: query.price })
-      const end = Math.min(range.to, wholeSecond(now))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
       return { view, rows, cost, closed: own !== undefined && range.to <= own.timestamp }
     },
@@ -124,5 +125,6 @@ function costOf(parts: { probed: number; swaps: number; oldest: number | undefin
 
 function byValue(one: PoolState, other: PoolState): number {
   if (one.valueUsd !== other.valueUsd) return other.valueUsd - one.valueUsd
-  return Number(other.volumeUsd) - Number(one.volumeUsd)
+  if (one.volumeUsd !== other.volumeUsd) return Number(other.volumeUsd) - Number(one.volumeUsd)
+  return one.listing.pool.id < other.listing.pool.id ? -1 : 1
 }

@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type Network } from '../../ingest/network.ts'
 import { DYNAMIC_FEE, type Pool, type PoolId } from '../../ingest/pool.ts'
-import { groupBy } from '../group.ts'
-import { ask, readSql } from '../store.ts'
+import { chunksOf, groupBy } from '../group.ts'
+import { ask, POOLS_PER_QUESTION, readSql } from '../store.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Listing, listingKey, trusted } from './listing.ts'
 import { tickAtSqrtPrice } from './tick-math.ts'
@@ -58,7 +58,9 @@ export async function readPoolStates(
 ): Promise<readonly PoolState[]> {
   const byNetwork = groupBy(listings, (listing) => listing.network)
   const states = await Promise.all(
-    [...byNetwork].map(([network, own]) => readNetworkStates(reader, catalogue, network, own)),
+    [...byNetwork].flatMap(([network, own]) =>
+      chunksOf(own, POOLS_PER_QUESTION).map((chunk) => readNetworkStates(reader, catalogue, network, chunk)),
+    ),
   )
   const byListing = new Map(states.flat().map((state) => [state.listing, state]))
   return listings.flatMap((listing) => byListing.get(listing) ?? [])

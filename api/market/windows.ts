@@ -1,15 +1,13 @@
 /** How a stretch of time is read from candles of four resolutions: whole days where it holds any, seconds only at its edges. */
+import { RESOLUTIONS, type Resolution } from '../../aggregator/candle.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
-
-export const RESOLUTIONS = [86_400, 3_600, 60, 1] as const
-export type Resolution = (typeof RESOLUTIONS)[number]
 
 /** `from ≤ time < to` */
 export type Range = { from: UnixSeconds; to: UnixSeconds }
 
 /** The coarsest stored candles that an interval is made of. */
 export function resolutionOf(interval: number): Resolution {
-  return RESOLUTIONS.find((resolution) => interval % resolution === 0) ?? 1
+  return RESOLUTIONS.findLast((resolution) => interval % resolution === 0) ?? 1
 }
 
 /**

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { block, openStore } from '../support/store.ts'
+import { block, liquidity, openStore, poolOf } from '../support/store.ts'
 import { Pools } from './body.ts'
-import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from './scenario.ts'
+import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, START, storeScenario, TIP } from './scenario.ts'
 import { type Service, startService } from './service.ts'
 
 describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
@@ -87,6 +87,28 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
   test('no match is 200 and empty', async () => {
     for (const symbol of ['NOPE-WETH', 'WBTC-USDC', 'DÜST-WETH'])
       expect(await ask(symbol)).toEqual({ data: [], credits_used: 1 })
+  })
+
+  test('a pair may have thousands of pools: the 100 most valuable are shown', async () => {
+    const pools = Array.from({ length: 2_500 }, (_, index) => {
+      const id = `0x${(index + 1).toString(16).padStart(64, '0')}` as const
+      return poolOf(id, POOLS.unswapped.token1, POOLS.main.token0, {
+        protocol: 'dex-v4',
+        initialSqrtPriceX96: 2n ** 96n,
+      })
+    })
+    const added = pools.map((pool, index) => liquidity(pool, 2_000 + index, -10, 10, BigInt(index + 1) * 10n ** 12n))
+    await openStore(database.client, 'ethereum')([block(99, START - 12, { pools, liquidity: added })])
+    const { data, credits_used } = await ask('DAI-USDC')
+    expect(data.map(({ id }) => id)).toEqual(
+      pools
+        .slice(-100)
+        .map(({ id }) => id)
+        .reverse(),
+    )
+    expect(credits_used).toBe(6)
+    const { headers } = await service.get('/v0/candles?symbol=USDC-DAI&interval=1h')
+    expect(headers.get('x-market-pool')).toBe(pools.at(-1)?.id)
   })
 
   test('balances of a block that left the ledger do not count', async () => {
