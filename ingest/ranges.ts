@@ -2,6 +2,7 @@
 import type { Client } from 'viem'
 import type { BlockHeader } from './assemble.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
+import { isTooLarge } from './too-large.ts'
 
 export type LogRange = {
   from: number
@@ -23,12 +24,15 @@ export type RangeOptions = {
 const FIRST_RANGE_BLOCKS = 500
 const MAX_RANGE_BLOCKS = 20_000
 const RANGES_IN_FLIGHT = 4
+const CEILING_GROWTH = 1.05
 /** An answer this long took long enough; ranges grow while answers are shorter. */
 const GOOD_ANSWER_LOGS = 5_000
 
 export async function* readRanges(client: Client, options: RangeOptions): AsyncGenerator<LogRange> {
   const { from, to, signal } = options
   let width = FIRST_RANGE_BLOCKS
+  // A refused width is not tried again at once: it comes closer step by step, as logs grow sparse or the node kinder.
+  let ceiling = MAX_RANGE_BLOCKS
   let next = from
   const inFlight: Promise<LogRange[]>[] = []
 
@@ -47,8 +51,11 @@ export async function* readRanges(client: Client, options: RangeOptions): AsyncG
     const ranges = (await inFlight.shift()) ?? []
     signal.throwIfAborted()
     const logs = ranges.reduce((sum, range) => sum + range.logs.length, 0)
-    if (ranges.length > 1 || logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.floor(width / 2))
-    else if (logs < GOOD_ANSWER_LOGS) width = Math.min(MAX_RANGE_BLOCKS, width * 2)
+    if (ranges.length > 1) ceiling = Math.max(1, Math.min(...ranges.map((range) => range.to - range.from + 1)))
+    else ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(ceiling * CEILING_GROWTH))
+    if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.floor(width / 2))
+    else if (logs < GOOD_ANSWER_LOGS) width *= 2
+    width = Math.min(width, ceiling)
     yield* ranges
   }
 }
@@ -94,16 +101,4 @@ export async function headersOf(client: Client, logs: readonly RpcLog[]): Promis
       return { number: header.number, hash: header.hash, timestamp: header.timestamp }
     }),
   )
-}
-
-const TOO_LARGE = /range|too many|more than|exceed|too large|too big|limit|response size|timed? ?out/i
-
-/** Whether the node wants a smaller range; the text decides, since error codes mean something else at every provider. */
-function isTooLarge(error: unknown): boolean {
-  const texts: string[] = []
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    texts.push('details' in cause && typeof cause.details === 'string' ? cause.details : cause.message)
-  }
-  const text = texts.join('\n')
-  return TOO_LARGE.test(text) && !/rate|429|too many requests|per second/i.test(text)
 }

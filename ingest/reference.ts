@@ -2,8 +2,10 @@
 import type { Client } from 'viem'
 import { decodeV3, V3_TOPICS } from './decode-v3.ts'
 import type { Network } from './network.ts'
+import type { PoolId } from './pool.ts'
 import { Registry } from './registry.ts'
 import { getLogs } from './rpc.ts'
+import { isTooLarge } from './too-large.ts'
 import type { UsdPrices } from './usd.ts'
 
 const FIRST_WINDOW_BLOCKS = 500
@@ -19,8 +21,12 @@ export async function bootstrapPrices(client: Client, network: Network, usd: Usd
     let window = FIRST_WINDOW_BLOCKS
     for (let to = block - 1; to >= oldest; ) {
       const from = Math.max(oldest, to - window + 1)
-      const filter = { address: [pool], topics: [[V3_TOPICS.swap]] }
-      const last = (await getLogs(client, filter, { from, to })).at(-1)
+      const logs = await logsUnlessTooMany(client, pool, { from, to })
+      if (!logs) {
+        window = Math.max(1, Math.floor((to - from + 1) / 2))
+        continue
+      }
+      const last = logs.at(-1)
       const event = last && decodeV3(last, network.v3.factory)
       if (last && event?.kind === 'swap') {
         await registry.learn([event])
@@ -31,5 +37,15 @@ export async function bootstrapPrices(client: Client, network: Network, usd: Usd
       to = from - 1
       window = Math.min(MAX_WINDOW_BLOCKS, window * 2)
     }
+  }
+}
+
+/** Undefined where the node wants a smaller range. */
+async function logsUnlessTooMany(client: Client, pool: PoolId, where: { from: number; to: number }) {
+  try {
+    return await getLogs(client, { address: [pool], topics: [[V3_TOPICS.swap]] }, where)
+  } catch (error) {
+    if (where.from === where.to || !isTooLarge(error)) throw error
+    return undefined
   }
 }

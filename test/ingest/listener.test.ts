@@ -1,0 +1,255 @@
+/** The listener against a node over recorded logs, with the errors of real providers. */
+import { createClient, http } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { IngestFact } from '../../ingest/fact.ts'
+import { listen } from '../../ingest/listener.ts'
+import { blocksOf, type Message, tipOf } from '../../ingest/message.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+import type { Start } from '../../ingest/start.ts'
+import type { StoredChain } from '../../ingest/stored-chain.ts'
+import { type ArrayLog, arrayLog } from '../support/array-log.ts'
+import { until } from '../support/candlepool.ts'
+import { DAY, DAY_POOL, madeUpHash } from '../support/recorded.ts'
+import { startRecordedDay } from '../support/recorded-day.ts'
+import type { RpcServer } from '../support/rpc-server.ts'
+
+const nothingStored: StoredChain = { tip: async () => undefined, below: async () => [] }
+const FROM = DAY.lastBlock - 3_000
+const FINALIZED = DAY.lastBlock - 30
+
+let rpc: RpcServer
+let facts: IngestFact[]
+let stop: () => Promise<void>
+
+beforeEach(async () => {
+  rpc = await startRecordedDay({ finalized: FINALIZED })
+  facts = []
+})
+
+afterEach(async () => {
+  await stop()
+  await rpc.stop()
+})
+
+type Options = { stored?: StoredChain; start?: Start; pools?: ReadonlySet<`0x${string}`>; log?: ArrayLog }
+
+function start(options: Options = {}): ArrayLog {
+  const log = options.log ?? arrayLog()
+  const stopping = new AbortController()
+  const client = createClient({ transport: http(rpc.url, { batch: true, retryCount: 0 }) })
+  const listening = listen(client, {
+    network: NETWORKS.ethereum,
+    log,
+    stored: options.stored ?? nothingStored,
+    start: options.start ?? { kind: 'block', number: FROM },
+    pools: options.pools,
+    pollMs: 20,
+    report: (fact) => facts.push(fact),
+    signal: stopping.signal,
+  })
+  listening.catch(() => undefined)
+  stop = async () => {
+    stopping.abort()
+    await listening.catch(() => undefined)
+  }
+  return log
+}
+
+async function untilHead(log: ArrayLog): Promise<readonly Message[]> {
+  const look = async () => (log.messages.length > 0 && newest(log).number === rpc.chain.head ? true : undefined)
+  await until(look, 'the head is appended')
+  return log.messages
+}
+
+function newest(log: ArrayLog) {
+  return tipOf(log.messages.at(-1) as Message)
+}
+
+const ticksOf = (messages: readonly Message[]) =>
+  messages.flatMap((message) => blocksOf(message).flatMap((block) => block.ticks))
+
+describe('one stream of messages', () => {
+  test('is ranges up to finality and single blocks above, each with the parent of the one before', async () => {
+    const messages = await untilHead(start())
+    const kinds = messages.map((message) => message.kind)
+    expect(kinds.lastIndexOf('range')).toBe(kinds.indexOf('block') - 1)
+    expect(messages[kinds.lastIndexOf('range')]).toMatchObject({ to: FINALIZED })
+    let next = FROM
+    let parent: string | undefined
+    for (const message of messages) {
+      expect(message.kind === 'range' ? message.from : message.number).toBe(next)
+      expect(message.parentHash).toBe(parent)
+      const tip = tipOf(message)
+      next = tip.number + 1
+      parent = tip.hash
+    }
+  })
+
+  test('has every swap once, ordered by block and log index', async () => {
+    const messages = await untilHead(start())
+    const expected = rpc.chain.logs.filter(
+      (log) => Number(log.blockNumber) >= FROM && log.topics[0]?.startsWith('0xc42079f9'),
+    )
+    const places = messages.flatMap((message) =>
+      blocksOf(message).flatMap((block) => block.ticks.map((tick) => `${block.number} ${tick.logIndex}`)),
+    )
+    expect(places).toEqual(expected.map((log) => `${Number(log.blockNumber)} ${Number(log.logIndex)}`))
+  })
+
+  test('takes times from headers where logs have none, and comes to the same', async () => {
+    const withTimes = structuredClone(await untilHead(start()))
+    await stop()
+    rpc.faults.hideTimestamps = true
+    const withoutTimes = await untilHead(start())
+    const times = (messages: readonly Message[]) =>
+      messages.flatMap((it) => blocksOf(it).map((block) => [block.number, block.timestamp]))
+    expect(times(withoutTimes)).toEqual(times(withTimes))
+  })
+
+  test('knows a pool from its first swap on, asked of the pool and of the official factory', async () => {
+    const messages = await untilHead(start())
+    const pools = messages.flatMap((message) => blocksOf(message).flatMap((block) => block.pools))
+    expect(pools).toEqual([
+      expect.objectContaining({
+        id: DAY_POOL,
+        protocol: 'dex-v3',
+        fee: 500,
+        token0: expect.objectContaining({ symbol: 'USDC', decimals: 6 }),
+      }),
+    ])
+  })
+
+  test('holds only the pools that are asked for; reference pools still price', async () => {
+    const messages = await untilHead(start({ pools: new Set(['0x0000000000000000000000000000000000000001']) }))
+    expect(ticksOf(messages)).toEqual([])
+  })
+
+  test('drops pools of another factory, and says so once each', async () => {
+    rpc.chain.contracts = {
+      ...rpc.chain.contracts,
+      [DAY_POOL]: {
+        kind: 'v3-pool',
+        factory: '0x0000000000000000000000000000000000000001',
+        token0: '0x1',
+        token1: '0x2',
+        fee: 500,
+      },
+    }
+    expect(ticksOf(await untilHead(start()))).toEqual([])
+    expect(facts.filter((fact) => fact.kind === 'pool-skipped')).toEqual([
+      { kind: 'pool-skipped', network: 'ethereum', pool: DAY_POOL, reason: 'other-factory' },
+    ])
+  })
+
+  test('skips a pool whose token states no decimals: never 0', async () => {
+    const usdc = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+    const { [usdc]: _, ...others } = rpc.chain.contracts
+    const fake = '0x00000000000000000000000000000000000000ff'
+    rpc.chain.contracts = { ...others, [DAY_POOL]: { ...(others[DAY_POOL] as object), token0: fake } as never }
+    expect(ticksOf(await untilHead(start()))).toEqual([])
+    expect(facts).toContainEqual({ kind: 'pool-skipped', network: 'ethereum', pool: DAY_POOL, reason: 'no-decimals' })
+  })
+})
+
+describe('a node that is not at its best', () => {
+  test('“query returned more than 50 results”: ranges are halved until they fit', async () => {
+    rpc.faults.maxLogs = 50
+    const expected = rpc.chain.logs.filter(
+      (log) => Number(log.blockNumber) >= FROM && log.topics[0]?.startsWith('0xc42079f9'),
+    )
+    expect(ticksOf(await untilHead(start()))).toHaveLength(expected.length)
+    expect(facts.some((fact) => fact.kind === 'range-split')).toBe(true)
+  })
+
+  test('429, 500 and errors are waited out, and nothing is missing', async () => {
+    rpc.faults.nextStatus = [429, 500]
+    rpc.faults.failNext = [{ method: 'eth_getLogs', error: { code: -32000, message: 'header not found' } }]
+    const messages = await untilHead(start())
+    expect(messages[0]).toMatchObject({ from: FROM })
+    expect(facts.filter((fact) => fact.kind === 'rpc-failed').length).toBeGreaterThanOrEqual(2)
+  })
+
+  test('a node that falls behind what was read changes nothing', async () => {
+    const log = start()
+    const before = (await untilHead(log)).length
+    rpc.chain.head -= 5
+    await until(async () => ((rpc.calls['eth_getBlockByNumber'] ?? 0) > 0 ? true : undefined), 'it is asked again')
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    rpc.chain.head += 5
+    expect(log.messages).toHaveLength(before)
+    expect(facts.some((fact) => fact.kind === 'reorg')).toBe(false)
+  })
+})
+
+describe('a listener that is started again', () => {
+  test('goes on after the last message of the log', async () => {
+    const log = start()
+    await untilHead(log)
+    await stop()
+    const count = log.messages.length
+    rpc.chain.head += 3
+    await untilHead(start({ log }))
+    expect(log.messages.slice(count).map((message) => tipOf(message).number)).toEqual(
+      [1, 2, 3].map((it) => DAY.lastBlock + it),
+    )
+  })
+
+  test('goes on after the stored tip where the log keeps nothing', async () => {
+    const tip = { number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5) }
+    const real = rpc.chain.logs.find((log) => Number(log.blockNumber) === tip.number)
+    const stored: StoredChain = {
+      tip: async () => ({ ...tip, hash: real?.blockHash ?? tip.hash }),
+      below: async () => [],
+    }
+    const [first] = await untilHead(start({ stored }))
+    expect(first).toMatchObject({ kind: 'block', number: tip.number + 1 })
+  })
+
+  test('steps back to the newest stored block that is still on the chain', async () => {
+    const stored: StoredChain = {
+      tip: async () => ({ number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5, 7) }),
+      below: async () => [
+        { number: FINALIZED + 4, hash: madeUpHash(FINALIZED + 4, 7) },
+        { number: FINALIZED + 3, hash: madeUpHash(FINALIZED + 3) },
+      ],
+    }
+    const [first] = await untilHead(start({ stored }))
+    expect(first).toMatchObject({ kind: 'block', number: FINALIZED + 4, parentHash: madeUpHash(FINALIZED + 3) })
+  })
+
+  test('halts where nothing stored is on the chain, and says what to do', async () => {
+    const stored: StoredChain = {
+      tip: async () => ({ number: FINALIZED, hash: madeUpHash(FINALIZED, 7) }),
+      below: async () => [],
+    }
+    const client = createClient({ transport: http(rpc.url) })
+    const listening = listen(client, {
+      network: NETWORKS.ethereum,
+      log: arrayLog(),
+      stored,
+      start: { kind: 'latest' },
+      report: () => {},
+      signal: new AbortController().signal,
+    })
+    stop = async () => {}
+    await expect(listening).rejects.toThrowErrorMatchingInlineSnapshot(
+      `[ChainReplaced: The ethereum node is on another chain than what is stored: it has none of the newest stored blocks up to 18944450 (0x00000007000000000000000000000000000000000000000000000000012111c2). Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE.]`,
+    )
+  })
+
+  test.each([
+    ['latest', { kind: 'latest' }, DAY.lastBlock],
+    ['10 blocks ago', { kind: 'blocks-ago', blocks: 10 }, DAY.lastBlock - 10],
+  ] as const)('begins an empty store at %s', async (_, from, block) => {
+    const [first] = await untilHead(start({ start: from }))
+    expect(first).toMatchObject({ kind: 'block', number: block })
+  })
+
+  test('begins an empty store at the first block of a duration', async () => {
+    const head = rpc.chain.timestampOf(rpc.chain.head)
+    const [first] = await untilHead(start({ start: { kind: 'seconds-ago', seconds: 3_600 } }))
+    const number = first?.kind === 'range' ? first.from : (first?.number ?? 0)
+    expect(rpc.chain.timestampOf(number)).toBeGreaterThanOrEqual(head - 3_600)
+    expect(rpc.chain.timestampOf(number - 1)).toBeLessThan(head - 3_600)
+  })
+})
