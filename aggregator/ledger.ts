@@ -113,3 +113,14 @@ export function storedChain(client: ClickHouseClient, network: NetworkName): Sto
     below: (number, limit) => readBlocks(client, network, number, limit),
   }
 }
+
+/** Where the stored history begins; undefined where nothing is stored. */
+export async function firstStoredBlock(client: ClickHouseClient, network: NetworkName): Promise<number | undefined> {
+  // A range says where it began in its last row, so the oldest row alone does not tell.
+  const [oldest] = await ask<{ begin: number; rows: string }>(
+    client,
+    `SELECT toFloat64(min(first)) AS begin, count() AS rows FROM blocks FINAL WHERE network = {network:String}`,
+    { network },
+  )
+  return oldest && oldest.rows !== '0' ? oldest.begin : undefined
+}

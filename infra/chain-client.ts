@@ -35,12 +35,17 @@ export function connectChain(urls: readonly string[]): ChainClient {
   }
 }
 
+/** The endpoint belongs to another network: no retry mends that. */
+export class WrongChain extends Error {
+  override readonly name = 'WrongChain'
+}
+
 /** A wrong endpoint is found at start-up, not in the tables. */
 export async function checkChainId(client: Client, network: Network): Promise<void> {
   const chainId = await getChainId(client)
   if (chainId === network.chainId) return
   const variable = `${network.name.toUpperCase()}_RPC_URL`
-  throw new Error(
+  throw new WrongChain(
     `${variable} answers as chain ${chainId}, but ${network.name} is chain ${network.chainId}. Point it at a node of ${network.name}.`,
   )
 }

@@ -1,4 +1,5 @@
 /** One stage as a process of its own, over tables that other processes use too. */
+import { startAdmin } from './admin.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Run, runProcess } from './run.ts'
@@ -24,6 +25,7 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
       )
     }
     try {
+      await startAdmin(store, run)
       await stage(store, run)
     } finally {
       await store.close()

@@ -1,12 +1,15 @@
 /** The stages as running parts: what each needs, handed over, and what makes each start again. */
+
+import type { Client } from 'viem'
 import { aggregate } from '../aggregator/aggregate.ts'
-import { storedChain } from '../aggregator/ledger.ts'
+import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { listen } from '../ingest/listener.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import { firstBlock } from '../ingest/start.ts'
 import { pause } from '../ingest/wait.ts'
-import { checkChainId, connectChain } from './chain-client.ts'
+import { checkChainId, connectChain, WrongChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
 import { inProcessLog } from './log/in-process.ts'
 import { kafkaLog } from './log/kafka.ts'
@@ -16,6 +19,7 @@ import type { Store } from './store.ts'
 export type OpenLog = TickLog & { close(): Promise<void> }
 
 const RESTART_MS = 1_000
+const RPC_RETRY_MS = 2_000
 
 /** The log of one network: Kafka's where brokers are configured, else a hand-over that goes on above what is stored. */
 export async function openLog(config: Config['log'], network: NetworkName, store: Store, run: Run): Promise<OpenLog> {
@@ -35,9 +39,44 @@ export async function runListener(
 ): Promise<void> {
   const { client, watchHeads } = connectChain(urls)
   if (isPublic) report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '' })
-  await checkChainId(client, network)
+  await untilAnswered(network.name, { report, signal }, async () => {
+    await checkChainId(client, network)
+    await warnOfEarlierStart({ network, start }, client, store, report)
+  })
   const stored = storedChain(store.owner, network.name)
   await listen(client, { network, log, stored, start, pools: config.pools, watchHeads, report, signal })
+}
+
+/** An endpoint that is down at start-up is waited for as one that goes down later is; a wrong one is not. */
+async function untilAnswered(
+  network: NetworkName,
+  { report, signal }: Pick<Run, 'report' | 'signal'>,
+  task: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await task()
+    } catch (error) {
+      if (error instanceof WrongChain) throw error
+      report({ kind: 'rpc-failed', network, error, retryMs: RPC_RETRY_MS })
+      await pause(RPC_RETRY_MS, signal)
+    }
+  }
+}
+
+/** A start below what is stored is not gone back to: that is a backfill, which runs beside the listener. */
+async function warnOfEarlierStart(
+  { network, start }: Pick<NetworkConfig, 'network' | 'start'>,
+  client: Client,
+  store: Store,
+  report: Run['report'],
+): Promise<void> {
+  const stored = await firstStoredBlock(store.owner, network.name)
+  if (stored === undefined) return
+  const wanted = await firstBlock(client, start)
+  if (wanted >= stored) return
+  const command = `npm run backfill -- --network ${network.name} --from-block ${wanted} --to-block ${stored - 1}`
+  report({ kind: 'earlier-start', network: network.name, wanted, stored, command })
 }
 
 /** Aggregates until the signal aborts; begins again from the store where the log was taken away for a while. */

@@ -2,6 +2,7 @@
 import { storedChain } from '../aggregator/ledger.ts'
 import { getHeader } from '../ingest/rpc.ts'
 import { pause } from '../ingest/wait.ts'
+import { startAdmin } from './admin.ts'
 import { keyToPrint } from './api-key.ts'
 import { connectChain } from './chain-client.ts'
 import type { NetworkConfig } from './config.ts'
@@ -68,6 +69,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     keep(runAggregator(network.network.name, log, store, run))
     keep(runListener(network, log, store, run))
   }
+  await startAdmin(store, run)
   const serving = await startApi(
     networks.map(({ network }) => network),
     store,

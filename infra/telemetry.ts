@@ -12,7 +12,7 @@ import type { LogFact } from './log/facts.ts'
 
 export type ProcessFact =
   | { kind: 'public-endpoint'; network: string; url: string }
-  | { kind: 'earlier-start'; network: string; wanted: number; stored: number }
+  | { kind: 'earlier-start'; network: string; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
   | { kind: 'stage-restarted'; stage: string; network: string; error: unknown }
   | { kind: 'stopping'; reason: string }
