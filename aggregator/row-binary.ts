@@ -62,7 +62,8 @@ export class RowBinary {
   /** A FixedString of 32 bytes. */
   hash(value: Hex): this {
     const at = this.#reserve(32)
-    const written = this.#bytes.write(value.slice(2), at, 'hex')
+    // `write` stops at the buffer's end and at a half byte, so its answer alone does not tell.
+    const written = value.length === 66 ? this.#bytes.write(value.slice(2), at, 'hex') : 0
     if (written !== 32) throw new Error(`${value} is not a hash of 32 bytes.`)
     return this
   }
