@@ -1,4 +1,4 @@
-/** Random runs that can be had again: fast-check prints the seed of a run that failed, and `SEED=<n>` gives it back. */
+/** Random runs that can be had again: a run that fails prints its seed, and `SEED=<n>` gives it back. */
 import type { Parameters } from 'fast-check'
 
 const given = process.env['SEED']
@@ -8,7 +8,20 @@ export function seeded<Ts>(parameters: Parameters<Ts> = {}): Parameters<Ts> {
   return given === undefined ? parameters : { ...parameters, seed: Number(given) }
 }
 
-/** For properties that ask a server: the first failure is reported as it is, and shrunk when its seed is given back. */
+/**
+ * For properties that ask a server: the first failure is reported by its seed alone, since what it ran on fills pages.
+ * Given that seed, it is shrunk and shown whole; give it time (`--testTimeout`).
+ */
 export function seededOnServers<Ts>(parameters: Parameters<Ts> = {}): Parameters<Ts> {
-  return { endOnFailure: given === undefined, ...seeded(parameters) }
+  if (given !== undefined) return seeded(parameters)
+  return {
+    ...parameters,
+    endOnFailure: true,
+    reporter({ failed, numRuns, seed, errorInstance }) {
+      if (!failed) return
+      throw new Error(`Run ${numRuns} failed. Run this test with SEED=${seed} to see it again, shrunk.`, {
+        cause: errorInstance,
+      })
+    },
+  }
 }

@@ -1,0 +1,94 @@
+/** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { aggregate } from '../../aggregator/aggregate.ts'
+import type { AggregatorFact } from '../../aggregator/fact.ts'
+import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { TickLog } from '../../ingest/log.ts'
+import type { Message } from '../../ingest/message.ts'
+import type { NetworkName } from '../../ingest/network.ts'
+import type { ArrayLog } from '../support/array-log.ts'
+
+export type Running = {
+  facts: AggregatorFact[]
+  /** Resolves once the messages are stored, or were found to be of no use. */
+  append(messages: readonly Message[]): Promise<void>
+  /** Resolves when the aggregator has ended, with what ended it where it failed. */
+  stop(): Promise<unknown>
+}
+
+export type RunningOptions = {
+  network: NetworkName
+  /** One that keeps its messages; absent: the hand-over of a single process. */
+  log?: ArrayLog | undefined
+  /** Aborts when the process is to die. */
+  death?: AbortSignal
+}
+
+/** To the aggregator a network is a name; tests need more than there are. */
+export function networkOf(name: string): NetworkName {
+  return name as NetworkName
+}
+
+/** Resolves once it has taken charge, and cleared away what a crash left. */
+export async function startAggregator(
+  client: ClickHouseClient,
+  { network, log: kept, death }: RunningOptions,
+): Promise<Running> {
+  const stopping = new AbortController()
+  const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
+  const position = kept ? await positionInLog(client, network, kept) : await positionAfterStored(client, network)
+  const log = acknowledged(kept ?? inProcessLog({ nextOffset: position.offset }))
+  const facts: AggregatorFact[] = []
+  let start = () => {}
+  const started = new Promise<void>((resolve) => {
+    start = resolve
+  })
+  const report = (fact: AggregatorFact) => {
+    facts.push(fact)
+    if (fact.kind === 'aggregator-started') start()
+  }
+  let failure: unknown
+  const ended = aggregate(client, { network, log, position, report, signal }).catch((error: unknown) => {
+    failure = error
+  })
+  const endedEarly = ended.then(() => Promise.reject(failure ?? new Error('The aggregator has ended.')))
+  endedEarly.catch(() => undefined)
+  const unlessEnded = <T>(task: Promise<T>) => Promise.race([task, endedEarly])
+  await unlessEnded(started)
+  return {
+    facts,
+    append: (messages) => unlessEnded(log.append(messages).then(() => log.untilTaken(messages))),
+    async stop() {
+      stopping.abort()
+      await ended
+      return failure
+    },
+  }
+}
+
+/** The log, and when its reader has asked for more than these messages. */
+function acknowledged(log: TickLog): TickLog & { untilTaken(messages: readonly Message[]): Promise<void> } {
+  const taken = new Set<Message>()
+  const looks = new Set<() => void>()
+  return {
+    ...log,
+    async *read(from, signal) {
+      for await (const batch of log.read(from, signal)) {
+        yield batch
+        for (const { message } of batch) taken.add(message)
+        for (const look of looks) look()
+      }
+    },
+    untilTaken: (messages) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (!messages.every((message) => taken.has(message))) return
+          looks.delete(look)
+          resolve()
+        }
+        looks.add(look)
+        look()
+      }),
+  }
+}

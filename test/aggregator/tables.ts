@@ -1,0 +1,37 @@
+/** What the tables say of each network, row by row, without what may differ from run to run: the network's name and versions. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/network.ts'
+
+const QUESTIONS = {
+  blocks: 'SELECT * EXCEPT (version, is_deleted) FROM blocks FINAL',
+  ticks: 'SELECT * EXCEPT (version, is_deleted) FROM ticks FINAL',
+  candles: 'SELECT * EXCEPT version FROM candles FINAL WHERE trades > 0',
+  pools: 'SELECT * EXCEPT (version, is_deleted) FROM pools FINAL',
+  liquidity_changes: 'SELECT * EXCEPT (version, is_deleted) FROM liquidity_changes FINAL',
+  // Those of other blocks stay, and are read by nobody.
+  pool_balances: `SELECT * FROM pool_balances FINAL
+    WHERE (network, block, block_hash) IN (SELECT network, number, hash FROM blocks FINAL)`,
+} as const
+
+export type MarketTable = keyof typeof QUESTIONS
+/** Rows as text, so that no number is rounded, in the order of all their columns. */
+export type Tables = Record<MarketTable, string[]>
+
+export const MARKET_TABLES = Object.keys(QUESTIONS) as MarketTable[]
+
+export async function tablesOf(client: ClickHouseClient): Promise<(network: NetworkName) => Tables> {
+  const tables = await Promise.all(
+    MARKET_TABLES.map(async (table) => {
+      const rows = new Map<string, string[]>()
+      const query = `SELECT * FROM (${QUESTIONS[table]}) ORDER BY ALL`
+      const answer = await client.query({ query, format: 'JSONStringsEachRow' })
+      for (const { network = '', ...row } of await answer.json<Record<string, string>>()) {
+        const known = rows.get(network) ?? []
+        rows.set(network, known)
+        known.push(JSON.stringify(row))
+      }
+      return [table, rows] as const
+    }),
+  )
+  return (network) => Object.fromEntries(tables.map(([table, rows]) => [table, rows.get(network) ?? []])) as Tables
+}
