@@ -35,8 +35,9 @@ export async function runListener(
   { network, urls, isPublic, start }: NetworkConfig,
   log: TickLog,
   store: Store,
-  { config, report, signal }: Run,
+  run: Run,
 ): Promise<void> {
+  const { config, report, signal } = run
   const { client, watchHeads } = connectChain(urls)
   if (isPublic) report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '' })
   await untilAnswered(network.name, { report, signal }, async () => {
@@ -44,7 +45,9 @@ export async function runListener(
     await warnOfEarlierStart({ network, start }, client, store, report)
   })
   const stored = storedChain(store.owner, network.name)
-  await listen(client, { network, log, stored, start, pools: config.pools, watchHeads, report, signal })
+  await restarting('listener', network.name, run, () =>
+    listen(client, { network, log, stored, start, pools: config.pools, watchHeads, report, signal }),
+  )
 }
 
 /** An endpoint that is down at start-up is waited for as one that goes down later is; a wrong one is not. */
@@ -79,22 +82,30 @@ async function warnOfEarlierStart(
   report({ kind: 'earlier-start', network: network.name, wanted, stored, command })
 }
 
-/** Aggregates until the signal aborts; begins again from the store where the log was taken away for a while. */
-export async function runAggregator(
-  network: NetworkName,
-  log: TickLog,
-  store: Store,
-  { config, report, signal }: Run,
-): Promise<void> {
+/** Aggregates until the signal aborts. */
+export async function runAggregator(network: NetworkName, log: TickLog, store: Store, run: Run): Promise<void> {
+  const { config, report, signal } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
+  await restarting('aggregator', network, run, async () => {
+    const position = await findPosition(store.owner, network, log)
+    await aggregate(store.owner, { network, log, position, report, signal })
+  })
+}
+
+/** Begins again from the store where the log was taken away for a while, or its other end was. */
+async function restarting(
+  stage: string,
+  network: NetworkName,
+  { report, signal }: Run,
+  task: () => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
     try {
-      const position = await findPosition(store.owner, network, log)
-      await aggregate(store.owner, { network, log, position, report, signal })
+      await task()
     } catch (error) {
       if (signal.aborted) return
       if (!isRetryable(error)) throw error
-      report({ kind: 'stage-restarted', stage: 'aggregator', network, error })
+      report({ kind: 'stage-restarted', stage, network, error })
       await pause(RESTART_MS, signal)
     }
   }

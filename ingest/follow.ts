@@ -6,6 +6,7 @@ import type { IngestFact } from './fact.ts'
 import type { BlockMessage, BlockRef, Message, RangeMessage } from './message.ts'
 import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
+import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
 import { getHeader, getLogs, type Header } from './rpc.ts'
 import type { Trail } from './trail.ts'
@@ -178,6 +179,8 @@ async function returnToChain(client: Client, options: FollowOptions): Promise<vo
   report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
   trail.rollBack(ancestor)
   assembler.rollBack(ancestor.number)
+  // The price may have come from a block that is gone; the one before it counts again.
+  await bootstrapPrices(client, network, assembler.usd, ancestor.number + 1)
 }
 
 /** Balances are worth having, but no block waits for them. */
