@@ -1,0 +1,131 @@
+/** Rules that hold the tree together: which stage may import which, no barrels, one reader of the environment, nothing of one machine. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+type SourceFile = { path: string; text: string }
+
+const ROOT = join(import.meta.dirname, '..')
+/** What git ignores, and what is no text. */
+const SKIPPED = /^(node_modules|data|coverage|\.git)$|\.(br|png|log)$/
+
+/** Each may import those before it and itself. `test` may import all, and nobody imports it. */
+const STAGES = ['ingest', 'aggregator', 'api', 'infra', 'test']
+
+/** Put together from pieces, so that this file does not break its own rule. */
+const machinePaths = new RegExp(`(?<![\\w.-])/(?:${['work', 'root', 'home/[a-z]\\w*', 'Users/\\w+'].join('|')})/`)
+const registryHosts = new RegExp(
+  [
+    'registry[.](npmjs|yarnpkg)',
+    'npmmirror',
+    'repo1?[.]maven',
+    'files[.]pythonhosted',
+    'deb[.]debian',
+    'proxy[.]golang',
+  ]
+    .map((host) => `${host}[.]`)
+    .join('|'),
+)
+
+function breaches({ path, text }: SourceFile): string[] {
+  const found: string[] = []
+  if (machinePaths.test(text)) found.push(`${path} holds a path of one machine`)
+  if (registryHosts.test(text)) found.push(`${path} names a registry's host`)
+  if (!/\.(ts|mjs)$/.test(path)) return found
+
+  const stage = stageOf(path)
+  for (const target of importedPaths(path, text)) {
+    const allowed = STAGES.slice(0, STAGES.indexOf(stage) + 1)
+    if (!allowed.includes(stageOf(target))) found.push(`${path} imports ${target}`)
+  }
+  for (const module of starExports(path, text)) found.push(`${path} exports all of ${module}`)
+  const readsEnvironment = /\bprocess\s*\??\.?\s*(env\b|\[\s*['"`]env)|\benv\b[^\n]*(=\s*process\b|from 'node:process')/
+  if (stage !== 'test' && path !== 'infra/config.ts' && readsEnvironment.test(withoutComments(text)))
+    found.push(`${path} reads the environment`)
+  return found
+}
+
+/** `import`, `export … from`, `import()` and `require()` of files of ours, as paths from the root. */
+function importedPaths(path: string, text: string): string[] {
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.map(({ fileName }) => fileName)
+    .filter((name) => name.startsWith('.') || name.startsWith('/'))
+    .map((name) => posix.join(posix.dirname(path), name))
+}
+
+function starExports(path: string, text: string): string[] {
+  return ts.createSourceFile(path, text, ts.ScriptTarget.Latest).statements.flatMap((statement) => {
+    if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier) return []
+    const { exportClause, moduleSpecifier } = statement
+    const isStar = exportClause === undefined || ts.isNamespaceExport(exportClause)
+    return isStar && ts.isStringLiteral(moduleSpecifier) ? [moduleSpecifier.text] : []
+  })
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}
+
+function stageOf(path: string): string {
+  return path.slice(0, path.indexOf('/'))
+}
+
+function filesUnder(folder: string): SourceFile[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true })
+    .filter((entry) => !SKIPPED.test(entry.name))
+    .flatMap((entry) => {
+      const path = posix.join(folder, entry.name)
+      if (entry.isDirectory()) return filesUnder(path)
+      return entry.isFile() ? [{ path, text: readFileSync(join(ROOT, path), 'utf8') }] : []
+    })
+}
+
+describe('in this tree', () => {
+  const files = filesUnder('.')
+
+  test('every stage is there to be looked at', () => {
+    expect(files.map(({ path }) => stageOf(path))).toEqual(expect.arrayContaining(STAGES))
+  })
+
+  test('nothing breaks the rules', () => {
+    expect(files.flatMap(breaches)).toEqual([])
+  })
+})
+
+describe('in a made-up tree', () => {
+  test.each([
+    ['ingest/tick.ts', `import type { Candle } from '../aggregator/candle.ts'`, 'imports aggregator/candle.ts'],
+    ['ingest/tick.ts', `import {\n  a,\n  b,\n} from "../api/app.ts"`, 'imports api/app.ts'],
+    ['aggregator/flush.ts', `const { run } = await import('../infra/run.ts')`, 'imports infra/run.ts'],
+    ['api/app.ts', `export { connect } from '../infra/clickhouse/client.ts'`, 'imports infra/clickhouse/client.ts'],
+    ['infra/start.ts', `import '../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
+    ['ingest/deep/er/tick.ts', `import x from '../../../api/app.ts'`, 'imports api/app.ts'],
+    ['ingest/index.ts', `export * from './tick.ts'`, 'exports all of ./tick.ts'],
+    ['api/index.ts', `export * as time from './time.ts'`, 'exports all of ./time.ts'],
+    ['api/app.ts', `const { PORT } = process.env`, 'reads the environment'],
+    ['infra/run.ts', `const port = process['env'].PORT`, 'reads the environment'],
+    ['infra/run.ts', `const { env } = process`, 'reads the environment'],
+    ['infra/run.ts', `import { env } from 'node:process'`, 'reads the environment'],
+    ['README.md', `cd /${'root'}/candlepool`, 'holds a path of one machine'],
+    ['infra/start.ts', `const folder = '/${'home'}/ann/data'`, 'holds a path of one machine'],
+    ['package-lock.json', `"resolved": "https://registry.${'npmjs'}.org/x"`, "names a registry's host"],
+  ])('%s: %s', (path, text, breach) => {
+    expect(breaches({ path, text })).toEqual([`${path} ${breach}`])
+  })
+
+  test.each([
+    ['aggregator/flush.ts', `import { a } from '../ingest/tick.ts'\nimport { b } from './store.ts'`],
+    [
+      'api/app.ts',
+      `import express from 'express'\n// import '../infra/run.ts'\nconst text = "import '../infra/run.ts'"`,
+    ],
+    ['infra/config.ts', `export const config = process.env`],
+    ['test/road/start.int.test.ts', `import '../../infra/start.ts'\nconst all = process.env`],
+    ['infra/start.ts', `/** process.env is read elsewhere. */\nprocess.exit()`],
+    ['README.md', 'See `infra/work/` and https://example.org/home.'],
+  ])('%s may say: %s', (path, text) => {
+    expect(breaches({ path, text })).toEqual([])
+  })
+})
