@@ -124,7 +124,13 @@ function stuckWatch(stored: StoredChain, ms: number) {
     if (appended === 0) since = Date.now()
     appended += messages
     if (Date.now() - since < ms) return undefined
-    const tip = await stored.tip()
+    // Tables that do not answer say nothing about the tip.
+    const answer = await stored.tip().then(
+      (tip) => ({ tip }),
+      () => undefined,
+    )
+    if (!answer) return undefined
+    const { tip } = answer
     const stuck = tip?.hash === known?.hash ? { tip, appended } : undefined
     known = tip
     appended = 0
