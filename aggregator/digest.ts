@@ -3,7 +3,10 @@ import type { Tick } from '../ingest/tick.ts'
 
 /**
  * Modulo 2^64: the first eight bytes of the transaction hash (little-endian) + log index · K + amount0 + 3 · amount1 + 5 · sqrt price.
- * In SQL: `sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * K + toUInt64(amount0) + …)`.
+ * In SQL, where integers wrap as well:
+ *
+ *     sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
+ *       + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price))
  */
 export function digestOf(ticks: readonly Tick[]): bigint {
   let sum = 0n

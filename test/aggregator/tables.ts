@@ -3,14 +3,15 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/network.ts'
 
 const QUESTIONS = {
-  blocks: 'SELECT * EXCEPT (version, is_deleted) FROM blocks FINAL',
-  ticks: 'SELECT * EXCEPT (version, is_deleted) FROM ticks FINAL',
+  blocks: `SELECT * EXCEPT (version, is_deleted) REPLACE (hex(hash) AS hash, hex(parent_hash) AS parent_hash)
+    FROM blocks FINAL`,
+  ticks: 'SELECT * EXCEPT (version, is_deleted) REPLACE (hex(transaction_hash) AS transaction_hash) FROM ticks FINAL',
   candles: 'SELECT * EXCEPT version FROM candles FINAL WHERE trades > 0',
   pools: 'SELECT * EXCEPT (version, is_deleted) FROM pools FINAL',
   liquidity_changes: 'SELECT * EXCEPT (version, is_deleted) FROM liquidity_changes FINAL',
   // Those of other blocks stay, and are read by nobody.
-  pool_balances: `SELECT * FROM pool_balances FINAL
-    WHERE (network, block, block_hash) IN (SELECT network, number, hash FROM blocks FINAL)`,
+  pool_balances: `SELECT * REPLACE (hex(block_hash) AS block_hash) FROM pool_balances FINAL
+    WHERE (network, block, pool_balances.block_hash) IN (SELECT network, number, hash FROM blocks FINAL)`,
 } as const
 
 export type MarketTable = keyof typeof QUESTIONS
@@ -19,6 +20,7 @@ export type Tables = Record<MarketTable, string[]>
 
 export const MARKET_TABLES = Object.keys(QUESTIONS) as MarketTable[]
 
+/** One reading for all networks. */
 export async function tablesOf(client: ClickHouseClient): Promise<(network: NetworkName) => Tables> {
   const tables = await Promise.all(
     MARKET_TABLES.map(async (table) => {
@@ -34,4 +36,21 @@ export async function tablesOf(client: ClickHouseClient): Promise<(network: Netw
     }),
   )
   return (network) => Object.fromEntries(tables.map(([table, rows]) => [table, rows.get(network) ?? []])) as Tables
+}
+
+/** Everything that is stored of `from`, tombstones too, under other names. */
+export async function copyNetwork(
+  client: ClickHouseClient,
+  from: NetworkName,
+  to: readonly NetworkName[],
+): Promise<void> {
+  await Promise.all(
+    [...MARKET_TABLES, 'owners'].map((table) =>
+      client.command({
+        query: `INSERT INTO ${table} SELECT * REPLACE (name AS network)
+          FROM (SELECT * FROM ${table} WHERE network = {from:String}) ARRAY JOIN {to:Array(String)} AS name`,
+        query_params: { from, to },
+      }),
+    ),
+  )
 }
