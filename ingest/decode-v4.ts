@@ -27,9 +27,9 @@ export const V4_TOPICS = {
 
 /** Undefined where the log is none of v4's. */
 export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined {
-  if (log.address.toLowerCase() !== poolManager.toLowerCase()) return undefined
   const [topic, id, second, third] = log.topics
-  if (!id) return undefined
+  // Most logs are v3's, and cost no comparison of addresses.
+  if (!isV4Topic(topic) || !id || log.address.toLowerCase() !== poolManager.toLowerCase()) return undefined
   const pool = id.toLowerCase() as PoolId
   const logIndex = Number(log.logIndex)
   switch (topic) {
@@ -72,4 +72,8 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
     default:
       return undefined
   }
+}
+
+function isV4Topic(topic: string | undefined): boolean {
+  return topic === V4_TOPICS.swap || topic === V4_TOPICS.initialize || topic === V4_TOPICS.modifyLiquidity
 }
