@@ -4,32 +4,34 @@ import type { TickLog } from '../ingest/log.ts'
 import { tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { ask } from './store.ts'
-import { FINAL_HISTORY, type Position, positionOf } from './version.ts'
+import { FINAL_HISTORY, type Position, positionOf, type Version } from './version.ts'
 
 /**
  * In a log that keeps its messages: at the message of the highest version in `blocks`, tombstones included, so that a flush or rollback
  * that was cut off is done again. Where that log no longer has the tip's message, it was made anew: it is read from its beginning,
- * in a generation above all that is stored.
+ * in a generation above all that is stored, the remains of a flush beyond the tip included, since nobody will write those again.
  */
 export async function positionInLog(client: ClickHouseClient, network: NetworkName, log: TickLog): Promise<Position> {
   const stored = await highestInLedger(client, network)
-  if (!stored) return { generation: 0, offset: 0 }
-  const last = positionOf(stored.highest)
-  const tip = stored.tip && { ...positionOf(stored.tip.version), hash: stored.tip.hash }
-  const entry = await log.at(tip ? tip.offset : last.offset)
-  const isSameLog = entry !== undefined && (!tip || tipOf(entry.message).hash === tip.hash)
-  return isSameLog ? last : { generation: last.generation + 1, offset: 0 }
+  const beyond = await highestBeyond(client, network, stored?.tip?.number)
+  const highest = highestOf([stored?.highest ?? 0n, beyond])
+  if (highest === 0n) return { generation: 0, offset: 0 }
+  const { generation } = positionOf(highest)
+  if (stored) {
+    const last = positionOf(stored.highest)
+    const tip = stored.tip && { ...positionOf(stored.tip.version), hash: stored.tip.hash }
+    const entry = await log.at(tip ? tip.offset : last.offset)
+    const isSameLog = entry !== undefined && (!tip || tipOf(entry.message).hash === tip.hash)
+    if (isSameLog && generation === last.generation) return last
+  }
+  return { generation: generation + 1, offset: 0 }
 }
 
 /** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
 export async function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
   const stored = await highestInLedger(client, network)
-  const beyond = await Promise.all(
-    ['ticks', 'pools', 'liquidity_changes'].map((table) =>
-      highestVersion(client, table, network, `AND block > ${stored?.tip?.number ?? -1}`),
-    ),
-  )
-  const highest = [stored?.highest ?? 0n, ...beyond].reduce((a, b) => (a > b ? a : b))
+  const beyond = await highestBeyond(client, network, stored?.tip?.number)
+  const highest = highestOf([stored?.highest ?? 0n, beyond])
   if (highest === 0n) return { generation: 0, offset: 0 }
   const { generation, offset } = positionOf(highest)
   return { generation, offset: offset + 1 }
@@ -45,6 +47,20 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
     { network },
   )
   return { highest, tip: tip && { number: tip.number, hash: `0x${tip.hash}`, version: BigInt(tip.version) } }
+}
+
+/** Of live rows and tombstones beyond the ledger's tip; 0 where there are none. */
+async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip = -1): Promise<Version> {
+  const tables = ['ticks', 'pools', 'liquidity_changes']
+  return highestOf(
+    await Promise.all(tables.map((table) => highestVersion(client, table, network, `AND block > ${tip}`))),
+  )
+}
+
+function highestOf(versions: readonly Version[]): Version {
+  let highest = 0n
+  for (const version of versions) if (version > highest) highest = version
+  return highest
 }
 
 /** Of live rows; 0 where there are none. */

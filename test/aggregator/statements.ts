@@ -3,23 +3,25 @@ import type { ClickHouseClient } from '@clickhouse/client'
 
 /** What the aggregator uses of a client. Each call is one statement. */
 const STATEMENTS = ['command', 'exec', 'query'] as const
-type Statement = () => Promise<unknown>
+type Statement = (typeof STATEMENTS)[number]
+type Around = (send: () => Promise<unknown>, statement: Statement) => Promise<unknown>
 
-function intercepted(client: ClickHouseClient, around: (statement: Statement) => Promise<unknown>): ClickHouseClient {
+function intercepted(client: ClickHouseClient, around: Around): ClickHouseClient {
   return new Proxy(client, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)
-      if (!STATEMENTS.some((statement) => statement === name) || typeof value !== 'function') return value
-      return (...args: unknown[]) => around(() => Reflect.apply(value, target, args) as Promise<unknown>)
+      const statement = STATEMENTS.find((one) => one === name)
+      if (!statement || typeof value !== 'function') return value
+      return (...args: unknown[]) => around(() => Reflect.apply(value, target, args) as Promise<unknown>, statement)
     },
   })
 }
 
-/** `look` is called where nothing is under way: before every statement. */
+/** `look` is called before every statement that writes, while none is under way. */
 export function watched(client: ClickHouseClient, look: () => Promise<void>): ClickHouseClient {
-  return intercepted(client, async (statement) => {
-    await look()
-    return statement()
+  return intercepted(client, async (send, statement) => {
+    if (statement !== 'query') await look()
+    return send()
   })
 }
 
@@ -33,24 +35,37 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
   let left = statements
   return {
     death: death.signal,
-    client: intercepted(client, async (statement) => {
+    client: intercepted(client, async (send) => {
       if (--left < 0) death.abort()
       if (death.signal.aborted) throw new Died('The process is dead.')
-      return statement()
+      return send()
     }),
   }
 }
 
 export const LOSSES = ['refused', 'answer lost'] as const
 
-/** For a process that lives on: statement `at` is refused once, or takes effect and its answer is lost. */
-export function flaky(client: ClickHouseClient, at: number, loss: (typeof LOSSES)[number]): ClickHouseClient {
-  let count = 0
-  return intercepted(client, async (statement) => {
-    const isLost = ++count === at
-    if (isLost && loss === 'refused') throw new Error('Connection refused.')
-    const answer = await statement()
-    if (isLost) throw new Error('The answer was lost.')
-    return answer
-  })
+export type Flaky = {
+  client: ClickHouseClient
+  /** The `at`th statement from now on is refused, or takes effect and its answer is lost. Once. */
+  lose(at: number, loss: (typeof LOSSES)[number]): void
+}
+
+/** The client of a process that lives on. */
+export function flaky(client: ClickHouseClient): Flaky {
+  let left = 0
+  let kind: (typeof LOSSES)[number] = 'refused'
+  return {
+    lose(at, loss) {
+      left = at
+      kind = loss
+    },
+    client: intercepted(client, async (send) => {
+      const isLost = --left === 0
+      if (isLost && kind === 'refused') throw new Error('Connection refused.')
+      const answer = await send()
+      if (isLost) throw new Error('The answer was lost.')
+      return answer
+    }),
+  }
 }
