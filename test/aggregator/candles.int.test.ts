@@ -44,7 +44,7 @@ describe.skipIf(withoutClickHouse)('candles', () => {
           }),
         )
       }),
-      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 6) }),
+      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 4) }),
     )
   })
 

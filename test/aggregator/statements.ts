@@ -43,26 +43,24 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
   }
 }
 
-export const LOSSES = ['refused', 'answer lost'] as const
-
 export type Flaky = {
   client: ClickHouseClient
-  /** The `at`th statement from now on is refused, or takes effect and its answer is lost. Once. */
-  lose(at: number, loss: (typeof LOSSES)[number]): void
+  /** The `at`th statement from now on takes effect, and its answer is lost. Once. */
+  loseAnswer(at: number): void
 }
 
-/** The client of a process that lives on. */
+/**
+ * The client of a process that lives on. A statement that is refused leaves what the one before it leaves when its answer is lost,
+ * so only that is tried.
+ */
 export function flaky(client: ClickHouseClient): Flaky {
   let left = 0
-  let kind: (typeof LOSSES)[number] = 'refused'
   return {
-    lose(at, loss) {
+    loseAnswer(at) {
       left = at
-      kind = loss
     },
     client: intercepted(client, async (send) => {
       const isLost = --left === 0
-      if (isLost && kind === 'refused') throw new Error('Connection refused.')
       const answer = await send()
       if (isLost) throw new Error('The answer was lost.')
       return answer
