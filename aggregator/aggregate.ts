@@ -1,7 +1,7 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { type BlockRef, blocksOf, tipOf } from '../ingest/message.ts'
+import { type BlockRef, blocksOf, type Restatement, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
@@ -9,7 +9,9 @@ import type { AggregatorFact } from './fact.ts'
 import { flush, type Placed } from './flush.ts'
 import { Ledger } from './ledger.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
+import { restate } from './restate.ts'
 import { rollBack } from './rollback.ts'
+import { Turns } from './turns.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
 
 export type AggregateOptions = {
@@ -17,6 +19,8 @@ export type AggregateOptions = {
   log: TickLog
   /** Where to go on reading; `positionInLog` or `positionAfterStored` tells. */
   position: Position
+  /** Final history that jobs have read; taken while the stream has nothing waiting. */
+  history?: TickLog<Restatement> | undefined
   report: Report<AggregatorFact>
   signal: AbortSignal
 }
@@ -32,15 +36,57 @@ const MAX_RETRY_MS = 10_000
  */
 export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
   const { log, position, signal } = options
+  const turns = new Turns()
+  // Neither log is read on its own: whatever ends one ends the other.
+  const ended = new AbortController()
+  const stop = AbortSignal.any([signal, ended.signal])
   let writer: Writer | undefined
-  for await (const entries of log.read(position.offset, signal)) {
-    writer ??= await startWriter(client, options)
-    for (const entry of entries) await writer.take(entry)
-    await writer.store()
+  let restating: Promise<void> | undefined
+  try {
+    for await (const entries of log.read(position.offset, stop)) {
+      if (!writer) {
+        writer = await startWriter(client, options)
+        restating = restateAll(client, options, writer, turns, stop).finally(() => ended.abort())
+        restating.catch(() => undefined)
+      }
+      const { take, store } = writer
+      await turns.urgent(async () => {
+        for (const entry of entries) await take(entry)
+        await store()
+      })
+    }
+  } finally {
+    ended.abort()
+    await restating
+  }
+}
+
+/** Restates what jobs have read, one message at a time, between the flushes of the stream. */
+async function restateAll(
+  client: ClickHouseClient,
+  options: AggregateOptions,
+  { versions }: Writer,
+  turns: Turns,
+  signal: AbortSignal,
+): Promise<void> {
+  const { history, network, report } = options
+  // Without jobs there is nothing to do until the stream ends.
+  if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  for await (const entries of history.read(0, signal)) {
+    for (const { message } of entries) {
+      await turns.patient(async () => {
+        const began = performance.now()
+        await untilStored(options, () => restate(client, message, versions))
+        const ticks = message.blocks.reduce((sum, block) => sum + block.ticks.length, 0)
+        const { job, from, to } = message
+        report({ kind: 'restated', network, job, from, to, ticks, ms: performance.now() - began })
+      })
+    }
   }
 }
 
 type Writer = {
+  versions: CandleVersions
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
@@ -76,6 +122,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   }
 
   return {
+    versions,
     store,
     async take({ message, offset: at }) {
       const placement = await untilStored(options, () => ledger.place(message))

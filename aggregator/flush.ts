@@ -4,10 +4,11 @@ import type { Message } from '../ingest/message.ts'
 import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
+import { insertContents } from './contents.ts'
 import type { CandleVersions } from './owner.ts'
 import { recompute } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
-import { balanceRow, blockRow, liquidityRow, poolRow, type RowContext, tickRow } from './rows.ts'
+import { blockRow, type RowContext } from './rows.ts'
 import { insertRows } from './store.ts'
 import { type Position, rowVersion } from './version.ts'
 
@@ -24,20 +25,7 @@ export async function flush(
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  /** One row for each of the things that a block holds. */
-  const insertEach = <Thing>(
-    table: string,
-    things: (content: RowContext) => readonly Thing[],
-    row: (out: RowBinary, content: RowContext, thing: Thing) => void,
-  ) =>
-    insertRows(client, table, (out) => {
-      for (const content of contents) for (const thing of things(content)) row(out, content, thing)
-    })
-
-  await insertEach('pools', ({ block }) => block.pools, poolRow)
-  await insertEach('liquidity_changes', ({ block }) => block.liquidity, liquidityRow)
-  await insertEach('pool_balances', ({ block }) => block.balances, balanceRow)
-  await insertEach('ticks', ({ block }) => block.ticks, tickRow)
+  await insertContents(client, contents)
   const scope = touchedBy(contents)
   if (scope) await recompute(client, network, scope, versions)
   await insertRows(client, 'blocks', (out) => {

@@ -9,6 +9,19 @@ import { loadSql, run } from './store.ts'
 /** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
 export type Scope = { pools: readonly PoolId[]; first: number; last: number }
 
+/** A pool, and the first and last second in which something of it changed. */
+export type Touched = { pool: PoolId; first: number; last: number }
+
+export function scopeOf(touched: readonly Touched[]): Scope {
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  for (const pool of touched) {
+    first = Math.min(first, pool.first)
+    last = Math.max(last, pool.last)
+  }
+  return { pools: touched.map(({ pool }) => pool), first, last }
+}
+
 /** Names of pools travel in the address of the request. */
 const POOLS_PER_STATEMENT = 1_000
 

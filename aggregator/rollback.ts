@@ -1,9 +1,8 @@
 /** A rollback: the tables as they were at an older block. The ledger shrinks first, so that a crash leaves nothing that looks whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
-import type { PoolId } from '../ingest/pool.ts'
 import type { CandleVersions } from './owner.ts'
-import { recompute } from './recompute.ts'
+import { recompute, scopeOf, type Touched } from './recompute.ts'
 import { ask, loadSql, run } from './store.ts'
 import type { Version } from './version.ts'
 
@@ -27,11 +26,8 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   const { network, to, versions } = options
   const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
   await run(client, buryBlocks, above)
-  const pools = await ask<{ pool: PoolId; first: number; last: number }>(client, touched, above)
+  const pools = await ask<Touched>(client, touched, above)
   for (const bury of buryRest) await run(client, bury, above)
-  if (pools.length === 0) return 0
-  const first = Math.min(...pools.map((pool) => pool.first))
-  const last = Math.max(...pools.map((pool) => pool.last))
-  await recompute(client, network, { pools: pools.map(({ pool }) => pool), first, last }, versions)
+  await recompute(client, network, scopeOf(pools), versions)
   return pools.length
 }

@@ -24,6 +24,16 @@ export function tombstoneVersion({ generation, offset }: Position): Version {
   return (BigInt(generation) << 48n) | (2n * BigInt(offset))
 }
 
+/** A row that a job states of final history: beats every live row, every tombstone, and the rows of every earlier job. */
+export function finalRowVersion(job: number): Version {
+  return FINAL_HISTORY | (2n * BigInt(job) + 1n)
+}
+
+/** Buries what a job found not to be there. */
+export function finalTombstoneVersion(job: number): Version {
+  return FINAL_HISTORY | (2n * BigInt(job))
+}
+
 export function positionOf(version: Version): Position {
   return {
     generation: Number((version >> 48n) & 0x7fffn),

@@ -28,6 +28,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'request-answered': 'debug',
   'usage-stored': 'debug',
   flushed: 'debug',
+  restated: 'debug',
   'log-reading': 'info',
   'kafka-client': 'debug',
   'pool-skipped': 'debug',

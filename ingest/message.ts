@@ -1,7 +1,7 @@
 /** What ingest says of a chain: single blocks near the head, whole ranges once they are final. Live and history are one stream. */
 import type { Hash } from 'viem'
 import type { NetworkName } from './network.ts'
-import type { LiquidityChange, Pool, PoolBalance } from './pool.ts'
+import type { LiquidityChange, Pool, PoolBalance, PoolId } from './pool.ts'
 import type { Tick } from './tick.ts'
 
 /** Seconds since 1970-01-01T00:00:00Z. */
@@ -45,14 +45,34 @@ export type RangeMessage = {
 
 export type Message = BlockMessage | RangeMessage
 
+/**
+ * Final history stated anew, apart from the stream: the whole truth about its blocks, for its pools.
+ * What is stored of those blocks and is not in it was never there.
+ */
+export type Restatement = {
+  kind: 'restatement'
+  network: NetworkName
+  /** The job that read it; what a later job says of the same blocks counts instead. */
+  job: number
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+  from: number
+  to: number
+  /** Of block `from` and of block `to`. */
+  firstTimestamp: UnixSeconds
+  timestamp: UnixSeconds
+  hash: Hash
+  blocks: readonly BlockContent[]
+}
+
 /** A place on the chain. */
 export type BlockRef = { number: number; hash: Hash }
 
 /** The last block that a message speaks of. */
-export function tipOf(message: Message): BlockRef {
-  return { number: message.kind === 'range' ? message.to : message.number, hash: message.hash }
+export function tipOf(message: Message | Restatement): BlockRef {
+  return { number: message.kind === 'block' ? message.number : message.to, hash: message.hash }
 }
 
-export function blocksOf(message: Message): readonly BlockContent[] {
-  return message.kind === 'range' ? message.blocks : [message]
+export function blocksOf(message: Message | Restatement): readonly BlockContent[] {
+  return message.kind === 'block' ? [message] : message.blocks
 }

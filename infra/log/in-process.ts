@@ -3,26 +3,26 @@ import type { Offset, TickLog } from '../../ingest/log.ts'
 import type { Message } from '../../ingest/message.ts'
 import { LogClosed, ReaderEnded } from './errors.ts'
 
-export type InProcessLog = TickLog & {
+export type InProcessLog<M = Message> = TickLog<M> & {
   /** Rejects what is waiting; a reader ends. */
   close(): Promise<void>
 }
 
-type Waiting = { messages: readonly Message[]; stored: () => void; failed: (error: Error) => void }
+type Waiting<M> = { messages: readonly M[]; stored: () => void; failed: (error: Error) => void }
 
 /**
  * `append` resolves when the reader asks for the batch after the one that held its messages. It waits for a reader where there is none,
  * and rejects with `ReaderEnded` where the reader stopped with the batch in hand. Appends that wait together are read together.
  * `nextOffset` must be above every offset that the store has seen; offsets of rejected messages are not used again.
  */
-export function inProcessLog({ nextOffset }: { nextOffset: Offset }): InProcessLog {
+export function inProcessLog<M = Message>({ nextOffset }: { nextOffset: Offset }): InProcessLog<M> {
   const closed = new AbortController()
   let next = nextOffset
-  let waiting: Waiting[] = []
+  let waiting: Waiting<M>[] = []
   let wake = () => {}
   let reading = false
 
-  function failAll(failed: readonly Waiting[], error: Error): void {
+  function failAll(failed: readonly Waiting<M>[], error: Error): void {
     for (const append of failed) append.failed(error)
   }
 
@@ -48,7 +48,7 @@ export function inProcessLog({ nextOffset }: { nextOffset: Offset }): InProcessL
       const onEnd = () => wake()
       ended.addEventListener('abort', onEnd)
       next = Math.max(next, from)
-      let taken: Waiting[] = []
+      let taken: Waiting<M>[] = []
       try {
         // As on Kafka: the log is this reader's now.
         if (!ended.aborted) yield []
