@@ -11,19 +11,39 @@ import { ask } from './store.ts'
 export type Placement =
   | { kind: 'known' }
   | { kind: 'append' }
-  | { kind: 'rollback'; to: BlockRef & { timestamp: number } }
+  | { kind: 'rollback'; to: LedgerBlock }
   | { kind: 'unconnected' }
 
-type Entry = BlockRef & { timestamp: number }
+export type LedgerBlock = BlockRef & { timestamp: number }
+
+/** Which blocks somebody believes to be on the chain: the newest one, and those below it by their numbers. */
+export type KnownChain = {
+  readonly tip: LedgerBlock | undefined
+  at(number: number): Promise<LedgerBlock | undefined>
+}
+
+/** Where the message belongs, by its parent hash alone. */
+export async function place(known: KnownChain, message: Message): Promise<Placement> {
+  const newest = tipOf(message)
+  const { tip } = known
+  if (!tip) return { kind: 'append' }
+  if ((await known.at(newest.number))?.hash === newest.hash) return { kind: 'known' }
+  const first = message.kind === 'range' ? message.from : message.number
+  if (message.parentHash === undefined) return { kind: 'unconnected' }
+  if (tip.number === first - 1 && tip.hash === message.parentHash) return { kind: 'append' }
+  const parent = await known.at(first - 1)
+  if (parent && parent.hash === message.parentHash) return { kind: 'rollback', to: parent }
+  return { kind: 'unconnected' }
+}
 
 /** So many blocks are looked up in memory; older ones are asked for. */
 const BLOCKS_IN_MEMORY = 4_096
 
-export class Ledger {
+export class Ledger implements KnownChain {
   readonly #client: ClickHouseClient
   readonly #network: NetworkName
-  readonly #recent = new Map<number, Entry>()
-  #tip: Entry | undefined
+  readonly #recent = new Map<number, LedgerBlock>()
+  #tip: LedgerBlock | undefined
 
   private constructor(client: ClickHouseClient, network: NetworkName) {
     this.#client = client
@@ -37,22 +57,12 @@ export class Ledger {
     return ledger
   }
 
-  get tip(): Entry | undefined {
+  get tip(): LedgerBlock | undefined {
     return this.#tip
   }
 
-  /** Where the message belongs, by its parent hash alone. */
-  async place(message: Message): Promise<Placement> {
-    const newest = tipOf(message)
-    const tip = this.#tip
-    if (!tip) return { kind: 'append' }
-    if ((await this.#at(newest.number))?.hash === newest.hash) return { kind: 'known' }
-    const first = message.kind === 'range' ? message.from : message.number
-    if (message.parentHash === undefined) return { kind: 'unconnected' }
-    if (tip.number === first - 1 && tip.hash === message.parentHash) return { kind: 'append' }
-    const parent = await this.#at(first - 1)
-    if (parent && parent.hash === message.parentHash) return { kind: 'rollback', to: parent }
-    return { kind: 'unconnected' }
+  place(message: Message): Promise<Placement> {
+    return place(this, message)
   }
 
   append(message: Message): void {
@@ -64,17 +74,17 @@ export class Ledger {
     }
   }
 
-  rollBack(to: Entry): void {
+  rollBack(to: LedgerBlock): void {
     for (const number of this.#recent.keys()) if (number > to.number) this.#recent.delete(number)
     this.#tip = to
   }
 
-  #add(entry: Entry): void {
+  #add(entry: LedgerBlock): void {
     this.#recent.set(entry.number, entry)
     this.#tip = entry
   }
 
-  async #at(number: number): Promise<Entry | undefined> {
+  async at(number: number): Promise<LedgerBlock | undefined> {
     if (!this.#tip || number > this.#tip.number) return undefined
     const known = this.#recent.get(number)
     const [oldest] = this.#recent.keys()
@@ -90,7 +100,7 @@ async function readBlocks(
   network: NetworkName,
   below: number,
   limit: number,
-): Promise<Entry[]> {
+): Promise<LedgerBlock[]> {
   const rows = await ask<{ number: number; hash: string; timestamp: number }>(
     client,
     `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toUnixTimestamp(time) AS timestamp
