@@ -5,6 +5,7 @@ import { type BlockRef, blocksOf, type Restatement, tipOf } from '../ingest/mess
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
+import { isRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import { flush, type Placed } from './flush.ts'
 import { Ledger } from './ledger.ts'
@@ -76,6 +77,8 @@ async function restateAll(
     for (const { message } of entries) {
       await turns.patient(async () => {
         const began = performance.now()
+        // A log that keeps its messages shows them again at every start.
+        if (await untilStored(options, () => isRestated(client, message))) return
         await untilStored(options, () => restate(client, message, versions))
         const ticks = message.blocks.reduce((sum, block) => sum + block.ticks.length, 0)
         const { job, from, to } = message

@@ -23,6 +23,19 @@ export async function recordCoverage(
   })
 }
 
+/** Whether this job, or a later one, has stated just this range for just these pools. */
+export async function isRestated(client: ClickHouseClient, restatement: Restatement): Promise<boolean> {
+  const { network, job, pools, from, to } = restatement
+  const rows = await ask(
+    client,
+    `SELECT 1 FROM coverage
+     WHERE network = {network:String} AND filter = {filter:String} AND first = {from:UInt64} AND last = {to:UInt64}
+       AND job >= {job:UInt32} LIMIT 1`,
+    { network, filter: filterOf(pools), from, to, job },
+  )
+  return rows.length > 0
+}
+
 /** What earlier jobs have read for these pools, or for all of them. */
 export async function readCoverage(
   client: ClickHouseClient,

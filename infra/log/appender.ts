@@ -1,12 +1,12 @@
 /** The writing end: one awaited send at a time, so that no retry can change the order. */
 import { randomUUID } from 'node:crypto'
 import kafkajs, { type Kafka, type Producer } from 'kafkajs'
-import type { Message } from '../../ingest/message.ts'
+import type { AnyMessage } from './codec.ts'
 import { type LogRecord, toBatches, toRecords } from './parts.ts'
 import { atMost, CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
 import { ensureTopic } from './topic.ts'
 
-export type Appender = { append(messages: readonly Message[]): Promise<void>; close(): Promise<void> }
+export type Appender = { append(messages: readonly AnyMessage[]): Promise<void>; close(): Promise<void> }
 
 /**
  * The producer numbers its batches (`idempotent`), so that a batch whose answer was lost is not appended twice: a late copy of an
@@ -65,7 +65,7 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
     })
   }
 
-  async function sendAll(messages: readonly Message[]): Promise<void> {
+  async function sendAll(messages: readonly AnyMessage[]): Promise<void> {
     const records = function* () {
       for (const message of messages) yield* toRecords(message, `${writer}-${messagesBegun++}`)
     }

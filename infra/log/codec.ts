@@ -7,7 +7,7 @@
  * hexadecimal text, which reads and writes in linear time. Prices are JSON numbers: the shortest text that gives the same double.
  */
 import type { Hash } from 'viem'
-import { type BlockContent, blocksOf, type Message } from '../../ingest/message.ts'
+import { type BlockContent, blocksOf, type Message, type Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/pool.ts'
 import type { Tick } from '../../ingest/tick.ts'
@@ -58,6 +58,7 @@ type WireHead =
       parentHash: Hash | null
       timestamp: number
     }
+  | (Omit<Restatement, 'blocks' | 'pools'> & { pools: PoolId[] | null })
 type Wire = {
   v: typeof VERSION
   head: WireHead
@@ -69,7 +70,10 @@ type Wire = {
   balances: Columns<WireBalance>
 }
 
-export function encode(message: Message): Buffer {
+/** What a log carries: the stream, or restatements beside it. */
+export type AnyMessage = Message | Restatement
+
+export function encode(message: AnyMessage): Buffer {
   const blocks = blocksOf(message)
   const ticks = blocks.flatMap((block) => block.ticks)
   const liquidity = blocks.flatMap((block) => block.liquidity)
@@ -128,7 +132,7 @@ export function encode(message: Message): Buffer {
   return Buffer.from(JSON.stringify(wire))
 }
 
-export function decode(bytes: Buffer): Message {
+export function decode(bytes: Buffer): AnyMessage {
   const wire = parse(bytes)
   const next = { tick: 0, pool: 0, liquidity: 0, balance: 0 }
   const blocks = wire.blocks.number.map(
@@ -144,13 +148,18 @@ export function decode(bytes: Buffer): Message {
   )
   const { head } = wire
   if (head.kind === 'block') return { ...head, ...at(blocks, 0) }
+  if (head.kind === 'restatement') return { ...head, pools: head.pools ?? undefined, blocks }
   return { ...head, parentHash: head.parentHash ?? undefined, blocks }
 }
 
-function headOf(message: Message): WireHead {
+function headOf(message: AnyMessage): WireHead {
   if (message.kind === 'block') {
     const { network, parentHash, finalized } = message
     return { kind: 'block', network, parentHash, finalized }
+  }
+  if (message.kind === 'restatement') {
+    const { blocks: _, pools, ...head } = message
+    return { ...head, pools: pools ? [...pools] : null }
   }
   const { network, from, to, hash, parentHash = null, timestamp } = message
   return { kind: 'range', network, from, to, hash, parentHash, timestamp }

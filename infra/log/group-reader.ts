@@ -1,6 +1,7 @@
 /** One membership in the network's consumer group, from joining to leaving. */
 import type { EachBatchPayload, Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
+import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
@@ -12,7 +13,7 @@ import { boundsOf } from './topic.ts'
 
 export type OpenedReader = {
   /** The next batch; undefined once stopped. */
-  take(): Promise<readonly Entry[] | undefined>
+  take(): Promise<readonly Entry<AnyMessage>[] | undefined>
   /** Only for operators, who see lag by committed offsets. */
   stored(offset: Offset): void
   /** Whether the topic was ever this member's. */
@@ -36,7 +37,7 @@ export function openReader(
   const { topic, report } = context
   const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
   const claim: Claim = { since: 0 }
-  const batches = slot<readonly Entry[]>()
+  const batches = slot<readonly Entry<AnyMessage>[]>()
   const assemble = assembler((dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }))
   const consumer = kafka.consumer({
     groupId: group,

@@ -4,9 +4,11 @@ import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import kafkajs, { type KafkaConfig, type LogEntry, type RetryOptions } from 'kafkajs'
 import type { TickLog } from '../../ingest/log.ts'
+import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { Report } from '../../ingest/report.ts'
 import { createAppender } from './appender.ts'
+import type { AnyMessage } from './codec.ts'
 import { LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import { entryAt, lastEntry } from './lookup.ts'
@@ -32,13 +34,26 @@ export type KafkaLogOptions = {
 }
 
 /** `close` rejects appends that are not done and ends readers. */
-export type KafkaLog = TickLog & { close(): Promise<void> }
+export type KafkaLog<M = Message> = TickLog<M> & { close(): Promise<void> }
 
 /**
  * Makes the topic `blocks.<network>` if it is missing. Every operation waits out lost brokers, with facts, until the log is closed.
  * `read` joins the group `candlepool.aggregator.<network>` and stands by while another process reads: see `readTopic` for its errors. A message's offset is that of its last part, so offsets have gaps.
  */
 export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
+  // Nothing but the stream is ever appended to its topic.
+  return (await openTopic(options, { topic: 'blocks', group: 'aggregator' })) as KafkaLog
+}
+
+/** The same for what jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
+export async function kafkaHistory(options: KafkaLogOptions): Promise<KafkaLog<Restatement>> {
+  return (await openTopic(options, { topic: 'backfill', group: 'backfill' })) as KafkaLog<Restatement>
+}
+
+async function openTopic(
+  options: KafkaLogOptions,
+  names: { topic: string; group: string },
+): Promise<KafkaLog<AnyMessage>> {
   const { brokers, network, report, clientId = 'candlepool', prefix = '', sessionTimeoutMs = 15_000 } = options
   compressQuickly()
   const client = (retry: RetryOptions) =>
@@ -53,8 +68,8 @@ export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
   const kafka = client(CLIENT_RETRY)
   const patient = client(OUTAGE_RETRY)
   const closing = new AbortController()
-  const context = { topic: `${prefix}blocks.${network}`, report, closed: closing.signal }
-  const reading = { group: `${prefix}candlepool.aggregator.${network}`, sessionTimeoutMs }
+  const context = { topic: `${prefix}${names.topic}.${network}`, report, closed: closing.signal }
+  const reading = { group: `${prefix}candlepool.${names.group}.${network}`, sessionTimeoutMs }
 
   const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
   await ensureTopic(kafka, { ...context, closed: opening })

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
+import type { AnyMessage } from './codec.ts'
 import { assembler, type StoredRecord } from './parts.ts'
 import { atMost, CLIENT_RETRY, type RetryContext, retried } from './retry.ts'
 import { toStoredRecord } from './stored-record.ts'
@@ -12,14 +13,14 @@ const FIRST_LOOK = 8
 /** A first join to a group takes the broker 3 s by default (`group.initial.rebalance.delay.ms`). */
 const LOOK_TIMEOUT_MS = 30_000
 
-export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry | undefined> {
+export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry<AnyMessage> | undefined> {
   return retried('ask', context, async () => {
     const { begins, ends } = await boundsOf(kafka, context.topic)
     return newestUpTo(kafka, context.topic, begins, ends - 1)
   })
 }
 
-export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry | undefined> {
+export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
   return retried('ask', context, async () => {
     const { begins, ends } = await boundsOf(kafka, context.topic)
     if (offset < begins || offset >= ends) return undefined
@@ -29,7 +30,12 @@ export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Pr
 }
 
 /** Looks further and further back, since the end may be parts of a message that was never finished. */
-async function newestUpTo(kafka: Kafka, topic: string, begins: Offset, end: Offset): Promise<Entry | undefined> {
+async function newestUpTo(
+  kafka: Kafka,
+  topic: string,
+  begins: Offset,
+  end: Offset,
+): Promise<Entry<AnyMessage> | undefined> {
   for (let look = FIRST_LOOK; end >= begins; look *= 8) {
     const start = Math.max(begins, end + 1 - look)
     const assemble = assembler(() => {})

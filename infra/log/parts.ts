@@ -1,7 +1,6 @@
 /** Messages as records of at most 900 kB, and records as messages again. */
 import type { Entry, Offset } from '../../ingest/log.ts'
-import type { Message } from '../../ingest/message.ts'
-import { decode, encode } from './codec.ts'
+import { type AnyMessage, decode, encode } from './codec.ts'
 
 /** Kafka's limit of 1 MiB is on the compressed batch; bytes that don't shrink must fit too. */
 export const MAX_PART_BYTES = 900_000
@@ -13,7 +12,7 @@ export type StoredRecord = LogRecord & { offset: Offset }
 
 export type DroppedParts = { messageId: string; lastOffset: Offset; parts: number; count: number }
 
-export function toRecords(message: Message, messageId: string, maxBytes = MAX_PART_BYTES): LogRecord[] {
+export function toRecords(message: AnyMessage, messageId: string, maxBytes = MAX_PART_BYTES): LogRecord[] {
   const bytes = encode(message)
   const count = Math.ceil(bytes.length / maxBytes)
   if (count === 1) return [{ value: bytes, part: undefined }]
@@ -44,7 +43,9 @@ export function* toBatches(records: Iterable<LogRecord>, maxBytes = MAX_PART_BYT
  * One writer sends the parts of a message one after another, so any other record between them means that it stopped half-way.
  * A part may be there twice after a retry: the second is passed over. Parts whose beginning was not read are passed over too.
  */
-export function assembler(onDropped: (dropped: DroppedParts) => void): (record: StoredRecord) => Entry | undefined {
+export function assembler(
+  onDropped: (dropped: DroppedParts) => void,
+): (record: StoredRecord) => Entry<AnyMessage> | undefined {
   let pending: { messageId: string; count: number; values: Buffer[]; lastOffset: Offset } | undefined
 
   return function assemble({ offset, value, part }) {

@@ -1,6 +1,7 @@
 /** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
 import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
+import type { AnyMessage } from './codec.ts'
 import { LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
 import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
@@ -18,7 +19,7 @@ export async function* readTopic(
   options: ReaderOptions,
   from: Offset,
   signal: AbortSignal,
-): AsyncGenerator<readonly Entry[], void, undefined> {
+): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
   const askedAt = Date.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
@@ -41,7 +42,7 @@ export async function* readTopic(
   }
 }
 
-async function* acknowledging(reader: OpenedReader): AsyncGenerator<readonly Entry[], void, undefined> {
+async function* acknowledging(reader: OpenedReader): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
   for (let batch = await reader.take(); batch; batch = await reader.take()) {
     yield batch
     const last = batch.at(-1)

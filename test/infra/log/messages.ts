@@ -1,6 +1,7 @@
 /** Messages for tests of the log: random ones for laws, plain ones for order. */
 import fc from 'fast-check'
-import type { BlockContent, BlockMessage, Message } from '../../../ingest/message.ts'
+import type { AnyMessage } from '../../../infra/log/codec.ts'
+import type { BlockContent, BlockMessage } from '../../../ingest/message.ts'
 import { NETWORK_NAMES } from '../../../ingest/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../../ingest/pool.ts'
 import { PROTOCOL_VERSIONS } from '../../../ingest/pool.ts'
@@ -68,7 +69,7 @@ const content = {
 const blockContent: fc.Arbitrary<BlockContent> = record(content)
 const network = fc.constantFrom(...NETWORK_NAMES)
 
-export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
+export const anyMessage: fc.Arbitrary<AnyMessage> = fc.oneof(
   record({ kind: fc.constant('block' as const), network, parentHash: hash, finalized: fc.boolean(), ...content }),
   record({
     kind: fc.constant('range' as const),
@@ -78,6 +79,18 @@ export const anyMessage: fc.Arbitrary<Message> = fc.oneof(
     hash,
     parentHash: fc.option(hash, { nil: undefined }),
     timestamp: fc.nat(),
+    blocks: fc.array(blockContent, { maxLength: 5 }),
+  }),
+  record({
+    kind: fc.constant('restatement' as const),
+    network,
+    job: fc.nat(),
+    pools: fc.option(fc.array(poolId, { minLength: 1, maxLength: 3 }), { nil: undefined }),
+    from: fc.nat(),
+    to: fc.nat(),
+    firstTimestamp: fc.nat(),
+    timestamp: fc.nat(),
+    hash,
     blocks: fc.array(blockContent, { maxLength: 5 }),
   }),
 )

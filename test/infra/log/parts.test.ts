@@ -1,10 +1,14 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { AnyMessage } from '../../../infra/log/codec.ts'
 import { assembler, type DroppedParts, type LogRecord, toBatches, toRecords } from '../../../infra/log/parts.ts'
 import type { Entry } from '../../../ingest/log.ts'
 import { anyMessage, blockMessage } from './messages.ts'
 
-function assembleAll(records: readonly LogRecord[], firstOffset = 0): { entries: Entry[]; dropped: DroppedParts[] } {
+function assembleAll(
+  records: readonly LogRecord[],
+  firstOffset = 0,
+): { entries: Entry<AnyMessage>[]; dropped: DroppedParts[] } {
   const dropped: DroppedParts[] = []
   const assemble = assembler((fact) => dropped.push(fact))
   const entries = records.flatMap((record, index) => assemble({ ...record, offset: firstOffset + index }) ?? [])
