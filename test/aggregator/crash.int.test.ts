@@ -43,7 +43,7 @@ const CASES = [
   { scenario: FLUSH, turn: 'the chain went another way', after: C, log: KEPT },
   { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: ONE_PROCESS },
   { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: KEPT },
-  { scenario: ROLLBACK, turn: 'the chain went a third way', after: C, log: ONE_PROCESS },
+  { scenario: ROLLBACK, turn: 'the chain went back', after: A_GOES_ON, log: ONE_PROCESS },
   { scenario: ROLLBACK, turn: 'the chain went back', after: A_GOES_ON, log: KEPT },
 ].map((one, index) => ({ ...one, index, name: one.scenario.name }))
 
