@@ -2,6 +2,8 @@
 import type { Parameters } from 'fast-check'
 
 const given = process.env['SEED']
+/** Within the patience of the tests that ask a server. */
+const SHRINK_MS = 40_000
 
 /** For properties that cost microseconds: a failure is shrunk at once. */
 export function seeded<Ts>(parameters: Parameters<Ts> = {}): Parameters<Ts> {
@@ -10,10 +12,10 @@ export function seeded<Ts>(parameters: Parameters<Ts> = {}): Parameters<Ts> {
 
 /**
  * For properties that ask a server: the first failure is reported by its seed alone, since what it ran on fills pages.
- * Given that seed, it is shrunk and shown whole; give it time (`--testTimeout`).
+ * Given that seed, it is shrunk for a while and shown whole.
  */
 export function seededOnServers<Ts>(parameters: Parameters<Ts> = {}): Parameters<Ts> {
-  if (given !== undefined) return seeded(parameters)
+  if (given !== undefined) return seeded({ ...parameters, interruptAfterTimeLimit: SHRINK_MS })
   return {
     ...parameters,
     endOnFailure: true,
