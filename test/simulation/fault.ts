@@ -1,0 +1,66 @@
+/** Everything that the simulated chain, its nodes and our own processes can do wrong, by name. */
+
+/** What an endpoint does to single requests. */
+export const REQUEST_FAULTS = [
+  '429',
+  '429 with Retry-After',
+  '5xx',
+  'timeouts',
+  'connection resets',
+  'malformed answers',
+  'truncated answers',
+  'ranges refused as too large',
+  'removed logs',
+  'two hashes for one block',
+  'logs without time stamps',
+  'a block whose logs are left out',
+] as const
+export type RequestFault = (typeof REQUEST_FAULTS)[number]
+
+/** Where the nodes behind an endpoint stand. */
+export const NODE_FAULTS = [
+  'a node that flips between two branches',
+  'two nodes on different branches',
+  'a lagging node',
+  'empty answers past its head',
+] as const
+export type NodeFault = (typeof NODE_FAULTS)[number]
+
+export const CHAIN_FAULTS = [
+  'reorg during live',
+  'reorg during catch-up',
+  'reorg during a restart',
+  're-mined with other time stamps',
+  'shorter fork first',
+] as const
+
+export const PROCESS_FAULTS = [
+  'listener restart, the log keeps its messages',
+  'restart, the log keeps nothing',
+  'two listeners during a deployment',
+  'aggregator behind the log',
+] as const
+
+export const FAULTS = [...CHAIN_FAULTS, ...NODE_FAULTS, ...REQUEST_FAULTS, ...PROCESS_FAULTS] as const
+export type Fault = (typeof FAULTS)[number]
+
+export function isRequestFault(fault: Fault): fault is RequestFault {
+  return REQUEST_FAULTS.some((one) => one === fault)
+}
+
+/** How often each fault really came about: a test of a fault that never was proves nothing. */
+export class Happened {
+  readonly #times = new Map<Fault, number>()
+
+  note(fault: Fault): void {
+    this.#times.set(fault, this.of(fault) + 1)
+  }
+
+  of(fault: Fault): number {
+    return this.#times.get(fault) ?? 0
+  }
+
+  get all(): ReadonlyMap<Fault, number> {
+    return this.#times
+  }
+}

@@ -1,0 +1,30 @@
+/** Each fault by itself, in worlds where nothing else is wrong. */
+import { describe, expect, test } from 'vitest'
+import { ChainReplaced } from '../../ingest/errors.ts'
+import { FAULTS } from './fault.ts'
+import { judged } from './judge.ts'
+import { simulate } from './simulate.ts'
+
+const SEEDS = [1, 2, 3, 4, 5, 6]
+
+describe('the end equals a clean run over the final chain, whatever comes between', () => {
+  test.each(FAULTS)('%s', { timeout: 60_000 }, async (fault) => {
+    let times = 0
+    for (const seed of SEEDS) times += (await judged({ seed, faults: [fault] })).happened.of(fault)
+    expect(times).toBeGreaterThan(0)
+  })
+
+  test('nothing at all', async () => {
+    await judged({ seed: 1, faults: [] })
+  })
+})
+
+describe('a chain that is replaced below its finality', () => {
+  test.each(SEEDS)('ends the listener, which says so (seed %i)', async (seed) => {
+    const { failures } = await simulate({ seed, faults: [], breaksFinality: 'live' })
+    expect(failures).toEqual([expect.any(ChainReplaced)])
+    expect(String(failures[0])).toMatch(
+      /^ChainReplaced: The ethereum node is on another chain than what is stored: it has none of the newest stored blocks up to \d+ \(0x[0-9a-f]{64}\)\. Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE\.$/,
+    )
+  })
+})

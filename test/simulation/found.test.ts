@@ -1,0 +1,48 @@
+/** What the simulation has found and nobody has mended yet. Each is expected to fail: whoever mends one makes it a plain test. */
+import { expect, test } from 'vitest'
+import { ChainReplaced } from '../../ingest/errors.ts'
+import { inVirtualTime, sleep } from './clock.ts'
+import { Happened } from './fault.ts'
+import { MemoryStore } from './memory-store.ts'
+import { startBoth } from './processes.ts'
+import { randomOf } from './random.ts'
+import { simulate } from './simulate.ts'
+import { World } from './world.ts'
+
+/** A listener, with its aggregator, on a chain of 20 blocks. */
+async function listening({ finalityLag, isFinal }: { finalityLag: number; isFinal: boolean }) {
+  const random = randomOf(1)
+  const world = new World({ random, happened: new Happened(), isBalanced: true, finalityLag })
+  const store = new MemoryStore()
+  world.grow(20)
+  if (isFinal) world.finalize()
+  const process = startBoth({ world, store, random, report: () => {} }, () => 0)
+  while (store.tip?.hash !== world.head.hash) await sleep(50)
+  return { world, store, process }
+}
+
+test.fails('a chain that replaces all that a young store holds, nothing of it final, ends no listener', async () => {
+  await inVirtualTime(async () => {
+    const { world, store, process } = await listening({ finalityLag: 50, isFinal: false })
+    world.fork(20, 21)
+    await sleep(10_000)
+    process.kill()
+    expect(process.failure()).toBeUndefined()
+    expect(store.tip?.hash).toBe(world.head.hash)
+  })
+})
+
+test.fails('an only endpoint that falls back behind what is final, and comes back, ends no listener', async () => {
+  await inVirtualTime(async () => {
+    const { world, process } = await listening({ finalityLag: 5, isFinal: true })
+    for (const node of [0, 1]) world.put(node, { lag: 15 })
+    await sleep(10_000)
+    process.kill()
+    expect(process.failure()).toBeUndefined()
+  })
+})
+
+test.fails('a chain replaced below finality while no listener ran ends the next one', async () => {
+  const { failures } = await simulate({ seed: 1, faults: [], breaksFinality: 'during a restart' })
+  expect(failures).toEqual([expect.any(ChainReplaced)])
+})

@@ -1,0 +1,144 @@
+/** Our processes at work in the simulated world, over a log that keeps its messages or over one that does not. */
+import type { IngestFact } from '../../ingest/fact.ts'
+import { type ArrayLog, arrayLog } from '../support/array-log.ts'
+import { sleep } from './clock.ts'
+import type { Fault, Happened } from './fault.ts'
+import type { MemoryStore } from './memory-store.ts'
+import { MemoryAggregator, type Process, type Surroundings, startBoth, startListener } from './processes.ts'
+import type { Random } from './random.ts'
+import type { World } from './world.ts'
+
+export type LifeOptions = {
+  world: World
+  store: MemoryStore
+  random: Random
+  happened: Happened
+  has: (fault: Fault) => boolean
+  report: (fact: IngestFact) => void
+}
+
+export class Life {
+  readonly world: World
+  readonly random: Random
+  readonly happened: Happened
+  readonly has: (fault: Fault) => boolean
+  readonly #around: Surroundings
+  /** Absent where listener and aggregator are one process. */
+  readonly #log: ArrayLog | undefined
+  readonly #aggregator: MemoryAggregator | undefined
+  readonly #ended: Process[] = []
+  #listener: Process | undefined
+  #lagMs = 0
+
+  constructor({ world, store, random, happened, has, report }: LifeOptions) {
+    this.world = world
+    this.random = random
+    this.happened = happened
+    this.has = has
+    this.#around = { world, store, random, report }
+    const mustKeep = KEPT.some(has)
+    const mustNotKeep = has('restart, the log keeps nothing')
+    const keeps = mustKeep && mustNotKeep ? random.chance(0.6) : mustKeep || (!mustNotKeep && random.chance(0.5))
+    if (!keeps) return
+    this.#log = arrayLog()
+    this.#aggregator = new MemoryAggregator(store, this.#log)
+  }
+
+  get keepsLog(): boolean {
+    return this.#log !== undefined
+  }
+
+  begin(): void {
+    this.#aggregator?.start()
+    this.#listener = this.#start()
+  }
+
+  #start(): Process {
+    return this.#log ? startListener(this.#around, this.#log) : startBoth(this.#around, () => this.#lagMs)
+  }
+
+  stopListener(): void {
+    this.#listener?.kill()
+    if (this.#listener) this.#ended.push(this.#listener)
+    this.#listener = undefined
+  }
+
+  startListener(): void {
+    this.#listener ??= this.#start()
+  }
+
+  /** As a deployment does: the next one starts before the one before is gone. */
+  async deploy(): Promise<void> {
+    const before = this.#listener
+    this.#listener = this.#start()
+    this.world.grow(1)
+    await sleep(this.random.between(0, 800))
+    if (this.random.chance(0.5)) this.fork(1, 2)
+    await sleep(this.random.between(0, 800))
+    before?.kill()
+    if (before) this.#ended.push(before)
+  }
+
+  /** The tables take so long for each message. */
+  slowDown(lagMs: number): void {
+    this.#lagMs = lagMs
+    if (this.#aggregator) this.#aggregator.lagMs = lagMs
+  }
+
+  async pauseAggregator(ms: number): Promise<void> {
+    this.#aggregator?.kill()
+    await sleep(ms)
+    this.#aggregator?.start()
+  }
+
+  /** Within what is not final yet. */
+  fork(depth: number, length: number, how?: 'new' | 're-mined'): void {
+    const { maxDepth } = this.world
+    if (maxDepth < 1) this.world.grow(2)
+    this.world.fork(Math.min(depth, this.world.maxDepth), length, how)
+  }
+
+  async reorgWhileCatchingUp(): Promise<void> {
+    await sleep(this.random.between(1, 120))
+    this.fork(this.random.between(1, 20), this.random.between(1, 25))
+    this.happened.note('reorg during catch-up')
+  }
+
+  async breakFinality(when: 'live' | 'during a restart'): Promise<void> {
+    const { world, random } = this
+    world.grow(world.finalityLag + 2)
+    world.finalize()
+    // Until the listener has seen what is final, it may well step back below.
+    while (this.#around.store.tip?.hash !== world.head.hash) await sleep(50)
+    await sleep(1_000)
+    if (when === 'during a restart') this.stopListener()
+    world.fork(world.maxDepth + random.between(1, 2), world.maxDepth + 10)
+    this.startListener()
+  }
+
+  /** Nothing is wrong any more, and all that was stopped runs. */
+  catchUp(): void {
+    this.slowDown(0)
+    this.startListener()
+  }
+
+  failures(): unknown[] {
+    const all = [...this.#ended, ...(this.#listener ? [this.#listener] : [])]
+    return all.map((process) => process.failure()).filter((failure) => failure !== undefined)
+  }
+
+  /** What ended by itself. */
+  end(): unknown[] {
+    const failures = this.failures()
+    this.stopListener()
+    this.#aggregator?.kill()
+    return failures
+  }
+}
+
+/** Makes no sense in one process. */
+const KEPT: readonly Fault[] = [
+  'listener restart, the log keeps its messages',
+  'two listeners during a deployment',
+  'aggregator behind the log',
+]

@@ -1,0 +1,76 @@
+/** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
+import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledger.ts'
+import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/message.ts'
+import type { StoredChain } from '../../ingest/stored-chain.ts'
+
+/** What a store says of the market, as text, so that no bit is lost; in the order of the chain. */
+export type Rows = { tip: string; ticks: string[]; pools: string[]; liquidity: string[] }
+
+export class MemoryStore implements KnownChain {
+  /** Ascending. */
+  #ledger: LedgerBlock[] = []
+  #contents: BlockContent[] = []
+  /** Everything that was taken, of use or not, in order. */
+  readonly taken: Message[] = []
+
+  get tip(): LedgerBlock | undefined {
+    return this.#ledger.at(-1)
+  }
+
+  async at(number: number): Promise<LedgerBlock | undefined> {
+    return this.#ledger.findLast((block) => block.number === number)
+  }
+
+  /** True where it was of use. */
+  async take(message: Message): Promise<boolean> {
+    this.taken.push(message)
+    const placement = await place(this, message)
+    if (placement.kind === 'known' || placement.kind === 'unconnected') return false
+    if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
+    const contents = blocksOf(message)
+    this.#contents.push(...contents)
+    const tip = { ...tipOf(message), timestamp: message.timestamp }
+    const below = contents.filter(({ number }) => number < tip.number)
+    this.#ledger.push(...below.map(({ number, hash, timestamp }) => ({ number, hash, timestamp })), tip)
+    return true
+  }
+
+  #rollBack(to: number): void {
+    this.#ledger = this.#ledger.filter(({ number }) => number <= to)
+    this.#contents = this.#contents.filter(({ number }) => number <= to)
+  }
+
+  /** As a listener asks for it. */
+  get stored(): StoredChain {
+    return {
+      tip: async () => this.tip,
+      below: async (number, limit) =>
+        this.#ledger
+          .filter((block) => block.number < number)
+          .slice(-limit)
+          .reverse(),
+    }
+  }
+
+  rows(): Rows {
+    const each = <Thing>(things: (content: BlockContent) => readonly Thing[]) =>
+      this.#contents.flatMap((content) =>
+        things(content).map((thing) => textOf({ block: content.number, time: content.timestamp, ...thing })),
+      )
+    const pools = this.#contents.flatMap((content) => content.pools)
+    return {
+      tip: textOf(this.tip),
+      ticks: each(({ ticks }) => ticks),
+      liquidity: each(({ liquidity }) => liquidity),
+      // A listener that starts again meets a pool again, and then says nothing of its first price.
+      pools: [
+        ...new Set(pools.map(({ initialSqrtPriceX96: _, ...pool }) => textOf(pool))),
+        ...new Set(pools.filter((pool) => pool.initialSqrtPriceX96 > 0n).map((pool) => textOf(pool))),
+      ].sort(),
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_, field: unknown) => (typeof field === 'bigint' ? `${field}n` : field))
+}

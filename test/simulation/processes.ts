@@ -1,0 +1,121 @@
+/** Our processes in the simulated world: they start, and at some moment they are no more. */
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { IngestFact } from '../../ingest/fact.ts'
+import { listen } from '../../ingest/listener.ts'
+import type { TickLog } from '../../ingest/log.ts'
+import { pause } from '../../ingest/wait.ts'
+import type { ArrayLog } from '../support/array-log.ts'
+import { START } from './block.ts'
+import { NETWORK } from './market.ts'
+import type { MemoryStore } from './memory-store.ts'
+import type { Random } from './random.ts'
+import { reach } from './reach.ts'
+import type { World } from './world.ts'
+
+export type Process = {
+  /** At once: nothing that it does from now on is heard. */
+  kill(): void
+  /** What ended it, where it was not killed. */
+  failure(): unknown
+}
+
+export type Surroundings = {
+  world: World
+  store: MemoryStore
+  random: Random
+  report: (fact: IngestFact) => void
+}
+
+const POLL_MS = 100
+
+/** A listener alone, over a log that keeps its messages. */
+export function startListener(around: Surroundings, log: ArrayLog): Process {
+  const death = new AbortController()
+  const halves: TickLog = {
+    ...log,
+    // One by one: a process may die between two.
+    async append(messages) {
+      for (const message of messages) {
+        await pause(around.random.between(0, 3), death.signal)
+        if (death.signal.aborted) return new Promise(() => {})
+        await log.append([message])
+      }
+    },
+  }
+  return begin(around, halves, death)
+}
+
+/** Listener and aggregator in one process, whose log keeps nothing. */
+export function startBoth(around: Surroundings, lagMs: () => number): Process {
+  const death = new AbortController()
+  const log = inProcessLog({ nextOffset: 0 })
+  aggregateInMemory(around.store, log, { from: 0, lagMs, signal: death.signal }).catch(() => undefined)
+  return begin(around, log, death)
+}
+
+function begin({ world, store, report, random }: Surroundings, log: TickLog, death: AbortController): Process {
+  let failure: unknown
+  listen(reach(world.endpoints, { random, report, signal: death.signal }), {
+    network: NETWORK,
+    log,
+    stored: store.stored,
+    start: { kind: 'block', number: START },
+    pollMs: POLL_MS,
+    report: (fact) => {
+      if (!death.signal.aborted) report(fact)
+    },
+    signal: death.signal,
+  }).catch((error: unknown) => {
+    if (!death.signal.aborted) failure = error
+  })
+  return { kill: () => death.abort(), failure: () => failure }
+}
+
+/** An aggregator alone; it goes on at the message that last was of use, as the real one does. */
+export class MemoryAggregator {
+  readonly #store: MemoryStore
+  readonly #log: ArrayLog
+  #death = new AbortController()
+  #at = 0
+  lagMs = 0
+
+  constructor(store: MemoryStore, log: ArrayLog) {
+    this.#store = store
+    this.#log = log
+  }
+
+  start(): void {
+    this.#death = new AbortController()
+    const options = {
+      from: this.#at,
+      lagMs: () => this.lagMs,
+      signal: this.#death.signal,
+      onUsed: (offset: number) => {
+        this.#at = offset
+      },
+    }
+    aggregateInMemory(this.#store, this.#log, options).catch(() => undefined)
+  }
+
+  kill(): void {
+    this.#death.abort()
+  }
+}
+
+type AggregateOptions = {
+  from: number
+  lagMs: () => number
+  signal: AbortSignal
+  onUsed?: (offset: number) => void
+}
+
+async function aggregateInMemory(store: MemoryStore, log: TickLog, options: AggregateOptions): Promise<void> {
+  for await (const entries of log.read(options.from, options.signal)) {
+    for (const { message, offset } of entries) {
+      const lagMs = options.lagMs()
+      if (lagMs > 0) await pause(lagMs, options.signal)
+      if (options.signal.aborted) return
+      if (await store.take(message)) options.onUsed?.(offset)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+/** How ingest reaches the simulated endpoints. */
+import { type Endpoints, endpointsOf } from '../../ingest/endpoints.ts'
+import type { IngestFact } from '../../ingest/fact.ts'
+import type { Endpoint } from './endpoint.ts'
+import { NETWORK } from './market.ts'
+import type { Random } from './random.ts'
+
+type Reach = { random: Random; report: (fact: IngestFact) => void; signal: AbortSignal }
+
+/** Waits are spread by the seed too, so that a run can be had again. */
+export function reach(endpoints: readonly Endpoint[], { random, report, signal }: Reach): Endpoints {
+  return endpointsOf(
+    endpoints.map(({ client }) => client),
+    { network: NETWORK, report, signal, patience: { random: () => random.next() } },
+  )
+}

@@ -1,0 +1,130 @@
+/** One simulated life of a listener and an aggregator, given back by its seed, and the clean run that it is held to. */
+import type { IngestFact } from '../../ingest/fact.ts'
+import type { Message } from '../../ingest/message.ts'
+import { ACTS, type Act } from './acts.ts'
+import type { Block } from './block.ts'
+import { inVirtualTime, sleep } from './clock.ts'
+import { FAULTS, type Fault, Happened, isRequestFault } from './fault.ts'
+import { Life } from './life.ts'
+import { MemoryStore, type Rows } from './memory-store.ts'
+import { startBoth } from './processes.ts'
+import { type Random, randomOf } from './random.ts'
+import { World } from './world.ts'
+
+export type Plan = {
+  seed: number
+  faults: readonly Fault[]
+  /** The chain forks below what it called final. */
+  breaksFinality?: 'live' | 'during a restart'
+  /** The listener's first block is not final yet when it starts. */
+  beginsAboveFinality?: boolean
+}
+
+export type Outcome = {
+  rows: Rows
+  /** What a listener says that was started on the final chain, and saw nothing else. */
+  clean: Rows
+  /** What ended a listener by itself; nothing should. */
+  failures: unknown[]
+  happened: Happened
+  head: Block
+  facts: IngestFact[]
+  /** In the order in which the aggregator took them. */
+  taken: readonly Message[]
+  cleanTaken: readonly Message[]
+}
+
+/** Longer than a listener waits before it sends again, and than any pause after refusals. */
+const PATIENCE_MS = 300_000
+
+export function planOf(seed: number): Plan {
+  const random = randomOf(seed)
+  return { seed, faults: FAULTS.filter(() => random.chance(0.3)) }
+}
+
+export function simulate(plan: Plan): Promise<Outcome> {
+  return inVirtualTime(() => live(plan))
+}
+
+async function live(plan: Plan): Promise<Outcome> {
+  const random = randomOf(plan.seed)
+  const happened = new Happened()
+  const has = (fault: Fault) => plan.faults.includes(fault)
+  const world = new World({ random, happened, isBalanced: random.chance(0.3), finalityLag: random.between(4, 30) })
+  const facts: IngestFact[] = []
+  const store = new MemoryStore()
+  const life = new Life({ world, store, random, happened, has, report: (fact) => facts.push(fact) })
+
+  // Something that is read is final from the beginning: where nothing is, see found.test.ts.
+  world.grow((plan.beginsAboveFinality ? 0 : world.finalityLag) + random.between(1, 60))
+  if (!plan.beginsAboveFinality) world.finalize()
+  life.begin()
+  if (has('reorg during catch-up')) await life.reorgWhileCatchingUp()
+  const acts = ACTS.filter((act) => act.needs === undefined || has(act.needs))
+  for (let left = random.between(4, 9); left > 0; left--) {
+    const spoilt = startRequestFaults(world, plan, random)
+    await pickOf(acts, random).run(life)
+    await sleep(random.between(0, 1_500))
+    spoilt()
+  }
+  // Each fault that was asked for has its turn.
+  for (const act of acts) if (act.needs && happened.of(act.needs) === 0) await act.run(life)
+  world.calm()
+  life.catchUp()
+  if (plan.breaksFinality) await life.breakFinality(plan.breaksFinality)
+  for (let left = 3, isStored = true; left > 0 && isStored; left--) {
+    world.grow(1)
+    world.finalize()
+    isStored = await untilStored(world, store, () => life.failures())
+  }
+  const failures = life.end()
+
+  const cleanStore = new MemoryStore()
+  if (failures.length === 0) {
+    const report = () => {}
+    const clean = startBoth({ world, store: cleanStore, random, report }, () => 0)
+    await untilStored(world, cleanStore, () => (clean.failure() === undefined ? [] : [clean.failure()]))
+    clean.kill()
+  }
+  return {
+    rows: store.rows(),
+    clean: cleanStore.rows(),
+    failures,
+    happened,
+    head: world.head,
+    facts,
+    taken: store.taken,
+    cleanTaken: cleanStore.taken,
+  }
+}
+
+/** Until the chain's head is stored; false where nothing more can come. */
+async function untilStored(world: World, store: MemoryStore, failures: () => unknown[]): Promise<boolean> {
+  const giveUp = Date.now() + PATIENCE_MS
+  while (store.tip?.hash !== world.head.hash) {
+    if (failures().length > 0 || Date.now() > giveUp) return false
+    await sleep(50)
+  }
+  return true
+}
+
+/** Some of them, at some of the endpoints, until the returned function is called. */
+function startRequestFaults(world: World, { faults }: Plan, random: Random): () => void {
+  const chosen = faults.filter(isRequestFault)
+  for (const [index, endpoint] of world.endpoints.entries()) {
+    for (const fault of chosen) {
+      // Where every endpoint leaves out the same, nobody can know.
+      const isPossible = index === 0 || fault !== 'a block whose logs are left out'
+      if (isPossible && random.chance(chosen.length === 1 ? 1 : 0.5)) endpoint.faults.add(fault)
+    }
+  }
+  return () => {
+    for (const endpoint of world.endpoints) if (random.chance(0.6)) endpoint.faults.clear()
+  }
+}
+
+function pickOf(acts: readonly Act[], random: Random): Act {
+  const [first, ...others] = acts
+  if (!first) throw new Error('There is always something to do.')
+  return random.pick([first, ...others])
+}

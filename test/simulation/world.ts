@@ -1,0 +1,107 @@
+/** The simulated world: one chain that grows and forks above its finality, and nodes that see it each in their own way. */
+import { ancestorOf, type Block, isAncestor, mine, mineHistory, remine } from './block.ts'
+import { type Endpoint, openEndpoint, SimulatedNode } from './endpoint.ts'
+import type { Happened } from './fault.ts'
+import type { Random } from './random.ts'
+
+/** Follows the chain, some blocks behind it, or sits on a branch of its own. */
+export type Place = { lag: number } | { branch: Block }
+
+export type WorldOptions = {
+  random: Random
+  happened: Happened
+  /** One address with a load balancer before the nodes, or an address for each node. */
+  isBalanced: boolean
+  /** Blocks above finality, at least. */
+  finalityLag: number
+}
+
+const NODES = 2
+
+export class World {
+  readonly endpoints: readonly Endpoint[]
+  readonly nodes: readonly SimulatedNode[]
+  readonly finalityLag: number
+  readonly isBalanced: boolean
+  readonly #random: Random
+  readonly #places: Place[] = []
+  #head: Block
+  #finalized: Block
+
+  constructor({ random, happened, isBalanced, finalityLag }: WorldOptions) {
+    this.#random = random
+    this.finalityLag = finalityLag
+    this.isBalanced = isBalanced
+    this.#head = mineHistory(random)
+    this.#finalized = this.#head
+    this.nodes = Array.from({ length: NODES }, () => new SimulatedNode(this.#head, this.#finalized))
+    const open = (name: string, nodes: SimulatedNode[]) => openEndpoint(name, nodes, random, happened)
+    this.endpoints = isBalanced
+      ? [open('balanced', [...this.nodes])]
+      : this.nodes.map((node, index) => open(`node-${index}`, [node]))
+  }
+
+  get head(): Block {
+    return this.#head
+  }
+
+  get finalized(): Block {
+    return this.#finalized
+  }
+
+  get maxDepth(): number {
+    return this.#head.number - this.#finalized.number
+  }
+
+  grow(count: number): void {
+    for (let left = count; left > 0; left--) this.#head = mine(this.#head, this.#random)
+    this.#publish()
+  }
+
+  /** Takes `depth` blocks away and puts `length` others in their place; returns the branch that was left. */
+  fork(depth: number, length: number, how: 'new' | 're-mined' = 'new'): Block {
+    const left = this.#head
+    let head = ancestorOf(left, left.number - depth) ?? left
+    for (let added = 0; added < length; added++) {
+      const old = how === 're-mined' ? ancestorOf(left, head.number + 1) : undefined
+      head = old ? remine(old, head, this.#random) : mine(head, this.#random)
+    }
+    this.#head = head
+    this.#publish()
+    return left
+  }
+
+  /** The chain goes back to a branch that it has left. */
+  switchTo(head: Block): void {
+    this.#head = head
+    this.#publish()
+  }
+
+  put(node: number, place: Place): void {
+    this.#places[node] = place
+    this.#publish()
+  }
+
+  /** Nothing that a node still sits on is cut off: a node beside what is final is broken for good. */
+  finalize(): void {
+    const next = ancestorOf(this.#head, Math.max(this.#finalized.number, this.#head.number - this.finalityLag))
+    const isSafe = this.#places.every((place) => !('branch' in place) || (next && isAncestor(next, place.branch)))
+    if (next && isSafe) this.#finalized = next
+    this.#publish()
+  }
+
+  /** Nodes agree again, and answer. */
+  calm(): void {
+    this.#places.length = 0
+    for (const { faults } of this.endpoints) faults.clear()
+    this.#publish()
+  }
+
+  #publish(): void {
+    for (const [index, node] of this.nodes.entries()) {
+      const place = this.#places[index] ?? { lag: 0 }
+      const head = 'branch' in place ? place.branch : ancestorOf(this.#head, this.#head.number - place.lag)
+      node.follow(head ?? this.#head, this.#finalized)
+    }
+  }
+}
