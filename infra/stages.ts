@@ -1,15 +1,18 @@
 /** The stages as running parts: what each needs, handed over, and what makes each start again. */
 
-import type { Client } from 'viem'
 import { aggregate } from '../aggregator/aggregate.ts'
 import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
+import type { Endpoints } from '../ingest/endpoints.ts'
+import { WrongChain } from '../ingest/errors.ts'
 import { listen } from '../ingest/listener.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import { getHead } from '../ingest/rpc.ts'
+import { RpcFailed } from '../ingest/rpc-error.ts'
 import { firstBlock } from '../ingest/start.ts'
 import { pause } from '../ingest/wait.ts'
-import { checkChainId, connectChain, WrongChain } from './chain-client.ts'
+import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
 import { inProcessLog } from './log/in-process.ts'
 import { kafkaLog } from './log/kafka.ts'
@@ -38,15 +41,16 @@ export async function runListener(
   run: Run,
 ): Promise<void> {
   const { config, report, signal } = run
-  const { client, watchHeads } = connectChain(urls)
+  const { endpoints, watchHeads } = connectChain(urls, { network, report, signal })
   if (isPublic) report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '' })
   await untilAnswered(network.name, { report, signal }, async () => {
-    await checkChainId(client, network)
-    await warnOfEarlierStart({ network, start }, client, store, report)
+    // The first thing that an endpoint is asked is its chain: a wrong one is found here, not in the tables.
+    await endpoints.run(getHead)
+    await warnOfEarlierStart({ network, start }, endpoints, store, report)
   })
   const stored = storedChain(store.owner, network.name)
   await restarting('listener', network.name, run, () =>
-    listen(client, { network, log, stored, start, pools: config.pools, watchHeads, report, signal }),
+    listen(endpoints, { network, log, stored, start, pools: config.pools, watchHeads, report, signal }),
   )
 }
 
@@ -61,7 +65,8 @@ async function untilAnswered(
       return await task()
     } catch (error) {
       if (error instanceof WrongChain) throw error
-      report({ kind: 'rpc-failed', network, error, retryMs: RPC_RETRY_MS })
+      if (signal.aborted) return
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network, error, retryMs: RPC_RETRY_MS })
       await pause(RPC_RETRY_MS, signal)
     }
   }
@@ -70,13 +75,13 @@ async function untilAnswered(
 /** A start below what is stored is not gone back to: that is a backfill, which runs beside the listener. */
 async function warnOfEarlierStart(
   { network, start }: Pick<NetworkConfig, 'network' | 'start'>,
-  client: Client,
+  endpoints: Endpoints,
   store: Store,
   report: Run['report'],
 ): Promise<void> {
   const stored = await firstStoredBlock(store.owner, network.name)
   if (stored === undefined) return
-  const wanted = await firstBlock(client, start)
+  const wanted = await firstBlock(endpoints, start)
   if (wanted >= stored) return
   const command = `npm run backfill -- --network ${network.name} --from-block ${wanted} --to-block ${stored - 1}`
   report({ kind: 'earlier-start', network: network.name, wanted, stored, command })

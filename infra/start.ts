@@ -1,10 +1,9 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
 import { storedChain } from '../aggregator/ledger.ts'
-import { getHeader } from '../ingest/rpc.ts'
 import { pause } from '../ingest/wait.ts'
 import { startAdmin } from './admin.ts'
 import { keyToPrint } from './api-key.ts'
-import { connectChain } from './chain-client.ts'
+import { askHead } from './chain-client.ts'
 import type { NetworkConfig } from './config.ts'
 import { startDevnet } from './devnet/devnet.ts'
 import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
@@ -89,7 +88,7 @@ async function firstData(networks: readonly NetworkConfig[], store: Store, signa
   const giveUp = Date.now() + FIRST_DATA_MS
   await Promise.all(
     networks.map(async ({ network, urls }) => {
-      const head = await getHeader(connectChain(urls).client, 'latest').catch(() => undefined)
+      const head = await askHead(urls)
       const chain = storedChain(store.owner, network.name)
       while (head && !signal.aborted && Date.now() < giveUp) {
         if (((await chain.tip())?.number ?? -1) >= head.number) return

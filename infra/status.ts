@@ -1,7 +1,6 @@
 /** `npm run status`: how far each network is read and stored. */
 import { ask } from '../aggregator/store.ts'
-import { getHeader } from '../ingest/rpc.ts'
-import { connectChain } from './chain-client.ts'
+import { askHead } from './chain-client.ts'
 import { print, printTable, runCommand } from './command.ts'
 import type { Config } from './config.ts'
 
@@ -35,6 +34,6 @@ async function headOf(network: string, { chain }: Config): Promise<string> {
   if (chain.kind === 'devnet') return '-'
   const urls = chain.networks.find((it) => it.network.name === network)?.urls
   if (!urls) return '-'
-  const head = await getHeader(connectChain(urls).client, 'latest').catch(() => undefined)
+  const head = await askHead(urls)
   return head ? String(head.number) : '-'
 }

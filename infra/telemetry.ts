@@ -35,6 +35,8 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'range-split': 'debug',
   'devnet-history': 'debug',
   'rpc-failed': 'warn',
+  'endpoint-behind': 'warn',
+  'endpoint-disabled': 'error',
   'log-broken': 'warn',
   'balances-unread': 'warn',
   'store-failed': 'warn',

@@ -1,8 +1,8 @@
 /** From logs to blocks: decode, learn the pools, price, and put everything in its block. */
-import type { Client } from 'viem'
 import { BalanceReader } from './balances.ts'
 import { decodeV3, V3_TOPICS } from './decode-v3.ts'
 import { decodeV4, V4_TOPICS } from './decode-v4.ts'
+import type { Endpoints } from './endpoints.ts'
 import type { Decoded, PoolEvent, Swap } from './event.ts'
 import type { IngestFact } from './fact.ts'
 import type { BlockContent } from './message.ts'
@@ -32,14 +32,14 @@ export type Assembler = {
 type Draft = BlockHeader & { ticks: Tick[]; pools: Pool[]; liquidity: BlockContent['liquidity'][number][] }
 
 export function createAssembler(
-  client: Client,
+  endpoints: Endpoints,
   network: Network,
   wanted: ReadonlySet<PoolId> | undefined,
   report: Report<IngestFact>,
 ): Assembler {
-  const registry = new Registry(client, network)
+  const registry = new Registry(endpoints, network)
   const usd = new UsdPrices(network)
-  const balances = new BalanceReader(client)
+  const balances = new BalanceReader(endpoints)
   /** The block in which each pool was first met by this listener: a rollback makes it new again. */
   const sightings = new Map<PoolId, number>()
 
@@ -91,7 +91,12 @@ export function createAssembler(
         const decoded = decode(log)
         if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
       }
-      for (const skipped of await registry.learn(events.map(({ event }) => event))) {
+      const newest = events.at(-1)?.block ?? 0
+      const learnt = await registry.learn(
+        events.map(({ event }) => event),
+        newest,
+      )
+      for (const skipped of learnt) {
         report({ kind: 'pool-skipped', network: network.name, ...skipped })
       }
       // From here on nothing waits: a call that fails above has changed no state, and can be repeated.

@@ -1,5 +1,6 @@
 /** What v3 pools hold, read now and then: their value locked is their balance, which no event states. */
-import { type Client, erc20Abi } from 'viem'
+import { erc20Abi } from 'viem'
+import type { Endpoints } from './endpoints.ts'
 import { readMany } from './multicall.ts'
 import type { Pool, PoolBalance, PoolId } from './pool.ts'
 
@@ -8,12 +9,12 @@ const MIN_SECONDS_BETWEEN_READS = 60
 const MAX_POOLS_PER_READ = 100
 
 export class BalanceReader {
-  readonly #client: Client
+  readonly #endpoints: Endpoints
   readonly #due = new Map<PoolId, Pool>()
   readonly #lastRead = new Map<PoolId, number>()
 
-  constructor(client: Client) {
-    this.#client = client
+  constructor(endpoints: Endpoints) {
+    this.#endpoints = endpoints
   }
 
   /** Something moved in the pool at `timestamp`. */
@@ -28,18 +29,17 @@ export class BalanceReader {
   async read(block: { number: number; timestamp: number }): Promise<PoolBalance[]> {
     const pools = [...this.#due.values()].slice(0, MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
-    const answers = await readMany(
-      this.#client,
-      pools.flatMap((pool) =>
-        [pool.token0, pool.token1].map((token) => ({
-          address: token.address,
-          abi: erc20Abi,
-          functionName: 'balanceOf',
-          args: [pool.id],
-        })),
-      ),
-      block.number,
+    const reads = pools.flatMap((pool) =>
+      [pool.token0, pool.token1].map((token) => ({
+        address: token.address,
+        abi: erc20Abi,
+        functionName: 'balanceOf',
+        args: [pool.id],
+      })),
     )
+    const answers = await this.#endpoints.run((client) => readMany(client, reads, block.number), {
+      atLeast: block.number,
+    })
     const balances: PoolBalance[] = []
     for (const [index, pool] of pools.entries()) {
       this.#due.delete(pool.id)

@@ -1,6 +1,6 @@
 /** What stops a listener for good. Everything else is tried again. */
 import type { BlockRef } from './message.ts'
-import type { NetworkName } from './network.ts'
+import type { Network, NetworkName } from './network.ts'
 
 /** None of the blocks that were passed on is on the node's chain any more: a break below finality, or another chain. */
 export class ChainReplaced extends Error {
@@ -16,4 +16,19 @@ export class ChainReplaced extends Error {
     this.network = network
     this.tip = tip
   }
+}
+
+/** Every endpoint belongs to another network: no retry mends that. */
+export class WrongChain extends Error {
+  override readonly name = 'WrongChain'
+
+  constructor({ name, chainId }: Pick<Network, 'name' | 'chainId'>, answered: number) {
+    const variable = `${name.toUpperCase()}_RPC_URL`
+    super(`${variable} answers as chain ${answered}, but ${name} is chain ${chainId}. Point it at a node of ${name}.`)
+  }
+}
+
+/** No retry helps, whoever is asked. */
+export function isFinal(error: unknown): boolean {
+  return error instanceof ChainReplaced || error instanceof WrongChain
 }

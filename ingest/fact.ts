@@ -2,6 +2,7 @@
 import type { BlockRef } from './message.ts'
 import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
+import type { RpcProblemKind } from './rpc-error.ts'
 
 export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 
@@ -11,7 +12,12 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'block-appended'; number: number; ticks: number; timestamp: number }
   | { kind: 'reorg'; ancestor: number; depth: number }
   | { kind: 'range-split'; from: number; to: number; reason: string }
-  | { kind: 'rpc-failed'; error: unknown; retryMs: number }
+  /** `endpoint` is a host; both are absent where it is not one endpoint that failed. */
+  | { kind: 'rpc-failed'; endpoint?: string; problem?: RpcProblemKind; error: unknown; retryMs: number }
+  /** It answers as another chain, and is not asked again. */
+  | { kind: 'endpoint-disabled'; endpoint: string; chainId: number; expected: number }
+  | { kind: 'endpoint-cooling'; endpoint: string; problem: RpcProblemKind; ms: number; failures: number }
+  | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   | { kind: 'balances-unread'; pools: number; error: unknown }

@@ -1,14 +1,16 @@
 /** Follows one chain from a block on: ranges while it is final, then block by block, for ever. Live and history are one stream. */
-import type { Client } from 'viem'
 import type { Assembler } from './assemble.ts'
-import { ChainReplaced } from './errors.ts'
+import { readBlocks } from './blocks.ts'
+import type { Endpoints } from './endpoints.ts'
+import { ChainReplaced, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
-import type { BlockMessage, BlockRef, Message, RangeMessage } from './message.ts'
+import type { BlockMessage, Message, RangeMessage } from './message.ts'
 import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
-import { getHeader, getLogs, type Header } from './rpc.ts'
+import { getHead, getHeader, type Header } from './rpc.ts'
+import { BadAnswer, RpcFailed } from './rpc-error.ts'
 import type { Trail } from './trail.ts'
 import { pause, type Waker } from './wait.ts'
 
@@ -28,54 +30,66 @@ export type FollowOptions = {
 
 /** Blocks asked for at once while catching up near the head. */
 const BLOCKS_AT_ONCE = 16
-const FIRST_RETRY_MS = 250
-const MAX_RETRY_MS = 15_000
 /** Where a node does not know the tag `finalized`. */
 const FALLBACK_FINALITY_BLOCKS = 256
 
-export async function* follow(client: Client, options: FollowOptions): AsyncGenerator<readonly Message[]> {
-  const { network, signal, report } = options
-  let retryMs = FIRST_RETRY_MS
+export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
+  const { network, signal, report, pollMs } = options
   while (!signal.aborted) {
     let behind = false
     try {
-      const head = await getHeader(client, 'latest')
-      if (!head) throw new Error('The node answered no block for `latest`.')
-      const finalized = await finalizedNumber(client, head)
-      if (nextBlock(options) <= finalized) yield* history(client, finalized, options)
+      const { head, finalized } = await look(endpoints, options.trail)
+      if (nextBlock(options) <= finalized) yield* history(endpoints, finalized, options)
       else {
-        const messages = await live(client, head, finalized, options)
+        const messages = await live(endpoints, head, finalized, options)
         if (messages.length > 0) yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
         options.trail.finalize(finalized)
         options.assembler.usd.finalize(finalized)
       }
-      retryMs = FIRST_RETRY_MS
     } catch (error) {
-      if (signal.aborted || error instanceof ChainReplaced) throw error
-      report({ kind: 'rpc-failed', network: network.name, error, retryMs })
-      await pause(retryMs, signal)
-      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)
+      if (signal.aborted || isFinal(error)) throw error
+      // What endpoints did is reported already, and they have been given their rest.
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
+      await pause(pollMs, signal)
       continue
     }
-    if (!behind) await options.waker.wait(options.pollMs, signal)
+    if (!behind) await options.waker.wait(pollMs, signal)
   }
+}
+
+/** The head, and the newest block that no reorg can reach. */
+function look(endpoints: Endpoints, trail: Trail) {
+  const { tip } = trail
+  return endpoints.run(
+    async (client) => {
+      const [head, finalized] = await Promise.all([
+        getHead(client),
+        getHeader(client, 'finalized').catch(() => undefined),
+      ])
+      if (tip && head.number < tip.number && trail.has(head)) {
+        throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
+      }
+      const fallback = Math.max(-1, head.number - FALLBACK_FINALITY_BLOCKS)
+      return { head, finalized: Math.min(head.number, finalized?.number ?? fallback) }
+    },
+    { atLeast: tip?.number },
+  )
 }
 
 function nextBlock({ trail, firstBlock }: FollowOptions): number {
   return trail.tip === undefined ? firstBlock : trail.tip.number + 1
 }
 
-async function finalizedNumber(client: Client, head: Header): Promise<number> {
-  const finalized = await getHeader(client, 'finalized').catch(() => undefined)
-  return finalized?.number ?? Math.max(-1, head.number - FALLBACK_FINALITY_BLOCKS)
-}
-
-async function* history(client: Client, finalized: number, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
+async function* history(
+  endpoints: Endpoints,
+  finalized: number,
+  options: FollowOptions,
+): AsyncGenerator<RangeMessage[]> {
   const { network, assembler, trail, signal, report } = options
-  await returnToChain(client, options)
+  await returnToChain(endpoints, options)
   const from = nextBlock(options)
-  const ranges = readRanges(client, {
+  const ranges = readRanges(endpoints, {
     filter: assembler.filter,
     from,
     to: finalized,
@@ -109,7 +123,7 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
 
 /** The next blocks up to `head`, after stepping back where the chain has left the trail. */
 async function live(
-  client: Client,
+  endpoints: Endpoints,
   head: Header,
   finalized: number,
   options: FollowOptions,
@@ -120,13 +134,14 @@ async function live(
   if (trail.has(head)) return []
   // One block ahead and its child: the common case needs no further look at the chain.
   if (tip && !(head.number === tip.number + 1 && head.parentHash === tip.hash)) {
-    await returnToChain(client, options)
+    await returnToChain(endpoints, options)
   }
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
-  const headers = await linked(client, first, last, head, trail.tip)
-  const logs = await Promise.all(headers.map((header) => getLogs(client, assembler.filter, { blockHash: header.hash })))
-  const contents = await assembler.assemble(logs.flat(), headers)
+  const blocks = await readBlocks(endpoints, assembler.filter, { first, last, head, parent: trail.tip })
+  const headers = blocks.map(({ header }) => header)
+  const logs = blocks.flatMap((block) => block.logs)
+  const contents = await assembler.assemble(logs, headers)
   const messages: BlockMessage[] = []
   for (const [index, content] of contents.entries()) {
     const header = headers[index] as Header
@@ -146,41 +161,25 @@ async function live(
   return messages
 }
 
-/** The headers from `first` on, as far as each is the parent of the next: a chain that changes meanwhile is seen on the next look. */
-async function linked(
-  client: Client,
-  first: number,
-  last: number,
-  head: Header,
-  tip: BlockRef | undefined,
-): Promise<Header[]> {
-  const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
-  const headers = await Promise.all(
-    numbers.map((number) => (number === head.number ? head : getHeader(client, number))),
-  )
-  const chain: Header[] = []
-  let parent = tip?.hash
-  for (const header of headers) {
-    if (!header || (parent !== undefined && header.parentHash !== parent)) break
-    chain.push(header)
-    parent = header.hash
-  }
-  return chain
-}
-
 /** Steps back to the newest block of the trail that is still on the chain. */
-async function returnToChain(client: Client, options: FollowOptions): Promise<void> {
+async function returnToChain(endpoints: Endpoints, options: FollowOptions): Promise<void> {
   const { network, assembler, trail, report } = options
   const tip = trail.tip
   if (!tip) return
-  const ancestor = await trail.commonAncestor(client)
-  if (!ancestor) throw new ChainReplaced(network.name, tip)
+  const ancestor = await endpoints.run(
+    async (client) => {
+      const found = await trail.commonAncestor(client)
+      if (!found) throw new ChainReplaced(network.name, tip)
+      return found
+    },
+    { atLeast: tip.number },
+  )
   if (ancestor.number === tip.number) return
   report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
   trail.rollBack(ancestor)
   assembler.rollBack(ancestor.number)
   // The price may have come from a block that is gone; the one before it counts again.
-  await bootstrapPrices(client, network, assembler.usd, ancestor.number + 1)
+  await bootstrapPrices(endpoints, network, assembler.usd, ancestor.number + 1)
 }
 
 /** Balances are worth having, but no block waits for them. */

@@ -1,7 +1,7 @@
 /** The listener of one network: finds where it stopped, follows the chain, and appends what it sees to the log. */
-import type { Client } from 'viem'
 import { createAssembler } from './assemble.ts'
-import { ChainReplaced } from './errors.ts'
+import type { Endpoints } from './endpoints.ts'
+import { ChainReplaced, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
 import { follow } from './follow.ts'
 import type { TickLog } from './log.ts'
@@ -10,6 +10,7 @@ import type { Network } from './network.ts'
 import type { PoolId } from './pool.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
+import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain } from './stored-chain.ts'
 import { Trail } from './trail.ts'
@@ -30,36 +31,37 @@ export type ListenOptions = {
   signal: AbortSignal
 }
 
+const POLL_MS = 1_000
 /** How far back a listener can step after a restart: further than any chain reorganises above its finality. */
 const TRAIL_BLOCKS = 1_024
 /** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
 const STUCK_MS = 60_000
 
 /** Runs until the signal aborts; throws only what a retry cannot mend. */
-export async function listen(client: Client, options: ListenOptions): Promise<void> {
+export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, signal, report } = options
   const waker = new Waker()
   const unwatch = options.watchHeads?.(() => waker.wake())
   let useLog = true
   try {
     while (!signal.aborted) {
-      const assembler = createAssembler(client, network, options.pools, report)
+      const assembler = createAssembler(endpoints, network, options.pools, report)
       const begun = await untilItWorks(options, async () => {
-        const trail = await resume(client, options, useLog)
-        const first = trail.tip ? trail.tip.number + 1 : await firstBlock(client, options.start)
-        await bootstrapPrices(client, network, assembler.usd, first)
+        const trail = await resume(endpoints, options, useLog)
+        const first = trail.tip ? trail.tip.number + 1 : await firstBlock(endpoints, options.start)
+        await bootstrapPrices(endpoints, network, assembler.usd, first)
         return { trail, first }
       })
       if (!begun) return
       const { trail, first } = begun
       report({ kind: 'resumed', network: network.name, at: trail.tip, firstBlock: first })
-      const stream = follow(client, {
+      const stream = follow(endpoints, {
         network,
         assembler,
         trail,
         firstBlock: first,
         waker,
-        pollMs: options.pollMs ?? 1_000,
+        pollMs: options.pollMs ?? POLL_MS,
         report,
         signal,
       })
@@ -85,31 +87,40 @@ export async function listen(client: Client, options: ListenOptions): Promise<vo
  * The newest block that was passed on and is still on the chain: the last message of the log, else what is stored.
  * Messages between the two are in the log already; a listener that starts below them sends them again, which changes nothing.
  */
-async function resume(client: Client, { network, log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
+async function resume(endpoints: Endpoints, { network, log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
   const tip = await stored.tip()
   const last = useLog ? await log.last() : undefined
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, TRAIL_BLOCKS))] : []
   const logged = last && tipOf(last.message)
   if (logged && !refs.some((ref) => ref.number >= logged.number)) refs.push(logged)
   const trail = new Trail(refs)
-  const ancestor = await trail.commonAncestor(client)
-  if (trail.tip && !ancestor) throw new ChainReplaced(network.name, trail.tip)
-  if (ancestor) trail.rollBack(ancestor)
+  const { tip: newest } = trail
+  if (!newest) return trail
+  const ancestor = await endpoints.run(
+    async (client) => {
+      const found = await trail.commonAncestor(client)
+      if (!found) throw new ChainReplaced(network.name, newest)
+      return found
+    },
+    { atLeast: newest.number },
+  )
+  trail.rollBack(ancestor)
   return trail
 }
 
 /** Undefined where the signal aborted first. */
 async function untilItWorks<T>(
-  { network, signal, report }: ListenOptions,
+  { network, signal, report, pollMs = POLL_MS }: ListenOptions,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
-  for (let retryMs = 250; !signal.aborted; retryMs = Math.min(15_000, retryMs * 2)) {
+  while (!signal.aborted) {
     try {
       return await task()
     } catch (error) {
-      if (error instanceof ChainReplaced) throw error
-      report({ kind: 'rpc-failed', network: network.name, error, retryMs })
-      await pause(retryMs, signal)
+      if (signal.aborted || isFinal(error)) throw error
+      // What endpoints did is reported already, and they have been given their rest.
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
+      await pause(pollMs, signal)
     }
   }
   return undefined

@@ -1,12 +1,15 @@
 /** The pools that one listener knows: created before its eyes, or asked for at their first swap. */
 import { type Address, type Client, parseAbi, zeroAddress } from 'viem'
 import { decodeV4, V4_TOPICS } from './decode-v4.ts'
+import type { Endpoints } from './endpoints.ts'
 import type { Created, PoolEvent } from './event.ts'
 import type { SkipReason } from './fact.ts'
-import { readMany } from './multicall.ts'
+import { lastLog } from './last-log.ts'
+import { type Read, readMany } from './multicall.ts'
 import type { Network } from './network.ts'
 import type { Pool, PoolId, Token } from './pool.ts'
-import { getLogs } from './rpc.ts'
+import { getHeader } from './rpc.ts'
+import { BadAnswer } from './rpc-error.ts'
 import { readTokens } from './token.ts'
 
 export type Known = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reason: SkipReason }
@@ -24,14 +27,16 @@ const positionManagerAbi = parseAbi([
   'function poolKeys(bytes25 poolId) view returns (address currency0, address currency1, uint24 fee, int24 tickSpacing, address hooks)',
 ])
 
+const ANY_WINDOW = { first: Number.POSITIVE_INFINITY, most: Number.POSITIVE_INFINITY }
+
 export class Registry {
-  readonly #client: Client
+  readonly #endpoints: Endpoints
   readonly #network: Network
   readonly #known = new Map<PoolId, Known>()
   readonly #tokens = new Map<Address, Token | undefined>()
 
-  constructor(client: Client, network: Network) {
-    this.#client = client
+  constructor(endpoints: Endpoints, network: Network) {
+    this.#endpoints = endpoints
     this.#network = network
   }
 
@@ -39,8 +44,11 @@ export class Registry {
     return this.#known.get(id)
   }
 
-  /** Makes every pool of `events` known. May be repeated: what is known is not asked again. Returns those newly skipped. */
-  async learn(events: Iterable<PoolEvent>): Promise<{ pool: PoolId; reason: SkipReason }[]> {
+  /**
+   * Makes every pool of `events` known, which are of blocks up to `block`. May be repeated: what is known is not asked again.
+   * Returns those newly skipped.
+   */
+  async learn(events: Iterable<PoolEvent>, block: number): Promise<{ pool: PoolId; reason: SkipReason }[]> {
     const keys = new Map<PoolId, Key>()
     const unknown = new Set<PoolId>()
     for (const event of events) {
@@ -50,11 +58,11 @@ export class Registry {
     }
     const asked = [...unknown].filter((id) => !keys.has(id))
     const skipped: { pool: PoolId; reason: SkipReason }[] = []
-    for (const [id, key] of await this.#askKeys(asked)) {
+    for (const [id, key] of await this.#askKeys(asked, block)) {
       if (typeof key === 'string') skipped.push({ pool: id, reason: key })
       else keys.set(id, key)
     }
-    await this.#learnTokens(keys.values())
+    await this.#learnTokens(keys.values(), block)
     for (const [id, key] of keys) {
       const pool = this.#toPool(key)
       if (pool) this.#known.set(id, { kind: 'pool', pool })
@@ -64,20 +72,31 @@ export class Registry {
     return skipped
   }
 
-  async #askKeys(ids: readonly PoolId[]): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askKeys(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
     const v3 = ids.filter(isV3)
     const v4 = ids.filter((id) => !isV3(id))
-    return new Map([...(await this.#askV3(v3)), ...(await this.#askV4(v4))])
+    return new Map([...(await this.#askV3(v3, block)), ...(await this.#askV4(v4, block))])
+  }
+
+  /** A node that has not seen `block` knows nothing of a pool made in it, and would make it a stranger for good. */
+  #read(reads: readonly Read[], block: number): Promise<unknown[]> {
+    if (reads.length === 0) return Promise.resolve([])
+    const task = async (client: Client) => {
+      const [answers, header] = await Promise.all([readMany(client, reads), getHeader(client, block)])
+      if (!header) throw new BadAnswer('behind', `The node has no block ${block} yet, so it may not know its pools.`)
+      return answers
+    }
+    return this.#endpoints.run(task, { atLeast: block })
   }
 
   /** The pool says who it is, and the official factory is asked back: a fork can claim any factory. */
-  async #askV3(ids: readonly PoolId[]): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askV3(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
     const factory = this.#network.v3.factory
-    const claims = await readMany(
-      this.#client,
+    const claims = await this.#read(
       ids.flatMap((address) =>
         ['factory', 'token0', 'token1', 'fee'].map((functionName) => ({ address, abi: poolAbi, functionName })),
       ),
+      block,
     )
     const keys = new Map<PoolId, Key | SkipReason>()
     const candidates: Key[] = []
@@ -89,14 +108,14 @@ export class Registry {
         keys.set(pool, 'other-factory')
       }
     }
-    const confirmed = await readMany(
-      this.#client,
+    const confirmed = await this.#read(
       candidates.map(({ currency0, currency1, fee }) => ({
         address: factory,
         abi: factoryAbi,
         functionName: 'getPool',
         args: [currency0, currency1, fee],
       })),
+      block,
     )
     for (const [index, key] of candidates.entries()) {
       keys.set(key.pool, isSameAddress(confirmed[index], key.pool) ? key : 'other-factory')
@@ -105,16 +124,16 @@ export class Registry {
   }
 
   /** PositionManager knows the key of every pool that it ever minted in; for the others there is the Initialize log. */
-  async #askV4(ids: readonly PoolId[]): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askV4(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
     const { poolManager, positionManager, fromBlock } = this.#network.v4
-    const answers = await readMany(
-      this.#client,
+    const answers = await this.#read(
       ids.map((id) => ({
         address: positionManager,
         abi: positionManagerAbi,
         functionName: 'poolKeys',
         args: [id.slice(0, 2 + 50)],
       })),
+      block,
     )
     const keys = new Map<PoolId, Key | SkipReason>()
     for (const [index, pool] of ids.entries()) {
@@ -124,22 +143,25 @@ export class Registry {
         keys.set(pool, { pool, currency0: lower(answer[0]), currency1: lower(answer[1]), fee: answer[2] })
         continue
       }
-      const head = Number(await this.#client.request({ method: 'eth_blockNumber' }))
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], [pool]] }
-      const [log] = await getLogs(this.#client, filter, { from: fromBlock, to: head })
+      // One log at most, so the whole of it at once where the endpoint allows.
+      const log = await lastLog(this.#endpoints, filter, { from: fromBlock, to: block }, ANY_WINDOW)
       const event = log && decodeV4(log, poolManager)
       keys.set(pool, event?.kind === 'created' ? event : 'unknown-pool')
     }
     return keys
   }
 
-  async #learnTokens(keys: Iterable<Key>): Promise<void> {
+  async #learnTokens(keys: Iterable<Key>, block: number): Promise<void> {
     const missing = new Set<Address>()
     for (const { currency0, currency1 } of keys) {
       for (const currency of [currency0, currency1]) if (!this.#tokens.has(currency)) missing.add(currency)
     }
     if (missing.size === 0) return
-    for (const [address, token] of await readTokens(this.#client, this.#network, [...missing])) {
+    const tokens = await this.#endpoints.run((client) => readTokens(client, this.#network, [...missing]), {
+      atLeast: block,
+    })
+    for (const [address, token] of tokens) {
       this.#tokens.set(address, token)
     }
   }

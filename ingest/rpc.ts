@@ -1,5 +1,6 @@
 /** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
 import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
+import { BadAnswer } from './rpc-error.ts'
 
 export type RpcLog = {
   address: Address
@@ -14,7 +15,14 @@ export type RpcLog = {
   removed?: boolean
 }
 
-export type Header = { number: number; hash: Hash; parentHash: Hash; timestamp: number }
+export type Header = {
+  number: number
+  hash: Hash
+  parentHash: Hash
+  timestamp: number
+  /** Not every node sends it. */
+  logsBloom?: Hex
+}
 
 export type LogFilter = {
   topics: readonly (readonly Hex[] | null)[]
@@ -23,36 +31,62 @@ export type LogFilter = {
 
 export type BlockTag = number | 'latest' | 'finalized'
 
+type Where = { from: number; to: number } | { blockHash: Hash }
+
 /** Undefined where the node has no such block (yet), or does not know the tag. */
 export async function getHeader(client: Client, tag: BlockTag): Promise<Header | undefined> {
   const block = await client.request({
     method: 'eth_getBlockByNumber',
     params: [typeof tag === 'number' ? numberToHex(tag) : tag, false],
   })
-  if (!block?.hash || block.number === null) return undefined
-  return {
-    number: Number(block.number),
-    hash: block.hash,
-    parentHash: block.parentHash,
-    timestamp: Number(block.timestamp),
+  if (block === null || (block?.hash === null && typeof tag !== 'number')) return undefined
+  const { hash, parentHash, logsBloom } = block ?? {}
+  const [number, timestamp] = [Number(block?.number), Number(block?.timestamp)]
+  if (!isHash(hash) || !isHash(parentHash) || !Number.isSafeInteger(number) || !Number.isSafeInteger(timestamp)) {
+    throw new BadAnswer('malformed', `The node's answer for block ${tag} is not a header.`)
   }
+  if (typeof tag === 'number' && number !== tag) {
+    throw new BadAnswer('contradictory', `The node was asked for block ${tag} and answered block ${number}.`)
+  }
+  return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom }) }
 }
 
-export async function getLogs(
-  client: Client,
-  filter: LogFilter,
-  where: { from: number; to: number } | { blockHash: Hash },
-): Promise<RpcLog[]> {
+export async function getHead(client: Client): Promise<Header> {
+  const head = await getHeader(client, 'latest')
+  if (!head) throw new BadAnswer('malformed', 'The node answered no block for `latest`.')
+  return head
+}
+
+/** In the order of the chain. Throws `BadAnswer` where they are not the logs that were asked for. */
+export async function getLogs(client: Client, filter: LogFilter, where: Where): Promise<RpcLog[]> {
   const place =
     'blockHash' in where
       ? { blockHash: where.blockHash }
       : { fromBlock: numberToHex(where.from), toBlock: numberToHex(where.to) }
-  const logs = await client.request({
+  const logs: unknown = await client.request({
     method: 'eth_getLogs',
     params: [{ ...filter, ...place } as never],
   })
+  if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
+  for (const log of logs) checkLog(log, where)
   // Nodes do not promise an order, and it is by log index that trades of one block are told apart.
-  return (logs as RpcLog[])
-    .filter((log) => log.removed !== true)
-    .sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
+  return logs.sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
+}
+
+function checkLog(log: Partial<RpcLog> | null, where: Where): void {
+  if (!isHash(log?.blockHash) || !log.blockNumber || !log.logIndex || !log.address || !Array.isArray(log.topics)) {
+    throw new BadAnswer('malformed', 'The node answered a log without its block, its place or its topics.')
+  }
+  const number = Number(log.blockNumber)
+  if (log.removed === true) {
+    throw new BadAnswer('contradictory', `The node answered a log of block ${number} that it says is removed.`)
+  }
+  if ('blockHash' in where ? log.blockHash !== where.blockHash : !(number >= where.from && number <= where.to)) {
+    const asked = 'blockHash' in where ? where.blockHash : `${where.from} to ${where.to}`
+    throw new BadAnswer('contradictory', `The node was asked for logs of ${asked} and answered one of ${number}.`)
+  }
+}
+
+function isHash(value: unknown): value is Hash {
+  return typeof value === 'string' && value.length === 66
 }

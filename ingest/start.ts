@@ -1,6 +1,7 @@
 /** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it. */
 import type { Client } from 'viem'
-import { getHeader } from './rpc.ts'
+import type { Endpoints } from './endpoints.ts'
+import { getHead, getHeader } from './rpc.ts'
 
 export type Start =
   | { kind: 'block'; number: number }
@@ -24,13 +25,14 @@ export function parseStart(text: string): Start | undefined {
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
 /** The first block to read. */
-export async function firstBlock(client: Client, start: Start): Promise<number> {
+export async function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
   if (start.kind === 'block') return start.number
-  const head = await getHeader(client, 'latest')
-  if (!head) throw new Error('The node answered no block for `latest`.')
-  if (start.kind === 'latest') return head.number
-  if (start.kind === 'blocks-ago') return Math.max(0, head.number - start.blocks)
-  return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+  return endpoints.run(async (client) => {
+    const head = await getHead(client)
+    if (start.kind === 'latest') return head.number
+    if (start.kind === 'blocks-ago') return Math.max(0, head.number - start.blocks)
+    return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+  })
 }
 
 /** By bisection: about 25 headers on any chain. */

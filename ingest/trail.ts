@@ -2,6 +2,7 @@
 import type { Client } from 'viem'
 import type { BlockRef } from './message.ts'
 import { getHeader } from './rpc.ts'
+import { BadAnswer } from './rpc-error.ts'
 
 export class Trail {
   /** Ascending by number; not every block needs to be there. */
@@ -33,11 +34,20 @@ export class Trail {
     while ((this.tip?.number ?? -1) > to.number) this.#refs.pop()
   }
 
-  /** The newest block of the trail that the node has too; undefined where it has none of them. */
+  /**
+   * The newest block of the trail that the node has too; undefined where it has none of them. A node that only lacks the
+   * newest ones is behind: stepping back to its head would undo blocks that nothing has replaced.
+   */
   async commonAncestor(client: Client): Promise<BlockRef | undefined> {
+    let lacks: number | undefined
     for (const ref of this.#refs.toReversed()) {
       const header = await getHeader(client, ref.number)
-      if (header?.hash === ref.hash) return ref
+      if (header?.hash === ref.hash) {
+        if (lacks !== undefined)
+          throw new BadAnswer('behind', `The node has block ${ref.number}, but not ${lacks} yet.`)
+        return ref
+      }
+      lacks = header ? undefined : ref.number
     }
     return undefined
   }

@@ -17,7 +17,7 @@ const logs = recordedDay().filter((log) => log.topics[0] === V3_TOPICS.swap)
 const answer = JSON.stringify(logs)
 const rpc = await startRecordedDay()
 const { ethereum } = NETWORKS
-const assembler = createAssembler(connectChain([rpc.url]).client, ethereum, undefined, () => {})
+const assembler = createAssembler(connectChain([rpc.url]).endpoints, ethereum, undefined, () => {})
 const headers = [...new Map(logs.map((log) => [log.blockNumber, log])).values()].map((log) => ({
   number: Number(log.blockNumber),
   hash: log.blockHash,

@@ -1,6 +1,7 @@
 /** The listener against a node over recorded logs, with the errors of real providers. */
 import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { endpointsOf } from '../../ingest/endpoints.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
 import { listen } from '../../ingest/listener.ts'
 import { blocksOf, type Message, tipOf } from '../../ingest/message.ts'
@@ -13,6 +14,7 @@ import { DAY, DAY_POOL, madeUpHash } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 
+const FAST = { coolDownMs: 20, maxCoolDownMs: 100, rateLimitMs: 20, firstPerSecond: 1_000 }
 const nothingStored: StoredChain = { tip: async () => undefined, below: async () => [] }
 const FROM = DAY.lastBlock - 3_000
 const FINALIZED = DAY.lastBlock - 30
@@ -37,7 +39,12 @@ function start(options: Options = {}): ArrayLog {
   const log = options.log ?? arrayLog()
   const stopping = new AbortController()
   const client = createClient({ transport: http(rpc.url, { batch: true, retryCount: 0 }) })
-  const listening = listen(client, {
+  const endpoints = endpointsOf([client], {
+    network: NETWORKS.ethereum,
+    report: (fact) => facts.push(fact),
+    patience: FAST,
+  })
+  const listening = listen(endpoints, {
     network: NETWORKS.ethereum,
     log,
     stored: options.stored ?? nothingStored,
@@ -223,7 +230,7 @@ describe('a listener that is started again', () => {
       below: async () => [],
     }
     const client = createClient({ transport: http(rpc.url) })
-    const listening = listen(client, {
+    const listening = listen(endpointsOf([client]), {
       network: NETWORKS.ethereum,
       log: arrayLog(),
       stored,

@@ -31,10 +31,10 @@ export async function openRoad({ network, url, database, pools }: RoadOptions): 
   const stored = storedChain(store, network.name)
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
-  const { client, watchHeads } = connectChain([url])
+  const { endpoints, watchHeads } = connectChain([url], { network, ...shared })
   const stages = [
     aggregate(store, { network: network.name, log, position, ...shared }),
-    listen(client, {
+    listen(endpoints, {
       network,
       log,
       stored,

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
+  bytesToHex,
   decodeFunctionData,
   encodeFunctionResult,
   type Hex,
@@ -10,6 +11,7 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
+import { bitsOf } from '../../ingest/bloom.ts'
 import type { RpcLog } from '../../ingest/rpc.ts'
 import { madeUpHash } from './recorded.ts'
 
@@ -36,8 +38,24 @@ export type Faults = {
   maxLogs?: number
   /** The next calls of a method fail. */
   failNext: { method: string; error: RpcError }[]
-  /** The next requests answer this HTTP status. */
-  nextStatus: number[]
+  /** The next requests answer this HTTP status, with these headers. */
+  nextStatus: (number | { status: number; headers?: Record<string, string>; body?: string })[]
+  /** Every request waits this long. */
+  delayMs?: number
+  /** Connections are cut as soon as a request is read, as those of a process that dies. */
+  reset?: boolean
+  /** The next requests answer 200 with something that is not JSON. */
+  malformedNext?: number
+  /** A whole batch is answered with one object, as gateways do that take none. */
+  refuseBatches?: string
+  /** Ranges wider than this are refused, however few logs they have. */
+  maxBlocks?: number
+  /** Logs that the node leaves out of its answers, though its blooms have them. */
+  hideLogs?: (log: RpcLog) => boolean
+  /** Logs as the node tells them, where that is not as they are. */
+  twistLog?: (log: RpcLog) => RpcLog
+  /** Called before each answer: faults may begin and end with it. */
+  onCall?: (method: string) => void
   /** Leave `blockTimestamp` out of logs, as older nodes do. */
   hideTimestamps?: boolean
 }
@@ -59,6 +77,7 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
 
   function answer({ id, method, params }: Call) {
     calls[method] = (calls[method] ?? 0) + 1
+    faults.onCall?.(method)
     const failing = faults.failNext.findIndex((fault) => fault.method === method)
     const [fault] = failing === -1 ? [] : faults.failNext.splice(failing, 1)
     const outcome = fault ? { error: fault.error } : respond(chain, faults, method, params)
@@ -66,11 +85,32 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
   }
 
   const server = createServer(async (request, response) => {
-    const status = faults.nextStatus.shift()
     const body = JSON.parse(await textOf(request)) as Call | Call[]
-    response.writeHead(status ?? 200, { 'content-type': 'application/json' })
-    if (status !== undefined) response.end(JSON.stringify({ error: `HTTP ${status}` }))
-    else response.end(JSON.stringify(Array.isArray(body) ? body.map(answer) : answer(body)))
+    if (faults.delayMs) await new Promise((resolve) => setTimeout(resolve, faults.delayMs))
+    if (faults.reset) return void request.socket.destroy()
+    const next = faults.nextStatus.shift()
+    if (next !== undefined) {
+      const { status, headers, body: text } = typeof next === 'number' ? { status: next } : next
+      response.writeHead(status, { 'content-type': 'application/json', ...headers })
+      response.end(text ?? JSON.stringify({ error: `HTTP ${status}` }))
+      return
+    }
+    const isMalformed = (faults.malformedNext ?? 0) > 0
+    if (isMalformed) faults.malformedNext = (faults.malformedNext ?? 0) - 1
+    const refused = Array.isArray(body) && faults.refuseBatches
+    const text = isMalformed
+      ? '<html><body>502 Bad Gateway</body></html>'
+      : JSON.stringify(
+          refused
+            ? { jsonrpc: '2.0', id: null, error: { code: -32600, message: refused } }
+            : Array.isArray(body)
+              ? body.map(answer)
+              : answer(body),
+        )
+    // An answer of a process that died meanwhile does not arrive.
+    if (faults.reset) return void request.socket.destroy()
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+    response.end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -118,14 +158,29 @@ function numberOf(chain: RecordedChain, tag: string): number {
 
 function headerOf(chain: RecordedChain, number: number) {
   if (number > chain.head || number < 0) return null
-  const logged = chain.logs.find((log) => Number(log.blockNumber) === number)
+  const hashOf = (block: number) => logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)
   return {
     number: numberToHex(number),
-    hash: logged?.blockHash ?? madeUpHash(number),
-    parentHash: chain.logs.find((log) => Number(log.blockNumber) === number - 1)?.blockHash ?? madeUpHash(number - 1),
+    hash: hashOf(number),
+    parentHash: hashOf(number - 1),
     timestamp: numberToHex(chain.timestampOf(number)),
+    logsBloom: bloomOf(logsIn(chain, number)),
     transactions: [],
   }
+}
+
+function logsIn({ logs }: RecordedChain, block: number): readonly RpcLog[] {
+  const hex = numberToHex(block)
+  return logs.filter((log) => log.blockNumber === hex)
+}
+
+/** Empty where the recording has no log of the block: other contracts' logs are not recorded. */
+function bloomOf(logs: readonly RpcLog[]): Hex {
+  const bloom = new Uint8Array(256)
+  for (const value of logs.flatMap((log) => [log.address, ...log.topics])) {
+    for (const bit of bitsOf(value)) bloom[255 - (bit >> 3)] = (bloom[255 - (bit >> 3)] ?? 0) | (1 << (bit & 7))
+  }
+  return bytesToHex(bloom)
 }
 
 type LogQuery = {
@@ -142,6 +197,7 @@ function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome 
   const addresses = query.address === undefined ? undefined : [query.address].flat().map((it) => it.toLowerCase())
   const found = chain.logs.filter((log) => {
     const number = Number(log.blockNumber)
+    if (number > chain.head) return false
     if (query.blockHash ? log.blockHash !== query.blockHash : number < from || number > to) return false
     if (addresses && !addresses.includes(log.address)) return false
     return (query.topics ?? []).every((wanted, index) => {
@@ -150,10 +206,14 @@ function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome 
       return topic !== undefined && [wanted].flat().includes(topic)
     })
   })
+  if (faults.maxBlocks !== undefined && to - from >= faults.maxBlocks) {
+    return { error: { code: -32614, message: `eth_getLogs is limited to a ${faults.maxBlocks} range` } }
+  }
   if (faults.maxLogs !== undefined && found.length > faults.maxLogs) {
     return { error: { code: -32005, message: `query returned more than ${faults.maxLogs} results` } }
   }
-  return { result: faults.hideTimestamps ? found.map(({ blockTimestamp: _, ...log }) => log) : found }
+  const told = found.filter((log) => !faults.hideLogs?.(log)).map((log) => faults.twistLog?.(log) ?? log)
+  return { result: faults.hideTimestamps ? told.map(({ blockTimestamp: _, ...log }) => log) : told }
 }
 
 /** Multicall3's aggregate3 over the recorded contracts; everything else reverts. */

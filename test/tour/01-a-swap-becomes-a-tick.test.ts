@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createAssembler } from '../../ingest/assemble.ts'
 import { decodeV3 } from '../../ingest/decode-v3.ts'
 import { decodeV4 } from '../../ingest/decode-v4.ts'
+import { endpointsOf } from '../../ingest/endpoints.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 import { executionPrice, spotPrice } from '../../ingest/price.ts'
 import { sideOf } from '../../ingest/tick.ts'
@@ -74,7 +75,7 @@ test('nothing is said of an amount too small to have a price: the spot price sta
 test('the assembler asks the chain once who the pool is, and puts everything into the block', async () => {
   const node = await startRecordedDay()
   const client = createClient({ transport: http(node.url) })
-  const assembler = createAssembler(client, ethereum, undefined, () => {})
+  const assembler = createAssembler(endpointsOf([client]), ethereum, undefined, () => {})
   const logs = recordedDay().slice(0, 1)
   const headers = logs.map(({ blockNumber, blockHash: hash, blockTimestamp }) => {
     return { number: Number(blockNumber), hash, timestamp: Number(blockTimestamp) }

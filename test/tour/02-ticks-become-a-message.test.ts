@@ -1,6 +1,7 @@
 /** Chapter 2. The listener turns a chain into one stream of messages: ranges while it is history, single blocks near the head. */
 import { createClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { endpointsOf } from '../../ingest/endpoints.ts'
 import { listen } from '../../ingest/listener.ts'
 import {
   type BlockContent,
@@ -29,7 +30,7 @@ beforeAll(async () => {
   node = await startRecordedDay({ finalized: FINALIZED })
   const log = arrayLog()
   const stopping = new AbortController()
-  const listening = listen(createClient({ transport: http(node.url) }), {
+  const listening = listen(endpointsOf([createClient({ transport: http(node.url) })]), {
     network: NETWORKS.ethereum,
     log,
     // Nothing is stored yet, so the listener begins where it is told to.

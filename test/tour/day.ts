@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { createClient, http } from 'viem'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
+import { endpointsOf } from '../../ingest/endpoints.ts'
 import { listen } from '../../ingest/listener.ts'
 import type { TickLog } from '../../ingest/log.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
@@ -18,7 +19,12 @@ export async function storeDay(client: ClickHouseClient, log: TickLog): Promise<
   const stored = storedChain(client, 'ethereum')
   const start = { kind: 'block', number: DAY.firstBlock } as const
   const stages = [
-    listen(createClient({ transport: http(node.url) }), { network: NETWORKS.ethereum, stored, start, ...shared }),
+    listen(endpointsOf([createClient({ transport: http(node.url) })]), {
+      network: NETWORKS.ethereum,
+      stored,
+      start,
+      ...shared,
+    }),
     aggregate(client, { network: 'ethereum', position: { generation: 0, offset: 0 }, ...shared }),
   ]
   await until(async () => ((await stored.tip())?.number === DAY.lastBlock ? true : undefined), 'the day is stored')

@@ -1,0 +1,31 @@
+/** A header's bloom filter: it tells for sure that a block has no log of ours, and roughly that it has one. */
+import { type Hex, hexToBytes, keccak256 } from 'viem'
+import type { LogFilter } from './rpc.ts'
+
+export type BloomVerdict =
+  /** No log of the block can match. */
+  | 'none'
+  /** Some log may match. */
+  | 'maybe'
+  /** The node gives no bloom: an empty one stands for that as well, since some nodes leave it empty on purpose. */
+  | 'unknown'
+
+/** What the bloom says of logs that match `filter`; only topics at the first place and addresses are looked at. */
+export function bloomVerdict(bloom: Hex | undefined, filter: LogFilter): BloomVerdict {
+  if (bloom?.length !== 2 + 512 || /^0x0+$/.test(bloom)) return 'unknown'
+  const bytes = hexToBytes(bloom)
+  const [topics] = filter.topics
+  const topic = !topics || topics.some((it) => contains(bytes, it))
+  const address = !filter.address || filter.address.some((it) => contains(bytes, it))
+  return topic && address ? 'maybe' : 'none'
+}
+
+/** Three bits of 2,048 for each value: the lowest 11 bits of the first three words of its hash (Yellow Paper, 4.3.1). */
+function contains(bloom: Uint8Array, value: Hex): boolean {
+  return bitsOf(value).every((bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0)
+}
+
+export function bitsOf(value: Hex): number[] {
+  const hash = keccak256(value, 'bytes')
+  return [0, 2, 4].map((at) => (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2_047)
+}

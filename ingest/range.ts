@@ -1,0 +1,118 @@
+/** The logs of one range, whole: read from one endpoint together with the header of its last block. */
+import type { Client } from 'viem'
+import type { BlockHeader } from './assemble.ts'
+import type { Endpoints } from './endpoints.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
+import { BadAnswer, RpcFailed } from './rpc-error.ts'
+
+export type LogRange = {
+  from: number
+  to: number
+  logs: readonly RpcLog[]
+  /** Of the blocks that have logs, in order. */
+  headers: readonly BlockHeader[]
+  last: Header
+}
+
+export type Pieces<T> = {
+  /** In order. */
+  pieces: T[]
+  /** The width that was left after “too many results”; undefined where it did not come to that. */
+  narrowedTo: number | undefined
+}
+
+/** What is asked about a range, of one endpoint. */
+type Read<T> = (client: Client, from: number, to: number) => Promise<T>
+
+/** `read` for one range, or for its pieces where no endpoint answers it in one. */
+export async function readInPieces<T>(
+  endpoints: Endpoints,
+  from: number,
+  to: number,
+  read: Read<T>,
+  onSplit?: (from: number, to: number, reason: string) => void,
+): Promise<Pieces<T>> {
+  const where = { atLeast: to, blocks: to - from + 1 }
+  try {
+    return { pieces: [await endpoints.run((client) => read(client, from, to), where)], narrowedTo: undefined }
+  } catch (error) {
+    const width = error instanceof RpcFailed ? smallerWidth(error, from, to, endpoints.maxBlocks()) : undefined
+    if (width === undefined) throw error
+    onSplit?.(from, to, (error as Error).message)
+    const tooMany = (error as RpcFailed).problem.kind !== 'range-capped'
+    const pieces: T[] = []
+    let narrowedTo = tooMany ? width : undefined
+    for (let first = from; first <= to; ) {
+      // A cap holds for every piece, a number of logs only for this one.
+      const last = Math.min(to, tooMany && first > from ? to : first + width - 1)
+      const part = await readInPieces(endpoints, first, last, read, onSplit)
+      pieces.push(...part.pieces)
+      if (part.narrowedTo !== undefined) narrowedTo = Math.min(narrowedTo ?? part.narrowedTo, part.narrowedTo)
+      first = last + 1
+    }
+    return { pieces, narrowedTo }
+  }
+}
+
+/** How many blocks to ask for instead; undefined where fewer would not help. */
+function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlocks: number): number | undefined {
+  const width = to - from + 1
+  const half = Math.ceil(width / 2)
+  if (width === 1) return undefined
+  switch (problem.kind) {
+    case 'too-many-results': {
+      const { suggested } = problem
+      const isUsable = suggested?.from === from && suggested.to >= from && suggested.to < to
+      return isUsable ? suggested.to - from + 1 : half
+    }
+    case 'range-capped':
+      return maxBlocks < width ? Math.max(1, maxBlocks) : half
+    // Nobody answers in time: the node may be busy with too wide a range.
+    case 'timeout':
+      return half
+    default:
+      return undefined
+  }
+}
+
+/** A node behind its peers answers `[]` past its own head, so the last header is demanded from the same one. */
+export async function readLogs(client: Client, filter: LogFilter, from: number, to: number) {
+  const [logs, last] = await Promise.all([getLogs(client, filter, { from, to }), getHeader(client, to)])
+  if (!last) throw new BadAnswer('behind', `The node has no block ${to} yet, so its logs up to there prove nothing.`)
+  return { logs, last }
+}
+
+export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
+  const { logs, last } = await readLogs(client, filter, from, to)
+  const headers = await headersOf(client, logs)
+  const ofLast = headers.at(-1)
+  if (ofLast?.number === to && ofLast.hash !== last.hash) throw twoHashes(to, ofLast.hash, last.hash)
+  return { from, to, logs, headers, last }
+}
+
+/** Times come from the logs where the node writes them there, else from headers; never interpolated. */
+async function headersOf(client: Client, logs: readonly RpcLog[]): Promise<BlockHeader[]> {
+  const headers = new Map<number, BlockHeader | RpcLog>()
+  for (const log of logs) {
+    const number = Number(log.blockNumber)
+    const known = headers.get(number)
+    const hash = known && ('blockHash' in known ? known.blockHash : known.hash)
+    if (hash !== undefined && hash !== log.blockHash) throw twoHashes(number, hash, log.blockHash)
+    if (log.blockTimestamp !== undefined) {
+      headers.set(number, { number, hash: log.blockHash, timestamp: Number(log.blockTimestamp) })
+    } else if (!known) headers.set(number, log)
+  }
+  return Promise.all(
+    [...headers.values()].map(async (known) => {
+      if (!('blockHash' in known)) return known
+      const number = Number(known.blockNumber)
+      const header = await getHeader(client, number)
+      if (header?.hash !== known.blockHash) throw twoHashes(number, header?.hash, known.blockHash)
+      return { number: header.number, hash: header.hash, timestamp: header.timestamp }
+    }),
+  )
+}
+
+function twoHashes(number: number, one: string | undefined, other: string): BadAnswer {
+  return new BadAnswer('contradictory', `The node answered two blocks ${number}: ${one ?? 'none'} and ${other}.`)
+}

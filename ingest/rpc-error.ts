@@ -1,0 +1,198 @@
+/** What a node meant when it did not answer: every provider says the same few things in words and codes of its own. */
+import { BaseError } from 'viem'
+import { hostsOnly } from './hosts-only.ts'
+
+export type RpcProblem =
+  /** The answer would be too long: ask for fewer blocks. */
+  | { kind: 'too-many-results'; suggested?: { from: number; to: number } }
+  /** The endpoint never takes ranges this wide, however few logs they have. */
+  | { kind: 'range-capped'; maxBlocks?: number }
+  | { kind: 'rate-limited'; retryAfterMs?: number }
+  /** It does not have the block yet. */
+  | { kind: 'behind' }
+  | { kind: 'timeout' }
+  | { kind: 'unreachable' }
+  /** Not JSON, or not of the shape that was asked for. */
+  | { kind: 'malformed' }
+  /** Well formed, but it cannot be true. */
+  | { kind: 'contradictory' }
+  /** It lacks the method, the tag or the history; others may have them. */
+  | { kind: 'unsupported' }
+  | { kind: 'refused' }
+  /** The contract reverted: that is an answer, and it is the same everywhere. */
+  | { kind: 'reverted' }
+
+export type RpcProblemKind = RpcProblem['kind']
+
+/** An answer that was looked at and is not believed. */
+export class BadAnswer extends Error {
+  override readonly name = 'BadAnswer'
+  readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' }
+
+  constructor(kind: BadAnswer['problem']['kind'], message: string) {
+    super(message)
+    this.problem = { kind }
+  }
+}
+
+/** No endpoint answered; this is what the last one said. It names the endpoint's host, never its path: that is a key. */
+export class RpcFailed extends Error {
+  override readonly name = 'RpcFailed'
+  readonly endpoint: string
+  readonly problem: RpcProblem
+
+  constructor(endpoint: string, problem: RpcProblem, error: unknown) {
+    super(`${endpoint} did not answer as it was asked (${problem.kind}): ${wordsOf(error)}`)
+    this.endpoint = endpoint
+    this.problem = problem
+  }
+}
+
+/** Whether it is about a node's answer; everything else is a bug of ours. */
+export function isRpcError(error: unknown): boolean {
+  return error instanceof BaseError || error instanceof BadAnswer
+}
+
+/** Text before code: −32005 is a rate limit here and too many results there. */
+export function classify(error: unknown): RpcProblem {
+  if (error instanceof BadAnswer) return error.problem
+  const said = readError(error)
+  return byText(said) ?? byStatus(said) ?? byCode(said) ?? byName(said)
+}
+
+type Said = { text: string; names: string[]; codes: unknown[]; status?: number; headers?: Headers; data?: unknown }
+
+/** Gathered along the causes. Only what the node said: viem's own sentences quote the request. */
+function readError(error: unknown): Said {
+  const said: Said = { text: '', names: [], codes: [] }
+  const texts = new Set<string>()
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    said.names.push(cause.name)
+    const { details, code, status, headers, data } = cause as Error & Record<string, unknown>
+    if (!(cause instanceof BaseError)) texts.add(cause.message)
+    else if (typeof details === 'string') {
+      texts.add(details)
+      // An HTTP error's body may be a JSON-RPC error.
+      for (const [, stated] of details.matchAll(/"code": ?(-?\d+)/g)) said.codes.push(Number(stated))
+    }
+    if (code !== undefined) said.codes.push(code)
+    if (typeof status === 'number') said.status = status
+    if (headers instanceof Headers) said.headers = headers
+    if (data !== undefined) said.data = data
+  }
+  said.text = [...texts].join('\n')
+  return said
+}
+
+/** One line for people, without addresses. */
+export function wordsOf(error: unknown): string {
+  const { text, status } = readError(error)
+  const words =
+    hostsOnly(text.replace(/\s+/g, ' ')).slice(0, 300) || String(error instanceof Error ? error.name : error)
+  return status === undefined ? words : `HTTP ${status}, ${words}`
+}
+
+const RATE_LIMITED =
+  /too many requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over rate|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
+const REVERTED = /execution reverted|always failing transaction|returned no data/i
+const BEHIND =
+  /header not found|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|specified in filter|resource not found|still syncing/i
+const UNSUPPORTED =
+  /method \S* ?(not found|does not exist|is not)|not supported|unsupported|missing trie node|prun(ed|ing)|historical state|no state available|archive|specify an address/i
+const TOO_MANY =
+  /returned more than|more than [\d,]+ (results|logs)|response size|too many (logs|results)|max(imum)? results|exceeds? limit of \d+$|query (timeout|timed? ?out)|reduc(e|ing) (your|the) (block )?range|set too large|(length|size) limit exceeded|response is too|body (is )?too large|duration must not/i
+const CAPPED =
+  /(blocks?|max|maximum|allowed|requested|[’']) range|range [\d,]+ exceeds|blocks distance|range (is )?too|range limit|limited to|ranges over|too many blocks|wide blocks/i
+
+function byText(said: Said): RpcProblem | undefined {
+  const { text } = said
+  if (RATE_LIMITED.test(text)) return rateLimited(said)
+  if (REVERTED.test(text)) return { kind: 'reverted' }
+  if (BEHIND.test(text)) return { kind: 'behind' }
+  // “range 1000000 exceeds limit of 10000” speaks of blocks, “logs matched by query exceeds limit of 10000” of logs.
+  const ofBlocks = /range [\d,]+ exceeds|free tier plan|up to a [\d,]+k? block range\. /i.test(text)
+  if (TOO_MANY.test(text) && !ofBlocks) {
+    const suggested = suggestedRange(said)
+    return { kind: 'too-many-results', ...(suggested && { suggested }) }
+  }
+  if (CAPPED.test(text) && !/invalid block range|ranges? .*(free|paid) .*method/i.test(text)) {
+    const maxBlocks = lastNumber(text)
+    return { kind: 'range-capped', ...(maxBlocks !== undefined && { maxBlocks }) }
+  }
+  if (UNSUPPORTED.test(text)) return { kind: 'unsupported' }
+  if (/request timeout|timed? ?out/i.test(text)) return { kind: 'timeout' }
+  return undefined
+}
+
+function byStatus(said: Said): RpcProblem | undefined {
+  const { status } = said
+  if (status === undefined || status < 300) return undefined
+  if (status === 429) return rateLimited(said)
+  if (status === 413) return { kind: 'too-many-results' }
+  if (status === 408 || status === 504) return { kind: 'timeout' }
+  if (status >= 500) return said.headers?.has('retry-after') ? rateLimited(said) : { kind: 'unreachable' }
+  return { kind: 'refused' }
+}
+
+function byCode(said: Said): RpcProblem | undefined {
+  for (const code of said.codes) {
+    if (code === 429 || code === -32005 || code === -32007 || code === -32016) return rateLimited(said)
+    if (code === 3) return { kind: 'reverted' }
+    if (code === -32001) return { kind: 'behind' }
+    if (code === -32601 || code === -32004) return { kind: 'unsupported' }
+    if (code === -32600 || code === -32602) return { kind: 'refused' }
+    if (code === -32700) return { kind: 'malformed' }
+  }
+  return undefined
+}
+
+function byName({ names, codes, text }: Said): RpcProblem {
+  if (names.includes('ResponseBodyTooLargeError')) return { kind: 'too-many-results' }
+  if (names.some((name) => name.startsWith('ContractFunction')) && !names.includes('HttpRequestError')) {
+    if (names.some((name) => /Reverted|ZeroData/.test(name))) return { kind: 'reverted' }
+  }
+  if (names.includes('TimeoutError') || codes.some((code) => /TIMEOUT|ETIMEDOUT/.test(String(code)))) {
+    return { kind: 'timeout' }
+  }
+  // viem takes a batch apart by position: one that is not an array, or too short, ends as a TypeError.
+  if (names.includes('SyntaxError') || /cannot (read|destructure)/i.test(text)) return { kind: 'malformed' }
+  return { kind: 'unreachable' }
+}
+
+function rateLimited(said: Said): RpcProblem {
+  const retryAfterMs = retryAfter(said)
+  return { kind: 'rate-limited', ...(retryAfterMs !== undefined && { retryAfterMs }) }
+}
+
+/** `Retry-After` in seconds or as a date; Infura says it in the error's data, Ankr in words (“retry in 10m0s”). */
+function retryAfter({ headers, data, text }: Said): number | undefined {
+  const header = headers?.get('retry-after')
+  if (header) {
+    if (/^\d+(\.\d+)?$/.test(header)) return Number(header) * 1_000
+    const date = Date.parse(header)
+    if (!Number.isNaN(date)) return Math.max(0, date - Date.now())
+  }
+  const seconds = (data as { rate?: { backoff_seconds?: unknown } } | undefined)?.rate?.backoff_seconds
+  if (typeof seconds === 'number') return seconds * 1_000
+  const words = /(?:retry|try again) in (?:(\d+)m)?(\d+(?:\.\d+)?) ?s/i.exec(text)
+  return words ? (Number(words[1] ?? 0) * 60 + Number(words[2])) * 1_000 : undefined
+}
+
+/** In the error's data (Infura), as `[0x1, 0x2]` (Alchemy, Infura) or as `1-2` (reth). */
+function suggestedRange({ data, text }: Said): { from: number; to: number } | undefined {
+  const stated = data as { from?: unknown; to?: unknown } | undefined
+  const found =
+    typeof stated?.from === 'string' && typeof stated.to === 'string'
+      ? [stated.from, stated.to]
+      : (/\[(0x[0-9a-f]+), ?(0x[0-9a-f]+)\]/i.exec(text) ?? /range (\d+)-(\d+)/i.exec(text))?.slice(1)
+  const [from, to] = (found ?? []).map(Number)
+  return Number.isSafeInteger(from) && Number.isSafeInteger(to) ? { from: from as number, to: to as number } : undefined
+}
+
+/** The limit is the last number of the sentence: “block range = 5120, max block range = 5000”, “limited to a 10,000 range”, “2K”. */
+function lastNumber(text: string): number | undefined {
+  const plain = text.replace(/https?:\/\/\S+|\[?0x[0-9a-f]+\]?|eth_\w+|HTTP \d+|"(id|code)": ?-?\d+|-32\d{3}/gi, ' ')
+  const found = [...plain.matchAll(/\b(\d[\d,]*)(k?)\b/gi)].at(-1)
+  const blocks = found && Number(found[1]?.replaceAll(',', '')) * (found[2] ? 1_000 : 1)
+  return blocks ? blocks : undefined
+}
