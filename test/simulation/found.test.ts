@@ -1,9 +1,17 @@
 /** What the simulation has found and nobody has mended yet. Each is expected to fail: whoever mends one makes it a plain test. */
+
+import { createClient, custom } from 'viem'
 import { expect, test } from 'vitest'
+import { endpointsOf } from '../../ingest/endpoints.ts'
 import { ChainReplaced } from '../../ingest/errors.ts'
+import { bootstrapPrices } from '../../ingest/reference.ts'
+import { UsdPrices } from '../../ingest/usd.ts'
+import { mine, mineHistory } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { Happened } from './fault.ts'
+import { NETWORK, REFERENCE_POOL } from './market.ts'
 import { MemoryStore } from './memory-store.ts'
+import { respond } from './node.ts'
 import { startBoth } from './processes.ts'
 import { randomOf } from './random.ts'
 import { simulate } from './simulate.ts'
@@ -45,4 +53,33 @@ test.fails('an only endpoint that falls back behind what is final, and comes bac
 test.fails('a chain replaced below finality while no listener ran ends the next one', async () => {
   const { failures } = await simulate({ seed: 1, faults: [], breaksFinality: 'during a restart' })
   expect(failures).toEqual([expect.any(ChainReplaced)])
+})
+
+test.fails('a price that an answer with two hashes for one block gives is not believed', async () => {
+  const random = randomOf(1)
+  const parent = mineHistory(random)
+  const withPrice = () => {
+    for (;;) {
+      const block = mine(parent, random)
+      if (block.logs.some((log) => log.address === REFERENCE_POOL && log.topics.length === 3)) return block
+    }
+  }
+  const [head, sibling] = [withPrice(), withPrice()]
+  const view = { head, finalized: parent, past: new Map() }
+  const client = createClient({
+    transport: custom(
+      {
+        async request(call) {
+          const outcome = respond(view, { id: 1, ...call })
+          if ('error' in outcome) throw new Error(outcome.error.message)
+          if (call.method !== 'eth_getLogs') return outcome.result
+          const price = sibling.logs.findLast((log) => log.address === REFERENCE_POOL && log.topics.length === 3)
+          return [...(outcome.result as unknown[]), { ...price, logIndex: '0xff' }]
+        },
+      },
+      { retryCount: 0 },
+    ),
+  })
+  const bootstrap = () => bootstrapPrices(endpointsOf([client]), NETWORK, new UsdPrices(NETWORK), head.number + 1)
+  await expect(inVirtualTime(bootstrap)).rejects.toThrow('two blocks')
 })

@@ -36,6 +36,7 @@ export type Outcome = {
 
 /** Longer than a listener waits before it sends again, and than any pause after refusals. */
 const PATIENCE_MS = 300_000
+const BLOCK_MS = 12_000
 
 export function planOf(seed: number): Plan {
   const random = randomOf(seed)
@@ -98,12 +99,14 @@ async function live(plan: Plan): Promise<Outcome> {
   }
 }
 
-/** Until the chain's head is stored; false where nothing more can come. */
+/** Until the chain's head is stored; false where nothing more can come. A chain goes on meanwhile, and that is what wakes a listener. */
 async function untilStored(world: World, store: MemoryStore, failures: () => unknown[]): Promise<boolean> {
   const giveUp = Date.now() + PATIENCE_MS
-  while (store.tip?.hash !== world.head.hash) {
+  for (let nextBlock = Date.now() + BLOCK_MS; store.tip?.hash !== world.head.hash; await sleep(50)) {
     if (failures().length > 0 || Date.now() > giveUp) return false
-    await sleep(50)
+    if (Date.now() < nextBlock) continue
+    world.grow(1)
+    nextBlock = Date.now() + BLOCK_MS
   }
   return true
 }
