@@ -40,7 +40,7 @@ test.fails('a chain that replaces all that a young store holds, nothing of it fi
   })
 })
 
-test.fails('an only endpoint that falls back behind what is final, and comes back, ends no listener', async () => {
+test('an only endpoint that falls back behind what is final, and comes back, ends no listener', async () => {
   await inVirtualTime(async () => {
     const { world, process } = await listening({ finalityLag: 5, isFinal: true })
     for (const node of [0, 1]) world.put(node, { lag: 15 })
@@ -55,7 +55,7 @@ test.fails('a chain replaced below finality while no listener ran ends the next 
   expect(failures).toEqual([expect.any(ChainReplaced)])
 })
 
-test.fails('a price that an answer with two hashes for one block gives is not believed', async () => {
+test('a price that an answer with two hashes for one block gives is not believed', async () => {
   const random = randomOf(1)
   const parent = mineHistory(random)
   const withPrice = () => {

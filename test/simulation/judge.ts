@@ -2,15 +2,17 @@
 import { expect } from 'vitest'
 import { type Outcome, type Plan, simulate } from './simulate.ts'
 
+/** Fails with the plan's name where it did not. */
 export async function judged(plan: Plan): Promise<Outcome> {
   const outcome = await simulate(plan)
-  const { seed, faults } = plan
-  const name = `SEED=${seed} (${faults.join('; ')})`
-  expect(outcome.failures, `${name}: nothing ends a listener`).toEqual([])
-  expect(outcome.clean.tip, `${name}: the clean run is whole`).toContain(outcome.head.hash)
-  expect(outcome.rows.tip, `${name}: the head is stored`).toBe(outcome.clean.tip)
+  const { rows, clean, failures, head } = outcome
+  const name = `SEED=${plan.seed} (${plan.faults.join('; ')})`
+  expect(failures, `${name}: nothing ends a listener`).toEqual([])
+  expect(clean.tip, `${name}: the clean run is whole`).toContain(head.hash)
+  expect(clean.ticks.length, `${name}: there was something to see`).toBeGreaterThan(5)
+  expect(rows.tip, `${name}: the head is stored`).toBe(clean.tip)
   for (const table of ['ticks', 'liquidity', 'pools'] as const) {
-    expect(outcome.rows[table], `${name}: ${table} are those of a clean run`).toEqual(outcome.clean[table])
+    expect(rows[table], `${name}: ${table} are those of a clean run`).toEqual(clean[table])
   }
   return outcome
 }

@@ -1,4 +1,5 @@
 /** Our processes in the simulated world: they start, and at some moment they are no more. */
+import { setMaxListeners } from 'node:events'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
 import { listen } from '../../ingest/listener.ts'
@@ -30,7 +31,7 @@ const POLL_MS = 100
 
 /** A listener alone, over a log that keeps its messages. */
 export function startListener(around: Surroundings, log: ArrayLog): Process {
-  const death = new AbortController()
+  const death = mortal()
   const halves: TickLog = {
     ...log,
     // One by one: a process may die between two.
@@ -47,7 +48,7 @@ export function startListener(around: Surroundings, log: ArrayLog): Process {
 
 /** Listener and aggregator in one process, whose log keeps nothing. */
 export function startBoth(around: Surroundings, lagMs: () => number): Process {
-  const death = new AbortController()
+  const death = mortal()
   const log = inProcessLog({ nextOffset: 0 })
   aggregateInMemory(around.store, log, { from: 0, lagMs, signal: death.signal }).catch(() => undefined)
   return begin(around, log, death)
@@ -75,7 +76,7 @@ function begin({ world, store, report, random }: Surroundings, log: TickLog, dea
 export class MemoryAggregator {
   readonly #store: MemoryStore
   readonly #log: ArrayLog
-  #death = new AbortController()
+  #death = mortal()
   #at = 0
   lagMs = 0
 
@@ -85,7 +86,7 @@ export class MemoryAggregator {
   }
 
   start(): void {
-    this.#death = new AbortController()
+    this.#death = mortal()
     const options = {
       from: this.#at,
       lagMs: () => this.lagMs,
@@ -100,6 +101,13 @@ export class MemoryAggregator {
   kill(): void {
     this.#death.abort()
   }
+}
+
+/** A log in memory listens anew each time it waits. */
+function mortal(): AbortController {
+  const death = new AbortController()
+  setMaxListeners(0, death.signal)
+  return death
 }
 
 type AggregateOptions = {
