@@ -33,6 +33,7 @@ const BLOCKS_AT_ONCE = 16
 /** Where a node does not know the tag `finalized`. */
 const FALLBACK_FINALITY_BLOCKS = 256
 
+/** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
   const { network, signal, report, pollMs } = options
   while (!signal.aborted) {
@@ -42,7 +43,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       if (nextBlock(options) <= finalized) yield* history(endpoints, finalized, options)
       else {
         const messages = await live(endpoints, head, finalized, options)
-        if (messages.length > 0) yield messages
+        yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
         options.trail.finalize(finalized)
         options.assembler.usd.finalize(finalized)

@@ -67,9 +67,9 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
       })
       const stuck = stuckWatch(options.stored, STUCK_MS)
       for await (const messages of stream) {
-        await options.log.append(messages)
+        if (messages.length > 0) await options.log.append(messages)
         for (const message of messages) report(appended(message))
-        const stored = await stuck(messages.length)
+        const stored = await stuck(messages)
         if (!stored) continue
         report({ kind: 'republishing', network: network.name, stored: stored.tip?.number, appended: stored.appended })
         useLog = false
@@ -126,26 +126,33 @@ async function untilItWorks<T>(
   return undefined
 }
 
-/** Tells, after an append, when the stored tip has stood still for `ms` since messages began to come. */
+/**
+ * Tells when the stored tip is not what was appended last, and has not moved from one look to the next, `ms` later.
+ * It is asked when nothing is appended too: a chain may stand still just then.
+ */
 function stuckWatch(stored: StoredChain, ms: number) {
-  let since = 0
-  let known: BlockRef | undefined
+  let lookedAt = Date.now()
+  /** What the last look found, where it was not what had been appended by then. */
+  let late: { tip: BlockRef | undefined } | undefined
+  let last: BlockRef | undefined
   let appended = 0
-  return async function look(messages: number): Promise<{ tip: BlockRef | undefined; appended: number } | undefined> {
-    if (appended === 0) since = Date.now()
-    appended += messages
-    if (Date.now() - since < ms) return undefined
+  return async function look(messages: readonly Message[]) {
+    const newest = messages.at(-1)
+    if (newest) last = tipOf(newest)
+    appended += messages.length
+    if (last === undefined || Date.now() - lookedAt < ms) return undefined
+    lookedAt = Date.now()
     // Tables that do not answer say nothing about the tip.
     const answer = await stored.tip().then(
       (tip) => ({ tip }),
       () => undefined,
     )
     if (!answer) return undefined
-    const { tip } = answer
-    const stuck = tip?.hash === known?.hash ? { tip, appended } : undefined
-    known = tip
-    appended = 0
-    return stuck
+    const isStuck = late !== undefined && late.tip?.hash === answer.tip?.hash
+    const found = { tip: answer.tip, appended }
+    late = answer.tip?.hash === last.hash ? undefined : answer
+    if (!late) appended = 0
+    return isStuck && late ? found : undefined
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Client } from 'viem'
 import type { BlockHeader } from './assemble.ts'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, twoBlocks } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
 
 export type LogRange = {
@@ -79,40 +79,31 @@ function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlock
 export async function readLogs(client: Client, filter: LogFilter, from: number, to: number) {
   const [logs, last] = await Promise.all([getLogs(client, filter, { from, to }), getHeader(client, to)])
   if (!last) throw new BadAnswer('behind', `The node has no block ${to} yet, so its logs up to there prove nothing.`)
+  const ofLast = logs.at(-1)
+  if (ofLast && Number(ofLast.blockNumber) === to && ofLast.blockHash !== last.hash) {
+    throw twoBlocks(to, ofLast.blockHash, last.hash)
+  }
   return { logs, last }
 }
 
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
   const { logs, last } = await readLogs(client, filter, from, to)
-  const headers = await headersOf(client, logs)
-  const ofLast = headers.at(-1)
-  if (ofLast?.number === to && ofLast.hash !== last.hash) throw twoHashes(to, ofLast.hash, last.hash)
-  return { from, to, logs, headers, last }
+  return { from, to, logs, headers: await headersOf(client, logs), last }
 }
 
 /** Times come from the logs where the node writes them there, else from headers; never interpolated. */
 async function headersOf(client: Client, logs: readonly RpcLog[]): Promise<BlockHeader[]> {
-  const headers = new Map<number, BlockHeader | RpcLog>()
+  const ofBlocks = new Map<number, RpcLog>()
   for (const log of logs) {
     const number = Number(log.blockNumber)
-    const known = headers.get(number)
-    const hash = known && ('blockHash' in known ? known.blockHash : known.hash)
-    if (hash !== undefined && hash !== log.blockHash) throw twoHashes(number, hash, log.blockHash)
-    if (log.blockTimestamp !== undefined) {
-      headers.set(number, { number, hash: log.blockHash, timestamp: Number(log.blockTimestamp) })
-    } else if (!known) headers.set(number, log)
+    if (ofBlocks.get(number)?.blockTimestamp === undefined) ofBlocks.set(number, log)
   }
   return Promise.all(
-    [...headers.values()].map(async (known) => {
-      if (!('blockHash' in known)) return known
-      const number = Number(known.blockNumber)
+    [...ofBlocks].map(async ([number, { blockHash: hash, blockTimestamp }]) => {
+      if (blockTimestamp !== undefined) return { number, hash, timestamp: Number(blockTimestamp) }
       const header = await getHeader(client, number)
-      if (header?.hash !== known.blockHash) throw twoHashes(number, header?.hash, known.blockHash)
-      return { number: header.number, hash: header.hash, timestamp: header.timestamp }
+      if (header?.hash !== hash) throw twoBlocks(number, header?.hash, hash)
+      return { number, hash, timestamp: header.timestamp }
     }),
   )
-}
-
-function twoHashes(number: number, one: string | undefined, other: string): BadAnswer {
-  return new BadAnswer('contradictory', `The node answered two blocks ${number}: ${one ?? 'none'} and ${other}.`)
 }

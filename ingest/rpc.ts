@@ -57,6 +57,16 @@ export async function getHead(client: Client): Promise<Header> {
   return head
 }
 
+/** Where a node does not know the tag `finalized`. */
+const FALLBACK_FINALITY_BLOCKS = 256
+
+/** The head, and the newest block that no reorg replaces any more; −1 where there is none yet. */
+export async function getHeads(client: Client): Promise<{ head: Header; finalized: number }> {
+  const [head, finalized] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(() => undefined)])
+  const fallback = Math.max(-1, head.number - FALLBACK_FINALITY_BLOCKS)
+  return { head, finalized: Math.min(head.number, finalized?.number ?? fallback) }
+}
+
 /** In the order of the chain. Throws `BadAnswer` where they are not the logs that were asked for. */
 export async function getLogs(client: Client, filter: LogFilter, where: Where): Promise<RpcLog[]> {
   const place =
@@ -70,7 +80,23 @@ export async function getLogs(client: Client, filter: LogFilter, where: Where): 
   if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
   for (const log of logs) checkLog(log, where)
   // Nodes do not promise an order, and it is by log index that trades of one block are told apart.
-  return logs.sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
+  logs.sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex))
+  for (const [index, log] of logs.entries()) checkPair(logs[index - 1], log)
+  return logs
+}
+
+/** Two logs that stand beside each other. */
+function checkPair(before: RpcLog | undefined, log: RpcLog): void {
+  if (!before || Number(before.blockNumber) !== Number(log.blockNumber)) return
+  if (before.blockHash !== log.blockHash) throw twoBlocks(Number(log.blockNumber), before.blockHash, log.blockHash)
+  if (Number(before.logIndex) === Number(log.logIndex)) {
+    const place = `log ${Number(log.logIndex)} of block ${Number(log.blockNumber)}`
+    throw new BadAnswer('contradictory', `The node answered ${place} twice.`)
+  }
+}
+
+export function twoBlocks(number: number, one: string | undefined, other: string): BadAnswer {
+  return new BadAnswer('contradictory', `The node answered two blocks ${number}: ${one ?? 'none'} and ${other}.`)
 }
 
 function checkLog(log: Partial<RpcLog> | null, where: Where): void {

@@ -35,20 +35,20 @@ export class Trail {
   }
 
   /**
-   * The newest block of the trail that the node has too; undefined where it has none of them. A node that only lacks the
-   * newest ones is behind: stepping back to its head would undo blocks that nothing has replaced.
+   * The newest block of the trail that the node has too; undefined where it has others in their places. A node that only
+   * lacks the newest ones, or all, is behind: stepping back to its head would undo blocks that nothing has replaced.
    */
   async commonAncestor(client: Client): Promise<BlockRef | undefined> {
     let lacks: number | undefined
     for (const ref of this.#refs.toReversed()) {
       const header = await getHeader(client, ref.number)
       if (header?.hash === ref.hash) {
-        if (lacks !== undefined)
-          throw new BadAnswer('behind', `The node has block ${ref.number}, but not ${lacks} yet.`)
-        return ref
+        if (lacks === undefined) return ref
+        break
       }
       lacks = header ? undefined : ref.number
     }
+    if (lacks !== undefined) throw new BadAnswer('behind', `The node does not have block ${lacks} yet.`)
     return undefined
   }
 }
