@@ -3,7 +3,7 @@ import { startAdmin } from './admin.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Run, runProcess } from './run.ts'
-import { type OpenLog, openLog } from './stages.ts'
+import { type Logs, openLogs } from './stages.ts'
 import { findStore, type Store } from './store.ts'
 
 /** What a stage needs of a cluster that it is a part of. */
@@ -35,7 +35,7 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
 
 /** Runs `task` for every network, each with its log in Kafka: nothing else joins processes. */
 export function runOnLogs(
-  task: (network: NetworkConfig, log: OpenLog, store: Store, run: Run) => Promise<void>,
+  task: (network: NetworkConfig, logs: Logs, store: Store, run: Run) => Promise<void>,
 ): Promise<void> {
   return runStage(async (store, run) => {
     const { config, signal, fail } = run
@@ -46,10 +46,10 @@ export function runOnLogs(
     }
     await Promise.all(
       networksOf(run).map(async (network) => {
-        const log = await openLog(config.log, network.network.name, store, run)
-        signal.addEventListener('abort', () => void log.close(), { once: true })
-        await task(network, log, store, run).catch(fail)
-        await log.close()
+        const logs = await openLogs(config.log, network.network.name, store, run)
+        signal.addEventListener('abort', () => void logs.close(), { once: true })
+        await task(network, logs, store, run).catch(fail)
+        await logs.close()
       }),
     )
   })

@@ -7,6 +7,7 @@ import type { Endpoints } from '../ingest/endpoints.ts'
 import { WrongChain } from '../ingest/errors.ts'
 import { listen } from '../ingest/listener.ts'
 import type { TickLog } from '../ingest/log.ts'
+import type { Restatement } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { getHead } from '../ingest/rpc.ts'
 import { RpcFailed } from '../ingest/rpc-error.ts'
@@ -15,28 +16,40 @@ import { pause } from '../ingest/wait.ts'
 import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
 import { inProcessLog } from './log/in-process.ts'
-import { kafkaLog } from './log/kafka.ts'
+import { kafkaHistory, kafkaLog } from './log/kafka.ts'
 import type { Run } from './run.ts'
 import type { Store } from './store.ts'
 
-export type OpenLog = TickLog & { close(): Promise<void> }
+/** What joins ingest and aggregator of one network. */
+export type Logs = {
+  stream: TickLog
+  /** What jobs have read. */
+  history: TickLog<Restatement>
+  close(): Promise<void>
+}
 
 const RESTART_MS = 1_000
 const RPC_RETRY_MS = 2_000
 
-/** The log of one network: Kafka's where brokers are configured, else a hand-over that goes on above what is stored. */
-export async function openLog(config: Config['log'], network: NetworkName, store: Store, run: Run): Promise<OpenLog> {
-  if (config.kind === 'kafka') {
-    return kafkaLog({ brokers: config.brokers, network, report: run.report, signal: run.signal })
+/** Kafka's topics where brokers are configured, else hand-overs, of which the stream goes on above what is stored. */
+export async function openLogs(config: Config['log'], network: NetworkName, store: Store, run: Run): Promise<Logs> {
+  const [stream, history] = await open()
+  return { stream, history, close: () => Promise.all([stream.close(), history.close()]).then(() => {}) }
+
+  async function open() {
+    if (config.kind === 'kafka') {
+      const options = { brokers: config.brokers, network, report: run.report, signal: run.signal }
+      return Promise.all([kafkaLog(options), kafkaHistory(options)])
+    }
+    const { offset } = await positionAfterStored(store.owner, network)
+    return [inProcessLog({ nextOffset: offset }), inProcessLog<Restatement>({ nextOffset: 0 })] as const
   }
-  const { offset } = await positionAfterStored(store.owner, network)
-  return inProcessLog({ nextOffset: offset })
 }
 
 /** Listens until the signal aborts. */
 export async function runListener(
   { network, urls, isPublic, start }: NetworkConfig,
-  log: TickLog,
+  { stream: log }: Pick<Logs, 'stream'>,
   store: Store,
   run: Run,
 ): Promise<void> {
@@ -88,12 +101,13 @@ async function warnOfEarlierStart(
 }
 
 /** Aggregates until the signal aborts. */
-export async function runAggregator(network: NetworkName, log: TickLog, store: Store, run: Run): Promise<void> {
+export async function runAggregator(network: NetworkName, logs: Logs, store: Store, run: Run): Promise<void> {
   const { config, report, signal } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
   await restarting('aggregator', network, run, async () => {
+    const { stream: log, history } = logs
     const position = await findPosition(store.owner, network, log)
-    await aggregate(store.owner, { network, log, position, report, signal })
+    await aggregate(store.owner, { network, log, history, position, report, signal })
   })
 }
 

@@ -8,8 +8,9 @@ import type { NetworkConfig } from './config.ts'
 import { startDevnet } from './devnet/devnet.ts'
 import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
 import { startApi } from './http-api.ts'
+import { runJobs } from './jobs.ts'
 import { type Run, runProcess } from './run.ts'
-import { openLog, runAggregator, runListener } from './stages.ts'
+import { openLogs, runAggregator, runListener } from './stages.ts'
 import { openStore, type Store } from './store.ts'
 
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
@@ -61,12 +62,14 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const key = await keyToPrint(config, store.owner)
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
-  const logs = await Promise.all(networks.map(({ network }) => openLog(config.log, network.name, store, run)))
+  const logs = await Promise.all(networks.map(({ network }) => openLogs(config.log, network.name, store, run)))
   for (const [index, network] of networks.entries()) {
     const log = logs[index]
     if (!log) continue
     keep(runAggregator(network.network.name, log, store, run))
     keep(runListener(network, log, store, run))
+    // In a cluster it is the command itself that reads: anybody can append to Kafka.
+    if (config.log.kind === 'in-process') keep(runJobs(network, log.history, store, run))
   }
   await startAdmin(store, run)
   const serving = await startApi(

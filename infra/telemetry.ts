@@ -15,6 +15,9 @@ export type ProcessFact =
   | { kind: 'earlier-start'; network: string; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
   | { kind: 'stage-restarted'; stage: string; network: string; error: unknown }
+  | { kind: 'job-started'; network: string; job: number; from: number; to: number }
+  | { kind: 'job-done'; network: string; job: number }
+  | { kind: 'job-failed'; network: string; job: number; error: unknown }
   | { kind: 'stopping'; reason: string }
 
 export type Fact = AggregatorFact | ApiFact | DevnetFact | EngineFact | IngestFact | LogFact | ProcessFact
@@ -51,6 +54,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'usage-not-stored': 'warn',
   'unknown-plan': 'warn',
   'stage-restarted': 'warn',
+  'job-failed': 'warn',
   republishing: 'warn',
   stalled: 'error',
   'request-failed': 'error',

@@ -28,7 +28,16 @@ export class WrongChain extends Error {
   }
 }
 
+/** A backfill states what is true for good, so it waits for finality. */
+export class BlocksNotFinal extends Error {
+  override readonly name = 'BlocksNotFinal'
+
+  constructor(network: NetworkName, last: number, finalized: number) {
+    super(`Block ${last} of ${network} is not final yet: a backfill can go up to block ${finalized} now.`)
+  }
+}
+
 /** No retry helps, whoever is asked. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof ChainReplaced || error instanceof WrongChain
+  return error instanceof ChainReplaced || error instanceof WrongChain || error instanceof BlocksNotFinal
 }

@@ -58,8 +58,9 @@ export type Restatement = {
   pools: readonly PoolId[] | undefined
   from: number
   to: number
-  /** Of block `from` and of block `to`. */
+  /** Of block `from`, or of the block before it. */
   firstTimestamp: UnixSeconds
+  /** Of block `to`, as is `hash`. */
   timestamp: UnixSeconds
   hash: Hash
   blocks: readonly BlockContent[]

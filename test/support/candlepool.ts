@@ -12,10 +12,11 @@ export type Running = {
   /** Resolves with what was printed once `pattern` is in it; rejects where the process ends first. */
   untilPrinted(pattern: RegExp): Promise<RegExpExecArray>
   /** Resolves with the exit code, null where a signal ended it. */
+  exited: Promise<number | null>
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export type Script = 'start' | 'ingest' | 'aggregate' | 'api' | 'keys' | 'status'
+export type Script = 'backfill' | 'start' | 'ingest' | 'aggregate' | 'api' | 'keys' | 'status'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** What a test run of our own may have in its environment must not reach the product. */
@@ -41,6 +42,7 @@ export function run(script: Script, environment: Record<string, string>, args: r
   return {
     pid: child.pid ?? 0,
     output: () => printed,
+    exited,
     untilPrinted(pattern) {
       return new Promise((resolve, reject) => {
         const look = () => {

@@ -1,0 +1,53 @@
+/** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
+import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
+import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
+import { backfill } from '../ingest/backfill.ts'
+import type { TickLog } from '../ingest/log.ts'
+import type { Restatement } from '../ingest/message.ts'
+import { pause } from '../ingest/wait.ts'
+import { connectChain } from './chain-client.ts'
+import type { NetworkConfig } from './config.ts'
+import type { Run } from './run.ts'
+import type { Store } from './store.ts'
+import { describeError } from './telemetry.ts'
+
+const LOOK_MS = 1_000
+
+/** Until the signal aborts; jobs that are open then are taken up at the next start. */
+export async function runJobs(
+  network: NetworkConfig,
+  history: TickLog<Restatement>,
+  store: Store,
+  run: Run,
+): Promise<void> {
+  const { signal } = run
+  while (!signal.aborted) {
+    // Tables that do not answer have no jobs for us now.
+    const jobs = await openJobs(store.owner, network.network.name).catch(() => [])
+    for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
+    await pause(LOOK_MS, signal)
+  }
+}
+
+/** Reads what earlier jobs have not read yet, and says in the job's row how it ended. */
+export async function runJob(
+  job: Job,
+  { network, urls }: NetworkConfig,
+  history: TickLog<Restatement>,
+  store: Store,
+  { report, signal }: Run,
+): Promise<void> {
+  const { id, from, to, pools, concurrency } = job
+  report({ kind: 'job-started', network: network.name, job: id, from, to })
+  try {
+    const { endpoints } = connectChain(urls, { network, report, signal })
+    const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
+    await backfill(endpoints, { network, job: id, ranges, pools, concurrency, log: history, report, signal })
+    await finishJob(store.owner, job)
+    report({ kind: 'job-done', network: network.name, job: id })
+  } catch (error) {
+    if (signal.aborted) return
+    report({ kind: 'job-failed', network: network.name, job: id, error })
+    await failJob(store.owner, job, describeError(error))
+  }
+}

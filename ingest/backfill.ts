@@ -1,0 +1,65 @@
+/** A backfill: final history read anew by ranges, and restated in the log, whatever the listener does meanwhile. */
+import { createAssembler } from './assemble.ts'
+import type { Endpoints } from './endpoints.ts'
+import { BlocksNotFinal } from './errors.ts'
+import type { IngestFact } from './fact.ts'
+import type { TickLog } from './log.ts'
+import type { Restatement } from './message.ts'
+import type { Network } from './network.ts'
+import type { PoolId } from './pool.ts'
+import { readRanges } from './ranges.ts'
+import { bootstrapPrices } from './reference.ts'
+import type { Report } from './report.ts'
+import { getHeader, getHeads } from './rpc.ts'
+
+export type BackfillOptions = {
+  network: Network
+  job: number
+  /** What is to be read, both ends included, in order; a resumed job leaves out what it has done. */
+  ranges: readonly { from: number; to: number }[]
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+  /** Ranges in flight. */
+  concurrency: number
+  log: TickLog<Restatement>
+  report: Report<IngestFact>
+  signal: AbortSignal
+}
+
+/** Resolves once everything is appended. May be repeated: what is stated again counts once. */
+export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<void> {
+  const { network, ranges } = options
+  const last = ranges.at(-1)?.to
+  if (last === undefined) return
+  const { finalized } = await endpoints.run(getHeads)
+  if (last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
+  for (const range of ranges) await restateRange(endpoints, range, options)
+}
+
+async function restateRange(
+  endpoints: Endpoints,
+  { from, to }: { from: number; to: number },
+  { network, job, pools, concurrency, log, report, signal }: BackfillOptions,
+): Promise<void> {
+  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report)
+  await bootstrapPrices(endpoints, network, assembler.usd, from)
+  const first = await endpoints.run((client) => getHeader(client, from))
+  let firstTimestamp = first?.timestamp ?? 0
+  const stream = readRanges(endpoints, {
+    filter: assembler.filter,
+    from,
+    to,
+    signal,
+    inFlight: concurrency,
+    onSplit: (low, high, reason) => report({ kind: 'range-split', network: network.name, from: low, to: high, reason }),
+  })
+  for await (const { last, ...range } of stream) {
+    const { timestamp, hash } = last
+    const blocks = await assembler.assemble(range.logs, range.headers)
+    assembler.usd.finalize(range.to)
+    const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
+    await log.append([{ kind: 'restatement', network: network.name, job, pools, ...where, blocks }])
+    // Time is covered without a gap: the next range begins where this one ends.
+    firstTimestamp = timestamp
+  }
+}
