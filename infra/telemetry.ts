@@ -56,6 +56,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'stage-restarted': 'warn',
   'job-failed': 'warn',
   republishing: 'warn',
+  'backfill-waiting': 'warn',
   stalled: 'error',
   'request-failed': 'error',
 }

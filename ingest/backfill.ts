@@ -1,7 +1,7 @@
 /** A backfill: final history read anew by ranges, and restated in the log, whatever the listener does meanwhile. */
 import { createAssembler } from './assemble.ts'
 import type { Endpoints } from './endpoints.ts'
-import { BlocksNotFinal } from './errors.ts'
+import { BlocksNotFinal, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
 import type { TickLog } from './log.ts'
 import type { Restatement } from './message.ts'
@@ -11,6 +11,7 @@ import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
 import { getHeader, getHeads } from './rpc.ts'
+import { pause } from './wait.ts'
 
 export type BackfillOptions = {
   network: Network
@@ -33,14 +34,47 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (last === undefined) return
   const { finalized } = await endpoints.run(getHeads)
   if (last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
-  for (const range of ranges) await restateRange(endpoints, range, options)
+  for (const range of ranges) await persist(range, options, (rest) => restateRange(endpoints, rest, options))
 }
 
-async function restateRange(
-  endpoints: Endpoints,
-  { from, to }: { from: number; to: number },
-  { network, job, pools, concurrency, log, report, signal }: BackfillOptions,
+type Stretch = { from: number; to: number }
+
+/** Goes on where it stopped after a failure, until it fails too often without getting on. */
+async function persist(
+  stretch: Stretch,
+  { network, report, signal }: BackfillOptions,
+  task: (rest: Stretch) => AsyncGenerator<number>,
 ): Promise<void> {
+  let { from } = stretch
+  let retryMs = FIRST_RETRY_MS
+  for (let failures = 0; from <= stretch.to; ) {
+    try {
+      for await (const done of task({ from, to: stretch.to })) {
+        from = done + 1
+        failures = 0
+        retryMs = FIRST_RETRY_MS
+      }
+    } catch (error) {
+      failures += 1
+      if (signal.aborted || isFinal(error) || failures > MOST_FAILURES) throw error
+      report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
+      await pause(retryMs, signal)
+      signal.throwIfAborted()
+      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+    }
+  }
+}
+
+const FIRST_RETRY_MS = 500
+const MOST_RETRY_MS = 20_000
+const MOST_FAILURES = 10
+
+/** Yields the last block of each range once it is in the log. */
+async function* restateRange(
+  endpoints: Endpoints,
+  { from, to }: Stretch,
+  { network, job, pools, concurrency, log, report, signal }: BackfillOptions,
+): AsyncGenerator<number> {
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from))
@@ -61,5 +95,6 @@ async function restateRange(
     await log.append([{ kind: 'restatement', network: network.name, job, pools, ...where, blocks }])
     // Time is covered without a gap: the next range begins where this one ends.
     firstTimestamp = timestamp
+    yield range.to
   }
 }

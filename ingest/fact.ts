@@ -21,5 +21,6 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   | { kind: 'balances-unread'; pools: number; error: unknown }
+  | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
   | { kind: 'republishing'; stored: number | undefined; appended: number }
 )

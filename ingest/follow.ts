@@ -9,7 +9,7 @@ import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
-import { getHead, getHeader, type Header } from './rpc.ts'
+import { getHeads, type Header } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
 import type { Trail } from './trail.ts'
 import { pause, type Waker } from './wait.ts'
@@ -30,8 +30,6 @@ export type FollowOptions = {
 
 /** Blocks asked for at once while catching up near the head. */
 const BLOCKS_AT_ONCE = 16
-/** Where a node does not know the tag `finalized`. */
-const FALLBACK_FINALITY_BLOCKS = 256
 
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
@@ -64,15 +62,11 @@ function look(endpoints: Endpoints, trail: Trail) {
   const { tip } = trail
   return endpoints.run(
     async (client) => {
-      const [head, finalized] = await Promise.all([
-        getHead(client),
-        getHeader(client, 'finalized').catch(() => undefined),
-      ])
+      const { head, finalized } = await getHeads(client)
       if (tip && head.number < tip.number && trail.has(head)) {
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }
-      const fallback = Math.max(-1, head.number - FALLBACK_FINALITY_BLOCKS)
-      return { head, finalized: Math.min(head.number, finalized?.number ?? fallback) }
+      return { head, finalized }
     },
     { atLeast: tip?.number },
   )

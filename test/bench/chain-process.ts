@@ -1,0 +1,124 @@
+/** A JSON-RPC node over an endless made-up chain, in a process of its own: 3 swaps a block, 400 pools, as quick as text can be joined. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  decodeFunctionData,
+  encodeAbiParameters,
+  encodeFunctionResult,
+  type Hex,
+  multicall3Abi,
+  numberToHex,
+  parseAbiParameters,
+  toFunctionSelector,
+} from 'viem'
+import { V3_TOPICS } from '../../ingest/decode-v3.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+
+const [latencyMs = '0', head = '1000000'] = process.argv.slice(2)
+const SWAPS_PER_BLOCK = 3
+const POOLS = 400
+const FIRST_SECOND = 1_600_000_000
+const { ethereum } = NETWORKS
+
+const word = (value: bigint) => BigInt.asUintN(256, value).toString(16).padStart(64, '0')
+const poolOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart(40, 'b')}`
+const tokenOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart(40, 'a')}`
+/** Pools and tokens carry their number in decimal, after letters. */
+const indexIn = (text: string) => Number(/\d*$/.exec(text.slice(-6))?.[0]) - 1
+const hashOf = (block: number) => `0x${block.toString(16).padStart(64, 'c')}`
+const timeOf = (block: number) => FIRST_SECOND + block * 12
+
+/** The data words of one swap in a thousand, so that no two neighbours are alike. */
+const DATA = Array.from({ length: 1_000 }, (_, index) => {
+  const step = BigInt(index + 1)
+  return `0x${word(-step * 10n ** 15n)}${word(step * 2_500n * 10n ** 12n)}${word(20_000n * 2n ** 96n + step * 2n ** 70n)}${word(10n ** 20n + step)}${word(198_000n + step)}`
+})
+
+function logsOf(from: number, to: number): string {
+  const logs: string[] = []
+  for (let block = from; block <= to; block++) {
+    const place = `"blockNumber":"${numberToHex(block)}","blockHash":"${hashOf(block)}","blockTimestamp":"${numberToHex(timeOf(block))}"`
+    for (let index = 0; index < SWAPS_PER_BLOCK; index++) {
+      const swap = block * SWAPS_PER_BLOCK + index
+      const topics = `"${V3_TOPICS.swap}","0x${word(1n)}","0x${word(2n)}"`
+      logs.push(
+        `{"address":"${poolOf(swap * 7)}","topics":[${topics}],"data":"${DATA[swap % DATA.length]}",${place},"transactionHash":"0x${swap.toString(16).padStart(64, 'd')}","logIndex":"${numberToHex(index)}","removed":false}`,
+      )
+    }
+  }
+  return `[${logs.join(',')}]`
+}
+
+function headerOf(tag: string): string {
+  const number = tag.startsWith('0x') ? Number(tag) : Number(head)
+  return JSON.stringify({
+    number: numberToHex(number),
+    hash: hashOf(number),
+    parentHash: hashOf(number - 1),
+    timestamp: numberToHex(timeOf(number)),
+    transactions: [],
+  })
+}
+
+const selectors = new Map(
+  [
+    'symbol()',
+    'name()',
+    'decimals()',
+    'factory()',
+    'token0()',
+    'token1()',
+    'fee()',
+    'getPool(address,address,uint24)',
+  ].map((it) => [toFunctionSelector(it), it]),
+)
+
+function callOf(data: Hex): string {
+  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
+  const text = (value: string) => encodeAbiParameters(parseAbiParameters('string'), [value])
+  const uint = (value: bigint) => encodeAbiParameters(parseAbiParameters('uint256'), [value])
+  const result = ((args ?? [[]])[0] as readonly { target: Hex; callData: Hex }[]).map(({ target, callData }) => {
+    const index = indexIn(target)
+    const answers: Record<string, () => Hex> = {
+      'symbol()': () => text(`T${index}`),
+      'name()': () => text(`Token ${index}`),
+      'decimals()': () => uint(18n),
+      'factory()': () => uint(BigInt(ethereum.v3.factory)),
+      'token0()': () => uint(BigInt(tokenOf(index))),
+      'token1()': () => uint(BigInt(ethereum.wrappedNative)),
+      'fee()': () => uint(500n),
+      // The token names its pool.
+      'getPool(address,address,uint24)': () => uint(BigInt(poolOf(indexIn(callData.slice(0, 74))))),
+    }
+    const answer = answers[selectors.get(callData.slice(0, 10) as Hex) ?? '']
+    return { success: answer !== undefined, returnData: answer?.() ?? '0x' } as { success: boolean; returnData: Hex }
+  })
+  return JSON.stringify(encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result }))
+}
+
+type Call = { id: number; method: string; params: unknown[] }
+
+function resultOf({ method, params }: Call): string {
+  if (method === 'eth_chainId') return '"0x1"'
+  if (method === 'eth_getBlockByNumber') return headerOf(params[0] as string)
+  if (method === 'eth_call') return callOf((params[0] as { data: Hex }).data)
+  if (method !== 'eth_getLogs') return 'null'
+  const { fromBlock, toBlock, address } = params[0] as { fromBlock: Hex; toBlock: Hex; address?: Hex[] }
+  // Somebody looks for the reference pool, which this chain does not have.
+  return address ? '[]' : logsOf(Number(fromBlock), Number(toBlock))
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', () => {
+    setTimeout(() => {
+      const body = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
+      const answer = (call: Call) => `{"jsonrpc":"2.0","id":${call.id},"result":${resultOf(call)}}`
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(Array.isArray(body) ? `[${body.map(answer).join(',')}]` : answer(body))
+    }, Number(latencyMs))
+  })
+})
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+process.stdin.resume().on('end', () => process.exit())
