@@ -92,13 +92,13 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       return { result: random.pick([null, 'nonsense', {}]) }
     }
     // Nodes promise no order.
-    let logs = [...(outcome.result as Block['logs'][number][])]
+    let logs = [...(outcome.result as Log[])]
     if (random.chance(0.5)) logs.reverse()
     if (strikes('malformed answers', 0.05)) {
       happened.note('malformed answers')
       return { result: random.pick([null, 'nonsense', {}]) }
     }
-    const query = call.params[0] as { blockHash?: string; toBlock?: string; address?: unknown }
+    const query = call.params[0] as { blockHash?: string; fromBlock?: string; toBlock?: string }
     if (query.toBlock?.startsWith('0x') && Number(query.toBlock) > view.head.number) {
       happened.note('empty answers past its head')
     }
@@ -115,12 +115,14 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       return { result: [] }
     }
     if (strikes('removed logs')) {
-      const removed = siblings(view, logs).map((log) => ({ ...log, removed: true }))
+      const numbers = new Set(logs.map((log) => Number(log.blockNumber)))
+      const [from, to] = [Number(query.fromBlock), Number(query.toBlock)]
+      const isAsked = (number: number) => (isRange ? number >= from && number <= to : numbers.has(number))
+      const removed = leftLogs(view, isAsked).map((log) => ({ ...log, removed: true }))
       if (removed.length > 0) happened.note('removed logs')
       logs = [...logs, ...removed]
     }
-    // A price that is looked up by its pool's address believes either: see found.test.ts.
-    if (query.address === undefined && strikes('two hashes for one block')) {
+    if (strikes('two hashes for one block')) {
       const others = siblings(view, logs)
       if (others.length > 0) happened.note('two hashes for one block')
       logs = [...logs, ...others]
@@ -144,13 +146,20 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
   return { client, nodes, faults }
 }
 
-/** Logs of blocks that once stood beside those of `logs`. */
-function siblings(view: View, logs: readonly Block['logs'][number][]): Block['logs'][number][] {
+type Log = Block['logs'][number]
+
+/** Logs of branches that were left, of these blocks by their numbers. */
+function leftLogs(view: View, isMeant: (number: number) => boolean): Log[] {
+  return [...view.past.values()]
+    .filter((block) => isMeant(block.number) && ancestorOf(view.head, block.number) !== block)
+    .flatMap((block) => block.logs)
+}
+
+/** Those of them that would stand beside other logs of the same block. */
+function siblings(view: View, logs: readonly Log[]): Log[] {
   const numbers = new Set(logs.map((log) => Number(log.blockNumber)))
   const hashes = new Set(logs.map((log) => log.blockHash))
-  return [...view.past.values()]
-    .filter((block) => numbers.has(block.number) && ancestorOf(view.head, block.number) !== block)
-    .flatMap((block) => block.logs.filter((log) => !hashes.has(log.blockHash)))
+  return leftLogs(view, (number) => numbers.has(number)).filter((log) => !hashes.has(log.blockHash))
 }
 
 const REFUSALS = [

@@ -1,4 +1,4 @@
-/** What the simulation has found and nobody has mended yet. Each is expected to fail: whoever mends one makes it a plain test. */
+/** What the simulation has found. Those expected to fail are not mended yet: whoever mends one makes it a plain test. */
 
 import { createClient, custom } from 'viem'
 import { expect, test } from 'vitest'

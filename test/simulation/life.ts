@@ -1,6 +1,7 @@
 /** Our processes at work in the simulated world, over a log that keeps its messages or over one that does not. */
 import type { IngestFact } from '../../ingest/fact.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
+import type { Block } from './block.ts'
 import { sleep } from './clock.ts'
 import type { Fault, Happened } from './fault.ts'
 import type { MemoryStore } from './memory-store.ts'
@@ -53,8 +54,8 @@ export class Life {
     this.#listener = this.#start()
   }
 
-  #start(): Process {
-    return this.#log ? startListener(this.#around, this.#log) : startBoth(this.#around, () => this.#lagMs)
+  #start({ lastFirst = false } = {}): Process {
+    return this.#log ? startListener(this.#around, this.#log, lastFirst) : startBoth(this.#around, () => this.#lagMs)
   }
 
   stopListener(): void {
@@ -67,14 +68,22 @@ export class Life {
     this.#listener ??= this.#start()
   }
 
-  /** As a deployment does: the next one starts before the one before is gone. */
+  /** As a deployment does: the next one starts before the one before is gone, and they may see different branches. */
   async deploy(): Promise<void> {
+    const { world, random } = this
+    world.grow(2)
+    const other = random.chance(0.7) ? this.fork(random.between(1, 5), random.between(2, 7)) : undefined
+    const node = random.between(0, 1)
+    if (other) world.put(node, { branch: other })
     const before = this.#listener
-    this.#listener = this.#start()
-    this.world.grow(1)
-    await sleep(this.random.between(0, 800))
-    if (this.random.chance(0.5)) this.fork(1, 2)
-    await sleep(this.random.between(0, 800))
+    this.#listener = this.#start({ lastFirst: true })
+    for (let left = random.between(1, 4); left > 0; left--) {
+      await sleep(random.between(0, 500))
+      world.grow(1)
+      if (random.chance(0.3)) this.fork(1, 2)
+    }
+    world.put(node, { lag: 0 })
+    await sleep(random.between(0, 500))
     before?.kill()
     if (before) this.#ended.push(before)
   }
@@ -92,10 +101,10 @@ export class Life {
   }
 
   /** Within what is not final yet. */
-  fork(depth: number, length: number, how?: 'new' | 're-mined'): void {
+  fork(depth: number, length: number, how?: 'new' | 're-mined'): Block {
     const { maxDepth } = this.world
     if (maxDepth < 1) this.world.grow(2)
-    this.world.fork(Math.min(depth, this.world.maxDepth), length, how)
+    return this.world.fork(Math.min(depth, this.world.maxDepth), length, how)
   }
 
   async reorgWhileCatchingUp(): Promise<void> {

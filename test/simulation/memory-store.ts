@@ -12,6 +12,8 @@ export class MemoryStore implements KnownChain {
   #contents: BlockContent[] = []
   /** Everything that was taken, of use or not, in order. */
   readonly taken: Message[] = []
+  /** Messages whose parent was not known. */
+  unconnected = 0
 
   get tip(): LedgerBlock | undefined {
     return this.#ledger.at(-1)
@@ -25,6 +27,7 @@ export class MemoryStore implements KnownChain {
   async take(message: Message): Promise<boolean> {
     this.taken.push(message)
     const placement = await place(this, message)
+    if (placement.kind === 'unconnected') this.unconnected++
     if (placement.kind === 'known' || placement.kind === 'unconnected') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const contents = blocksOf(message)

@@ -29,8 +29,8 @@ export type Surroundings = {
 
 const POLL_MS = 100
 
-/** A listener alone, over a log that keeps its messages. */
-export function startListener(around: Surroundings, log: ArrayLog): Process {
+/** A listener alone, over a log that keeps its messages; it may prefer the last endpoint to the first. */
+export function startListener(around: Surroundings, log: ArrayLog, lastFirst = false): Process {
   const death = mortal()
   const halves: TickLog = {
     ...log,
@@ -43,7 +43,7 @@ export function startListener(around: Surroundings, log: ArrayLog): Process {
       }
     },
   }
-  return begin(around, halves, death)
+  return begin(around, halves, death, lastFirst)
 }
 
 /** Listener and aggregator in one process, whose log keeps nothing. */
@@ -54,9 +54,15 @@ export function startBoth(around: Surroundings, lagMs: () => number): Process {
   return begin(around, log, death)
 }
 
-function begin({ world, store, report, random }: Surroundings, log: TickLog, death: AbortController): Process {
+function begin(
+  { world, store, report, random }: Surroundings,
+  log: TickLog,
+  death: AbortController,
+  lastFirst = false,
+): Process {
+  const endpoints = lastFirst ? world.endpoints.toReversed() : world.endpoints
   let failure: unknown
-  listen(reach(world.endpoints, { random, report, signal: death.signal }), {
+  listen(reach(endpoints, { random, report, signal: death.signal }), {
     network: NETWORK,
     log,
     stored: store.stored,

@@ -26,6 +26,9 @@ export type Outcome = {
   clean: Rows
   /** What ended a listener by itself; nothing should. */
   failures: unknown[]
+  /** Messages that the ledger could not place; in one process there is never one. */
+  unconnected: number
+  keepsLog: boolean
   happened: Happened
   head: Block
   facts: IngestFact[]
@@ -56,7 +59,7 @@ async function live(plan: Plan): Promise<Outcome> {
   const store = new MemoryStore()
   const life = new Life({ world, store, random, happened, has, report: (fact) => facts.push(fact) })
 
-  // Something that is read is final from the beginning: where nothing is, see found.test.ts.
+  // Something that is read is final from the beginning: where nothing is, a listener may end, see found.test.ts.
   world.grow((plan.beginsAboveFinality ? 0 : world.finalityLag) + random.between(1, 60))
   if (!plan.beginsAboveFinality) world.finalize()
   life.begin()
@@ -91,6 +94,8 @@ async function live(plan: Plan): Promise<Outcome> {
     rows: store.rows(),
     clean: cleanStore.rows(),
     failures,
+    unconnected: store.unconnected,
+    keepsLog: life.keepsLog,
     happened,
     head: world.head,
     facts,

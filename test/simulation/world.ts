@@ -22,7 +22,6 @@ export class World {
   readonly endpoints: readonly Endpoint[]
   readonly nodes: readonly SimulatedNode[]
   readonly finalityLag: number
-  readonly isBalanced: boolean
   readonly #random: Random
   readonly #places: Place[] = []
   #head: Block
@@ -31,7 +30,6 @@ export class World {
   constructor({ random, happened, isBalanced, finalityLag }: WorldOptions) {
     this.#random = random
     this.finalityLag = finalityLag
-    this.isBalanced = isBalanced
     this.#head = mineHistory(random)
     this.#finalized = this.#head
     this.nodes = Array.from({ length: NODES }, () => new SimulatedNode(this.#head, this.#finalized))
