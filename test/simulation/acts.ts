@@ -98,6 +98,7 @@ export const ACTS: readonly Act[] = [
       for (let left = random.between(1, 4); left > 0; left--) {
         await sleep(random.between(0, 700))
         world.grow(1)
+        if (random.chance(0.5)) world.growBranch(node)
       }
       world.put(node, { lag: 0 })
     },

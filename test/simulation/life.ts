@@ -80,12 +80,15 @@ export class Life {
     for (let left = random.between(1, 4); left > 0; left--) {
       await sleep(random.between(0, 500))
       world.grow(1)
-      if (random.chance(0.3)) this.fork(1, 2)
+      if (random.chance(0.5)) world.growBranch(node)
     }
-    world.put(node, { lag: 0 })
+    // Half of the time the last word of the one that goes is of a branch that nobody will hear of again.
+    const endsAstray = random.chance(0.5)
+    if (!endsAstray) world.put(node, { lag: 0 })
     await sleep(random.between(0, 500))
     before?.kill()
     if (before) this.#ended.push(before)
+    world.put(node, { lag: 0 })
   }
 
   /** The tables take so long for each message. */

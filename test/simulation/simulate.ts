@@ -16,8 +16,6 @@ export type Plan = {
   faults: readonly Fault[]
   /** The chain forks below what it called final. */
   breaksFinality?: 'live' | 'during a restart'
-  /** The listener's first block is not final yet when it starts. */
-  beginsAboveFinality?: boolean
 }
 
 export type Outcome = {
@@ -60,8 +58,8 @@ async function live(plan: Plan): Promise<Outcome> {
   const life = new Life({ world, store, random, happened, has, report: (fact) => facts.push(fact) })
 
   // Something that is read is final from the beginning: where nothing is, a listener may end, see found.test.ts.
-  world.grow((plan.beginsAboveFinality ? 0 : world.finalityLag) + random.between(1, 60))
-  if (!plan.beginsAboveFinality) world.finalize()
+  world.grow(world.finalityLag + random.between(1, 60))
+  world.finalize()
   life.begin()
   if (has('reorg during catch-up')) await life.reorgWhileCatchingUp()
   const acts = ACTS.filter((act) => act.needs === undefined || has(act.needs))

@@ -80,6 +80,12 @@ export class World {
     this.#publish()
   }
 
+  /** A branch that a node sits on grows as well. */
+  growBranch(node: number): void {
+    const place = this.#places[node]
+    if (place && 'branch' in place) this.put(node, { branch: mine(place.branch, this.#random) })
+  }
+
   /** Nothing that a node still sits on is cut off: a node beside what is final is broken for good. */
   finalize(): void {
     const next = ancestorOf(this.#head, Math.max(this.#finalized.number, this.#head.number - this.finalityLag))
