@@ -1,14 +1,15 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { type BlockRef, blocksOf, type Restatement, tipOf } from '../ingest/message.ts'
+import { type BlockRef, blocksOf, type Restatement, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { isRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
-import { flush, type Placed } from './flush.ts'
-import { Ledger } from './ledger.ts'
+import { flush, type Keeping, type Placed } from './flush.ts'
+import { Ledger, newestTick } from './ledger.ts'
+import { OpenBuckets } from './open-buckets.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
 import { restate } from './restate.ts'
 import { rollBack } from './rollback.ts'
@@ -66,7 +67,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
 async function restateAll(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { versions }: Writer,
+  { keeping, tip }: Writer,
   turns: Turns,
   signal: AbortSignal,
 ): Promise<void> {
@@ -79,7 +80,7 @@ async function restateAll(
         const began = performance.now()
         // A log that keeps its messages shows them again at every start.
         if (await untilStored(options, () => isRestated(client, message))) return
-        await untilStored(options, () => restate(client, message, versions))
+        await untilStored(options, () => restate(client, message, keeping, tip()))
         const ticks = message.blocks.reduce((sum, block) => sum + block.ticks.length, 0)
         const { job, from, to } = message
         report({ kind: 'restated', network, job, from, to, ticks, ms: performance.now() - began })
@@ -89,7 +90,9 @@ async function restateAll(
 }
 
 type Writer = {
-  versions: CandleVersions
+  keeping: Keeping
+  /** The time of the newest stored block. */
+  tip(): UnixSeconds
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
@@ -100,6 +103,8 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const versions = await untilStored(options, () => takeCharge(client, network))
   const ledger = await untilStored(options, () => Ledger.load(client, network))
   await untilStored(options, () => clearAway(client, options, ledger, versions))
+  const since = await untilStored(options, () => newestTick(client, network, ledger.tip))
+  const keeping: Keeping = { versions, open: new OpenBuckets(since) }
   const { generation, offset } = position
   report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
@@ -110,7 +115,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     if (pending.length === 0) return
     const placed = pending
     const began = performance.now()
-    await untilStored(options, () => flush(client, network, placed, versions))
+    await untilStored(options, () => flush(client, network, placed, keeping))
     report(flushed(network, placed, pendingTicks, performance.now() - began))
     pending = []
     pendingTicks = 0
@@ -118,14 +123,16 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
-    const depth = (ledger.tip?.number ?? to.number) - to.number
+    const tip = ledger.tip ?? to
     const pools = await untilStored(options, () => rollBack(client, { network, to, version, versions }))
+    keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
-    report({ kind: 'rolled-back', network, to: to.number, depth, pools })
+    report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
   }
 
   return {
-    versions,
+    keeping,
+    tip: () => ledger.tip?.timestamp ?? 0,
     store,
     async take({ message, offset: at }) {
       const placement = await untilStored(options, () => ledger.place(message))

@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { RowBinary } from './row-binary.ts'
 import { balanceRow, liquidityRow, poolRow, type RowContext, tickRow } from './rows.ts'
-import { insertRows } from './store.ts'
+import { insertRows, together } from './store.ts'
 
 export async function insertContents(client: ClickHouseClient, contents: readonly RowContext[]): Promise<void> {
   /** One row for each of the things that a block holds. */
@@ -15,8 +15,10 @@ export async function insertContents(client: ClickHouseClient, contents: readonl
       for (const content of contents) for (const thing of things(content)) row(out, content, thing)
     })
 
-  await insertEach('pools', ({ block }) => block.pools, poolRow)
-  await insertEach('liquidity_changes', ({ block }) => block.liquidity, liquidityRow)
-  await insertEach('pool_balances', ({ block }) => block.balances, balanceRow)
-  await insertEach('ticks', ({ block }) => block.ticks, tickRow)
+  await together([
+    insertEach('ticks', ({ block }) => block.ticks, tickRow),
+    insertEach('pools', ({ block }) => block.pools, poolRow),
+    insertEach('liquidity_changes', ({ block }) => block.liquidity, liquidityRow),
+    insertEach('pool_balances', ({ block }) => block.balances, balanceRow),
+  ])
 }

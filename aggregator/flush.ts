@@ -1,49 +1,82 @@
 /** A flush: messages that go on from the tip, into the tables. What the ledger does not show yet goes first, the ledger last. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Message } from '../ingest/message.ts'
+import type { Message, UnixSeconds } from '../ingest/message.ts'
 import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
+import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
 import { insertContents } from './contents.ts'
+import type { OpenBuckets } from './open-buckets.ts'
 import type { CandleVersions } from './owner.ts'
 import { recompute } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
 import { blockRow, type RowContext } from './rows.ts'
-import { insertRows } from './store.ts'
+import { insertRows, together } from './store.ts'
 import { type Position, rowVersion } from './version.ts'
 
 /** A message and its place in the log, which gives its rows their version. */
 export type Placed = { message: Message; position: Position }
 
-/** May be repeated after a failure at any statement: every row is keyed and versioned. */
+/** What an aggregator keeps from one flush to the next. */
+export type Keeping = { versions: CandleVersions; open: OpenBuckets }
+
+/**
+ * May be repeated after a failure at any statement: every row is keyed and versioned, and what memory held of the buckets is given up.
+ * Ticks stand before their candles, so that a crash between the two leaves ticks that tell which buckets to make anew.
+ */
 export async function flush(
   client: ClickHouseClient,
   network: NetworkName,
   placed: readonly Placed[],
-  versions: CandleVersions,
+  { versions, open }: Keeping,
 ): Promise<void> {
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  await insertContents(client, contents)
-  const scope = touchedBy(contents)
-  if (scope) await recompute(client, network, scope, versions)
-  await insertRows(client, 'blocks', (out) => {
-    for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
-  })
+  const times = timesOf(contents)
+  try {
+    const inserted = insertContents(client, contents)
+    // Folding goes on while the ticks are on their way.
+    inserted.catch(() => undefined)
+    const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
+    await inserted
+    if (times) {
+      await together([
+        insertBuckets(client, network, buckets, versions.next()),
+        makeAnew(client, network, { pools: unknown, ...times }, { versions, open }),
+      ])
+    }
+    await insertRows(client, 'blocks', (out) => {
+      for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
+    })
+  } catch (error) {
+    if (times) open.forgetAll(times.last)
+    throw error
+  }
 }
 
-function touchedBy(contents: readonly RowContext[]) {
-  const pools = new Set<PoolId>()
+/** Undefined where nothing was traded. */
+function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } | undefined {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const { block } of contents) {
     if (block.ticks.length === 0) continue
-    for (const tick of block.ticks) pools.add(tick.pool)
     first = Math.min(first, block.timestamp)
     last = Math.max(last, block.timestamp)
   }
-  return pools.size === 0 ? undefined : { pools: [...pools], first, last }
+  return first > last ? undefined : { first, last }
+}
+
+/** Has the tables make the buckets that memory knows too little of, and takes them in. */
+async function makeAnew(
+  client: ClickHouseClient,
+  network: NetworkName,
+  scope: { pools: readonly PoolId[]; first: UnixSeconds; last: UnixSeconds },
+  { versions, open }: Keeping,
+): Promise<void> {
+  if (scope.pools.length === 0) return
+  await recompute(client, network, scope, versions)
+  open.remember(scope.pools, await readOpenBuckets(client, network, scope.pools, scope.last), scope.last)
 }
 
 /** A block leaves itself; a range leaves its blocks with content and its last one. */

@@ -1,7 +1,7 @@
 /** The ledger: which blocks are on the chain, as far as they are stored. The table `blocks` is its memory, and the only checkpoint. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hash } from 'viem'
-import type { BlockRef, Message } from '../ingest/message.ts'
+import type { BlockRef, Message, UnixSeconds } from '../ingest/message.ts'
 import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { StoredChain } from '../ingest/stored-chain.ts'
@@ -122,6 +122,20 @@ export function storedChain(client: ClickHouseClient, network: NetworkName): Sto
     },
     below: (number, limit) => readBlocks(client, network, number, limit),
   }
+}
+
+/** No stored tick is later: neither one of the tip or below it, nor one that a job has stated beyond it. */
+export async function newestTick(
+  client: ClickHouseClient,
+  network: NetworkName,
+  tip: LedgerBlock | undefined,
+): Promise<UnixSeconds> {
+  const [row] = await ask<{ newest: number }>(
+    client,
+    'SELECT toUnixTimestamp(max(time)) AS newest FROM ticks WHERE network = {network:String} AND block > {tip:Int64}',
+    { network, tip: tip?.number ?? -1 },
+  )
+  return Math.max(tip?.timestamp ?? -1, row?.newest ?? -1)
 }
 
 /** Where the stored history begins; undefined where nothing is stored. */

@@ -1,6 +1,7 @@
 /** A rollback: the tables as they were at an older block. The ledger shrinks first, so that a crash leaves nothing that looks whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
 import type { CandleVersions } from './owner.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
 import { ask, loadSql, run } from './store.ts'
@@ -21,13 +22,13 @@ export type RollbackOptions = {
   versions: CandleVersions
 }
 
-/** Returns how many pools lost or may have lost ticks. May be repeated after a failure at any statement. */
-export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<number> {
+/** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
+export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
   const { network, to, versions } = options
   const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
   await run(client, buryBlocks, above)
   const pools = await ask<Touched>(client, touched, above)
   for (const bury of buryRest) await run(client, bury, above)
   await recompute(client, network, scopeOf(pools), versions)
-  return pools.length
+  return pools.map(({ pool }) => pool)
 }

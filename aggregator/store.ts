@@ -28,6 +28,12 @@ export async function insertRows(
   stream.resume()
 }
 
+/** All at once; where some fail, throws the first failure once none is under way any more. */
+export async function together(tasks: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(tasks)
+  await Promise.all(tasks)
+}
+
 export async function run(client: ClickHouseClient, query: string, parameters: Parameters): Promise<void> {
   await client.command({ query, query_params: parameters })
 }

@@ -2,6 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
 import { flush } from '../../aggregator/flush.ts'
+import { OpenBuckets } from '../../aggregator/open-buckets.ts'
 import { takeCharge } from '../../aggregator/owner.ts'
 import type { BlockContent, RangeMessage } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
@@ -12,7 +13,8 @@ import type { Tick } from '../../ingest/tick.ts'
 /** Writes a stretch of the chain; the last block is the tip. Call it again for later blocks. */
 export function openStore(client: ClickHouseClient, network: NetworkName) {
   let offset = 0
-  const versions = takeCharge(client, network)
+  const open = new OpenBuckets(0)
+  const keeping = takeCharge(client, network).then((versions) => ({ versions, open }))
   return async function store(blocks: readonly BlockContent[]): Promise<void> {
     const [first, last] = [blocks[0], blocks.at(-1)]
     if (first === undefined || last === undefined) return
@@ -27,7 +29,7 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
       blocks,
     }
     offset += 1
-    await flush(client, network, [{ message, position: { generation: 1, offset } }], await versions)
+    await flush(client, network, [{ message, position: { generation: 1, offset } }], await keeping)
   }
 }
 
