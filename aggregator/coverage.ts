@@ -50,6 +50,49 @@ export async function readCoverage(
   )
 }
 
+/** An unbroken run of blocks that are stored whole for some pools, as the listener or one backfill told them. */
+export type Stretch = BlockRange & {
+  network: NetworkName
+  /** The backfill; 0 where it was the listener. */
+  job: number
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+}
+
+/** What is stored of the blocks up to `last`; `pools` are the listener's. */
+export async function storedStretches(
+  client: ClickHouseClient,
+  network: NetworkName,
+  pools: readonly PoolId[] | undefined,
+  last: number,
+): Promise<Stretch[]> {
+  const [live, ranges] = await Promise.all([
+    ask<BlockRange & { rows: number }>(
+      client,
+      `SELECT toFloat64(min(first)) AS "from", toFloat64(max(number)) AS "to", toFloat64(count()) AS rows
+       FROM blocks FINAL WHERE network = {network:String}`,
+      { network },
+    ),
+    ask<BlockRange & { job: number; filter: string }>(
+      client,
+      `SELECT job, filter, toFloat64(first) AS "from", toFloat64(last) AS "to" FROM coverage FINAL
+       WHERE network = {network:String} AND last <= {last:UInt64}
+         AND job IN (SELECT id FROM jobs FINAL WHERE network = {network:String} AND kind = 'backfill')
+       ORDER BY job, coverage.first`,
+      { network, last: Math.max(0, last) },
+    ),
+  ])
+  const stretches: Stretch[] = []
+  for (const { from, to, rows } of live)
+    if (rows > 0) stretches.push({ network, job: 0, pools, from, to: Math.min(to, last) })
+  for (const { job, filter, from, to } of ranges) {
+    const before = stretches.at(-1)
+    if (before?.job === job && before.to + 1 === from) before.to = to
+    else stretches.push({ network, job, pools: poolsOf(filter), from, to })
+  }
+  return stretches
+}
+
 /** The parts of `wanted` that none of `covered` holds, in order. */
 export function gapsIn(wanted: BlockRange, covered: readonly BlockRange[]): BlockRange[] {
   const gaps: BlockRange[] = []
@@ -66,4 +109,8 @@ export function gapsIn(wanted: BlockRange, covered: readonly BlockRange[]): Bloc
 
 function filterOf(pools: readonly PoolId[] | undefined): string {
   return [...(pools ?? [])].sort().join(',')
+}
+
+function poolsOf(filter: string): readonly PoolId[] | undefined {
+  return filter === '' ? undefined : (filter.split(',') as PoolId[])
 }

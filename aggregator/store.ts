@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RowBinary } from './row-binary.ts'
 
-export type Parameters = Record<string, string | number | bigint | readonly string[]>
+export type Parameters = Record<string, string | number | bigint | readonly (string | number)[]>
 
 /** Reads a statement beside the caller: `loadSql(import.meta.url, './sql/touched.sql')`. */
 export function loadSql(caller: string, path: string): string {
@@ -19,10 +19,11 @@ export async function insertRows(
 ): Promise<void> {
   const rows = new RowBinary()
   write(rows)
-  if (rows.bytes.length === 0) return
+  const { chunks } = rows
+  if (chunks.length === 0) return
   const { stream } = await client.exec({
     query: `INSERT INTO ${table} FORMAT RowBinary`,
-    values: Readable.from([rows.bytes]),
+    values: Readable.from(chunks),
   })
   // An answer that nobody reads keeps its socket busy.
   stream.resume()

@@ -23,7 +23,7 @@ export async function runJobs(
   const { signal } = run
   while (!signal.aborted) {
     // Tables that do not answer have no jobs for us now.
-    const jobs = await openJobs(store.owner, network.network.name).catch(() => [])
+    const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
     await pause(LOOK_MS, signal)
   }

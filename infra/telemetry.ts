@@ -18,6 +18,7 @@ export type ProcessFact =
   | { kind: 'job-started'; network: string; job: number; from: number; to: number }
   | { kind: 'job-done'; network: string; job: number }
   | { kind: 'job-failed'; network: string; job: number; error: unknown }
+  | { kind: 'audit-waiting'; network: string; error: unknown; retryMs: number }
   | { kind: 'stopping'; reason: string }
 
 export type Fact = AggregatorFact | ApiFact | DevnetFact | EngineFact | IngestFact | LogFact | ProcessFact
@@ -32,6 +33,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'usage-stored': 'debug',
   flushed: 'debug',
   restated: 'debug',
+  audited: 'debug',
   'log-reading': 'info',
   'kafka-client': 'debug',
   'pool-skipped': 'debug',
@@ -55,6 +57,9 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'unknown-plan': 'warn',
   'stage-restarted': 'warn',
   'job-failed': 'warn',
+  'audit-found': 'warn',
+  'audit-waiting': 'warn',
+  'endpoint-omitted-logs': 'warn',
   republishing: 'warn',
   'backfill-waiting': 'warn',
   stalled: 'error',

@@ -22,5 +22,7 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   | { kind: 'balances-unread'; pools: number; error: unknown }
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
+  /** Receipts have logs that it left out when it was asked for them. */
+  | { kind: 'endpoint-omitted-logs'; endpoint: string; logs: number }
   | { kind: 'republishing'; stored: number | undefined; appended: number }
 )

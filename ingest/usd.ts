@@ -2,11 +2,14 @@
 import type { Address } from 'viem'
 import type { Swap } from './event.ts'
 import { NATIVE_CURRENCY, type Network } from './network.ts'
-import type { Pool, PoolId } from './pool.ts'
+import type { PoolId } from './pool.ts'
 import { magnitude, powerOfTen } from './price.ts'
 
 /** Millionths of a dollar for one raw unit of a token, as an exact ratio. */
 type UnitPrice = { numerator: bigint; denominator: bigint }
+
+/** What prices need to know of a pool. */
+type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address: Address } }
 
 type Observation = { block: number; price: UnitPrice }
 
@@ -38,7 +41,7 @@ export class UsdPrices {
   }
 
   /** Takes note of the price after a swap, where its pool is a reference pool. */
-  observe(pool: Pool, sqrtPriceX96: bigint, block: number): void {
+  observe(pool: PricedPool, sqrtPriceX96: bigint, block: number): void {
     const token = this.#reference.get(pool.id)
     if (token === undefined || sqrtPriceX96 === 0n) return
     const isToken0 = pool.token0.address === token
@@ -56,7 +59,7 @@ export class UsdPrices {
   }
 
   /** Both legs known: their mean; one: that leg; none: 0. */
-  amountUsdMicros(pool: Pool, swap: Pick<Swap, 'amount0' | 'amount1'>): bigint {
+  amountUsdMicros(pool: PricedPool, swap: Pick<Swap, 'amount0' | 'amount1'>): bigint {
     const value0 = this.#value(pool.token0.address, swap.amount0)
     const value1 = this.#value(pool.token1.address, swap.amount1)
     if (value0 !== undefined && value1 !== undefined) return (value0 + value1 + 1n) / 2n

@@ -1,0 +1,50 @@
+/** The dollar prices that an audit begins with: those that the stored swaps of the reference pools have left. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
+import type { Endpoints } from '../ingest/endpoints.ts'
+import type { Network } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import { bootstrapPrices } from '../ingest/reference.ts'
+import type { UsdPrices } from '../ingest/usd.ts'
+import type { Stretch } from './coverage.ts'
+import { ask } from './store.ts'
+
+/** As far as a listener looks back for a price. */
+const LOOKBACK_BLOCKS = 100_000
+
+type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Address }
+
+/**
+ * Shows `usd` the prices before block `from`. Returns the reference pools whose price may be another than the one by which the stored
+ * ticks are priced: until their next swap, dollars that differ prove nothing. Those of pools that are not stored stay so for good.
+ */
+export async function beginPrices(
+  client: ClickHouseClient,
+  endpoints: Endpoints,
+  network: Network,
+  usd: UsdPrices,
+  { first, pools, from }: Pick<Stretch, 'pools'> & { first: number; from: number },
+): Promise<Set<PoolId>> {
+  const doubted = new Set(network.referencePools.map(({ pool }) => pool))
+  for (const id of doubted) {
+    if (pools && !pools.includes(id)) continue
+    const [last] = await ask<LastSwap>(
+      client,
+      `SELECT toFloat64(block) AS number, toString(sqrt_price) AS sqrtPrice, tokens.token0, tokens.token1
+       FROM ticks FINAL
+       INNER JOIN (
+         SELECT pool, any(token0_address) AS token0, any(token1_address) AS token1
+         FROM pools WHERE network = {network:String} AND pool = {pool:String} GROUP BY pool
+       ) AS tokens USING (pool)
+       WHERE network = {network:String} AND pool = {pool:String} AND block >= {first:UInt64} AND block < {from:UInt64}
+       ORDER BY block DESC, log_index DESC LIMIT 1`,
+      { network: network.name, pool: id, first: Math.max(first, from - LOOKBACK_BLOCKS), from },
+    )
+    if (!last) continue
+    const pool = { id, token0: { address: last.token0 }, token1: { address: last.token1 } }
+    usd.observe(pool, BigInt(last.sqrtPrice), last.number)
+    doubted.delete(id)
+  }
+  await bootstrapPrices(endpoints, network, usd, from)
+  return doubted
+}

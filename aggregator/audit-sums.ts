@@ -1,0 +1,55 @@
+/** Order-free sums over blocks, of what is stored and of what the chain says: where they are equal, so are the logs. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockContent } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import type { BlockRange } from './coverage.ts'
+import { digestOf, digestOfDollars, digestOfLiquidity } from './digest.ts'
+import { ask, loadSql } from './store.ts'
+
+/** Digests are decimal text. */
+export type Sums = { logs: number; digest: string; dollars: string }
+
+export type StoredBlocks = BlockRange & {
+  network: NetworkName
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+}
+
+export const NOTHING: Sums = { logs: 0, digest: '0', dollars: '0' }
+
+export function sumsOf({ ticks, liquidity }: Pick<BlockContent, 'ticks' | 'liquidity'>): Sums {
+  return {
+    logs: ticks.length + liquidity.length,
+    digest: BigInt.asUintN(64, digestOf(ticks) + digestOfLiquidity(liquidity)).toString(),
+    dollars: digestOfDollars(ticks).toString(),
+  }
+}
+
+const digests = loadSql(import.meta.url, './sql/audit_digests.sql')
+
+/** Of every block that has something. */
+export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks): Promise<Map<number, Sums>> {
+  const rows = await askSums(client, blocks, 0)
+  return new Map(rows.map(({ number, ...sums }) => [number, sums]))
+}
+
+/** How many logs of a block are stored that the chain does not have, and how many it has that are not stored. */
+export async function countDifferences(
+  client: ClickHouseClient,
+  { network, pools }: Pick<StoredBlocks, 'network' | 'pools'>,
+  { number, ticks, liquidity }: BlockContent,
+): Promise<{ omitted: number; invented: number }> {
+  const rows = await askSums(client, { network, pools, from: number, to: number }, 1)
+  const stored = new Set(rows.map(({ digest }) => digest))
+  const there = new Set([
+    ...ticks.map((tick) => digestOf([tick]).toString()),
+    ...liquidity.map((change) => digestOfLiquidity([change]).toString()),
+  ])
+  const without = (one: Set<string>, other: Set<string>) => [...one].filter((digest) => !other.has(digest)).length
+  return { omitted: without(there, stored), invented: without(stored, there) }
+}
+
+function askSums(client: ClickHouseClient, { network, pools = [], from, to }: StoredBlocks, each: 0 | 1) {
+  return ask<Sums & { number: number }>(client, digests, { network, pools, first: from, last: to, each })
+}

@@ -1,0 +1,40 @@
+/** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
+import { createAudit } from '../aggregator/audit.ts'
+import type { Endpoints } from '../ingest/endpoints.ts'
+import type { TickLog } from '../ingest/log.ts'
+import type { Restatement } from '../ingest/message.ts'
+import type { Network } from '../ingest/network.ts'
+import { pause } from '../ingest/wait.ts'
+import type { Run } from './run.ts'
+import type { Store } from './store.ts'
+
+/** Between two ranges, so that live work finds endpoints and tables free. */
+const BETWEEN_MS = 250
+/** While nothing new is final. */
+const IDLE_MS = 5_000
+const MOST_RETRY_MS = 60_000
+
+/** Until the signal aborts. Whatever fails is tried again: nobody waits for an audit. */
+export async function runAudit(
+  endpoints: Endpoints,
+  network: Network,
+  history: TickLog<Restatement>,
+  store: Store,
+  { config, report, signal }: Run,
+): Promise<void> {
+  const pools = config.pools && [...config.pools]
+  const step = createAudit(store.owner, endpoints, { network, pools, history, report, signal })
+  let retryMs = IDLE_MS
+  while (!signal.aborted) {
+    try {
+      const isMore = await step()
+      retryMs = IDLE_MS
+      await pause(isMore ? BETWEEN_MS : IDLE_MS, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      report({ kind: 'audit-waiting', network: network.name, error, retryMs })
+      await pause(retryMs, signal)
+      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+    }
+  }
+}

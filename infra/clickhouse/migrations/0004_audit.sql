@@ -1,0 +1,20 @@
+-- Which stored blocks have been compared with another answer of the chain, and what came of it.
+-- One row for each unbroken run of blocks that is audited; it grows, and its counts with it.
+
+CREATE TABLE IF NOT EXISTS audits
+(
+    network    LowCardinality(String),
+    job        UInt32,                            -- the backfill that stored the blocks; 0: the listener
+    first      UInt64,
+    next       UInt64,                            -- the first block that is not audited yet
+    logs       UInt64,                            -- swaps and liquidity changes that are there
+    mismatched UInt64,                            -- blocks of which two answers told different logs
+    omitted    UInt64,                            -- logs that were missing in the tables, and were added
+    invented   UInt64,                            -- logs that were in the tables alone, and were removed
+    repriced   UInt64,                            -- blocks whose logs were right and whose dollars were not
+    undecided  Array(UInt64),                     -- blocks that nobody can prove: left alone, and asked for again
+    repairing  Array(UInt64),                     -- blocks whose repair may not be stored yet
+    version    UInt64                             -- grows by one with each write
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (network, job, first);

@@ -1,0 +1,91 @@
+/** The chain's side of the audit: final ranges asked for again, elsewhere, and who it was that told them wrong. */
+import type { Client } from 'viem'
+import type { BlockHeader } from './assemble.ts'
+import type { ProvenBlock } from './audit-proof.ts'
+import type { Endpoints } from './endpoints.ts'
+import type { IngestFact } from './fact.ts'
+import type { NetworkName } from './network.ts'
+import { readInPieces, readRange } from './range.ts'
+import type { Report } from './report.ts'
+import { getHeads, getLogs, type LogFilter, type RpcLog } from './rpc.ts'
+import { BadAnswer } from './rpc-error.ts'
+
+/** Logs and the headers of the blocks that have them, in order. */
+export type Answer = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
+
+/** An answer, and who gave which part of it. */
+export type Reading = Answer & { parts: readonly { client: Client; from: number; to: number }[] }
+
+/** The endpoint that is asked first, which most likely told what is stored, and up to where the chain is final. */
+export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
+  return endpoints.run(async (first) => ({ first, finalized: (await getHeads(first)).finalized }))
+}
+
+/** From another endpoint than `first`, where there is one; else from the same, later than the first time. */
+export async function readAgain(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  { from, to, first }: { from: number; to: number; first: Client },
+): Promise<Reading> {
+  const others: Endpoints = {
+    ...endpoints,
+    run: (task, options) => endpoints.run(task, { ...options, notFirst: first }),
+  }
+  const read = async (client: Client, low: number, high: number) => ({
+    client,
+    range: await readRange(client, filter, low, high),
+  })
+  const { pieces } = await readInPieces(others, from, to, read)
+  return {
+    logs: pieces.flatMap(({ range }) => range.logs),
+    headers: pieces.flatMap(({ range }) => range.headers),
+    parts: pieces.map(({ client, range }) => ({ client, from: range.from, to: range.to })),
+  }
+}
+
+/** The reading with the proven blocks in place of what was answered of them. */
+export function withProven({ logs, headers }: Answer, proven: ReadonlyMap<number, ProvenBlock>): Answer {
+  const isTaken = (number: number) => !proven.has(number)
+  const blocks = [...proven.values()]
+  return {
+    logs: [...logs.filter((log) => isTaken(Number(log.blockNumber))), ...blocks.flatMap((block) => block.logs)].sort(
+      (a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex),
+    ),
+    headers: [...headers.filter(({ number }) => isTaken(number)), ...blocks.map(({ header }) => header)].sort(
+      (a, b) => a.number - b.number,
+    ),
+  }
+}
+
+export type Accusation = {
+  network: NetworkName
+  filter: LogFilter
+  first: Client
+  reading: Reading
+  proven: ReadonlyMap<number, ProvenBlock>
+  report: Report<IngestFact>
+}
+
+/** Says which endpoint leaves out logs that are proven, and lets it rest. */
+export async function accuse(
+  endpoints: Endpoints,
+  { network, filter, first, reading, proven, report }: Accusation,
+): Promise<void> {
+  const omitted = new Map<Client, number>()
+  for (const [number, { header, logs }] of proven) {
+    const again = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
+    const answers = new Map([[again, reading.logs.filter((log) => log.blockHash === header.hash)]])
+    // What it said when the block was stored is not known: what it says now is.
+    if (!answers.has(first)) {
+      answers.set(first, await getLogs(first, filter, { blockHash: header.hash }).catch(() => [...logs]))
+    }
+    for (const [client, told] of answers) {
+      const missing = logs.filter((log) => !told.some(({ logIndex }) => Number(logIndex) === Number(log.logIndex)))
+      if (client && missing.length > 0) omitted.set(client, (omitted.get(client) ?? 0) + missing.length)
+    }
+  }
+  for (const [client, logs] of omitted) {
+    report({ kind: 'endpoint-omitted-logs', network, endpoint: client.name, logs })
+    endpoints.doubt(client, new BadAnswer('contradictory', `It left out ${logs} logs that the receipts have.`))
+  }
+}
