@@ -52,6 +52,12 @@ export type Faults = {
   maxBlocks?: number
   /** Logs that the node leaves out of its answers, though its blooms have them. */
   hideLogs?: (log: RpcLog) => boolean
+  /** Logs that the node answers though no block has them. */
+  inventLogs?: readonly RpcLog[]
+  /** Receipts that the node has lost: it answers `null` in their places. */
+  hideReceipts?: (block: number) => boolean
+  /** Methods that it does not know. */
+  lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
   twistLog?: (log: RpcLog) => RpcLog
   /** Called before each answer: faults may begin and end with it. */
@@ -129,6 +135,7 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
 type Outcome = { result: unknown } | { error: RpcError }
 
 function respond(chain: RecordedChain, faults: Faults, method: string, params: unknown[]): Outcome {
+  if (faults.lacksMethods?.includes(method)) return unknownMethod(method)
   switch (method) {
     case 'eth_chainId':
       return { result: numberToHex(chain.chainId) }
@@ -142,11 +149,34 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     }
     case 'eth_getLogs':
       return logsOf(chain, faults, params[0] as LogQuery)
+    case 'eth_getBlockReceipts': {
+      const number = numberOf(chain, params[0] as string)
+      const transactions = number > chain.head ? [] : transactionsOf(logsIn(chain, number))
+      return { result: transactions.map((hash) => receiptOf(chain, faults, hash)) }
+    }
+    case 'eth_getTransactionReceipt':
+      return { result: receiptOf(chain, faults, params[0] as Hex) }
     case 'eth_call':
       return callOf(chain, params[0] as { to: Hex; data: Hex })
     default:
-      return { error: { code: -32601, message: `the method ${method} does not exist/is not available` } }
+      return unknownMethod(method)
   }
+}
+
+function unknownMethod(method: string): Outcome {
+  return { error: { code: -32601, message: `the method ${method} does not exist/is not available` } }
+}
+
+function transactionsOf(logs: readonly RpcLog[]): Hex[] {
+  return [...new Set(logs.map((log) => log.transactionHash))]
+}
+
+function receiptOf({ logs }: RecordedChain, faults: Faults, transactionHash: Hex) {
+  const own = logs.filter((log) => log.transactionHash === transactionHash)
+  const [first] = own
+  if (!first || faults.hideReceipts?.(Number(first.blockNumber))) return null
+  const { blockHash, blockNumber } = first
+  return { transactionHash, blockHash, blockNumber, status: '0x1', logs: own }
 }
 
 function numberOf(chain: RecordedChain, tag: string): number {
@@ -165,7 +195,7 @@ function headerOf(chain: RecordedChain, number: number) {
     parentHash: hashOf(number - 1),
     timestamp: numberToHex(chain.timestampOf(number)),
     logsBloom: bloomOf(logsIn(chain, number)),
-    transactions: [],
+    transactions: transactionsOf(logsIn(chain, number)),
   }
 }
 
@@ -195,7 +225,7 @@ function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome 
   const from = numberOf(chain, query.fromBlock ?? 'latest')
   const to = numberOf(chain, query.toBlock ?? 'latest')
   const addresses = query.address === undefined ? undefined : [query.address].flat().map((it) => it.toLowerCase())
-  const found = chain.logs.filter((log) => {
+  const found = [...chain.logs, ...(faults.inventLogs ?? [])].filter((log) => {
     const number = Number(log.blockNumber)
     if (number > chain.head) return false
     if (query.blockHash ? log.blockHash !== query.blockHash : number < from || number > to) return false
