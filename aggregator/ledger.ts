@@ -4,7 +4,7 @@ import type { Hash } from 'viem'
 import type { BlockRef, Message, UnixSeconds } from '../ingest/message.ts'
 import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
-import type { StoredChain } from '../ingest/stored-chain.ts'
+import type { StoredChain, StoredTip } from '../ingest/stored-chain.ts'
 import { ask } from './store.ts'
 
 /** What a message is to the ledger. */
@@ -100,10 +100,11 @@ async function readBlocks(
   network: NetworkName,
   below: number,
   limit: number,
-): Promise<LedgerBlock[]> {
-  const rows = await ask<{ number: number; hash: string; timestamp: number }>(
+): Promise<(LedgerBlock & StoredTip)[]> {
+  const rows = await ask<{ number: number; hash: string; timestamp: number; finalized: number }>(
     client,
-    `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toUnixTimestamp(time) AS timestamp
+    `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toUnixTimestamp(time) AS timestamp,
+            toFloat64(finalized) AS finalized
      FROM blocks FINAL
      WHERE network = {network:String} AND blocks.number < {below:UInt64}
      ORDER BY blocks.number DESC

@@ -15,7 +15,8 @@ const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 
 export type BlockRow = {
   network: NetworkName
-  block: Pick<BlockContent, 'number' | 'hash' | 'timestamp' | 'ticks'>
+  /** One without `finalized` is of a range, and final itself. */
+  block: Pick<BlockContent, 'number' | 'hash' | 'timestamp' | 'ticks'> & { finalized?: number }
   parentHash: `0x${string}` | undefined
   /** The first block that the message covered. */
   first: number
@@ -30,6 +31,7 @@ export function blockRow(out: RowBinary, { network, block, parentHash, first, ve
     .hash(parentHash ?? ZERO_HASH)
     .uint32(block.timestamp)
   out.uint64(first).uint32(block.ticks.length).uint64(digestOf(block.ticks)).uint64(version).uint8(LIVE)
+  out.uint64(block.finalized ?? block.number)
 }
 
 export function tickRow(out: RowBinary, { network, block, version }: RowContext, tick: Tick): void {

@@ -1,20 +1,33 @@
 /** What stops a listener for good. Everything else is tried again. */
+import type { Hash } from 'viem'
 import type { BlockRef } from './message.ts'
 import type { Network, NetworkName } from './network.ts'
 
-/** None of the blocks that were passed on is on the node's chain any more: a break below finality, or another chain. */
+export type Replacement = {
+  /** The block that no reorg should have reached: a final one, or the oldest that is known. */
+  stored: BlockRef
+  /** What the node has in its place. */
+  found: Hash
+  wasFinal: boolean
+}
+
+/** The chain has left what was final, or all that is known of it: a break of finality, or another chain. */
 export class ChainReplaced extends Error {
   override readonly name = 'ChainReplaced'
   readonly network: NetworkName
-  readonly tip: BlockRef
+  readonly stored: BlockRef
 
-  constructor(network: NetworkName, tip: BlockRef) {
+  constructor(network: NetworkName, { stored, found, wasFinal }: Replacement) {
+    const { number, hash } = stored
+    const what = wasFinal
+      ? `The ${network} chain was replaced below its finality: block ${number} was final as ${hash}, and is ${found} now.`
+      : `The ${network} node is on another chain than what is stored: block ${number} is stored as ${hash}, and is ${found} there.`
     super(
-      `The ${network} node is on another chain than what is stored: it has none of the newest stored blocks up to ${tip.number} (${tip.hash}). ` +
-        `Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE.`,
+      `${what} Nothing stored was changed. Check that ${network.toUpperCase()}_RPC_URL names nodes of the right chain; ` +
+        'if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.',
     )
     this.network = network
-    this.tip = tip
+    this.stored = stored
   }
 }
 

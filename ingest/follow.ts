@@ -1,15 +1,16 @@
 /** Follows one chain from a block on: ranges while it is final, then block by block, for ever. Live and history are one stream. */
 import type { Assembler } from './assemble.ts'
 import { readBlocks } from './blocks.ts'
+import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
-import { ChainReplaced, isFinal } from './errors.ts'
+import { isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
-import type { BlockMessage, Message, RangeMessage } from './message.ts'
+import type { BlockMessage, BlockRef, Message, RangeMessage } from './message.ts'
 import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
-import { getHeads, type Header } from './rpc.ts'
+import { getHeads, type Header, type Heads } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
 import type { Trail } from './trail.ts'
 import { pause, type Waker } from './wait.ts'
@@ -33,18 +34,29 @@ const BLOCKS_AT_ONCE = 16
 
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
-  const { network, signal, report, pollMs } = options
+  const { network, assembler, trail, signal, report, pollMs } = options
+  /** Whether the prices are those that held after the tip of the trail. */
+  let isPriced = false
   while (!signal.aborted) {
     let behind = false
     try {
-      const { head, finalized } = await look(endpoints, options.trail)
-      if (nextBlock(options) <= finalized) yield* history(endpoints, finalized, options)
+      const view = await look(endpoints, options)
+      if (returnTo(view.ancestor, options)) isPriced = false
+      const { head, final } = view
+      const before = trail.tip ?? final
+      if (!isPriced && before) {
+        await bootstrapPrices(onBranch(endpoints, before), network, assembler.usd, nextBlock(options))
+      }
+      isPriced = true
+      if (final && nextBlock(options) <= final.number) yield* history(onBranch(endpoints, final), final, options)
       else {
-        const messages = await live(endpoints, head, finalized, options)
+        if (final) {
+          trail.finalize(final)
+          assembler.usd.finalize(final.number)
+        }
+        const messages = await live(endpoints, head, options)
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
-        options.trail.finalize(finalized)
-        options.assembler.usd.finalize(finalized)
       }
     } catch (error) {
       if (signal.aborted || isFinal(error)) throw error
@@ -57,37 +69,52 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
   }
 }
 
-/** The head, and the newest block that no reorg can reach. */
-function look(endpoints: Endpoints, trail: Trail) {
+/** The chain as one node has it; `ancestor` is where it left the trail. */
+type View = Heads & { ancestor: BlockRef | undefined }
+
+/**
+ * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
+ * fork of its own for ever.
+ */
+function look(endpoints: Endpoints, { network, trail }: FollowOptions): Promise<View> {
   const { tip } = trail
   return endpoints.run(
     async (client) => {
-      const { head, finalized } = await getHeads(client)
+      const heads = await getHeads(client)
+      const { head } = heads
       if (tip && head.number < tip.number && trail.has(head)) {
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }
-      return { head, finalized }
+      // The tip again, or its child: the common case needs no further look at the chain.
+      const goesOn = tip?.hash === head.hash || (tip?.hash === head.parentHash && tip.number + 1 === head.number)
+      return { ...heads, ancestor: goesOn ? tip : await trail.ancestorOn(client, network.name) }
     },
     { atLeast: tip?.number },
   )
+}
+
+/** Steps back to the newest block of the trail that is still on the chain; true where that was not its tip. */
+function returnTo(ancestor: BlockRef | undefined, { network, assembler, trail, report }: FollowOptions): boolean {
+  const { tip } = trail
+  if (!tip || !ancestor || ancestor.number === tip.number) return false
+  report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
+  trail.rollBack(ancestor)
+  assembler.rollBack(ancestor.number)
+  // The price may have come from a block that is gone; the one before it counts again.
+  return true
 }
 
 function nextBlock({ trail, firstBlock }: FollowOptions): number {
   return trail.tip === undefined ? firstBlock : trail.tip.number + 1
 }
 
-async function* history(
-  endpoints: Endpoints,
-  finalized: number,
-  options: FollowOptions,
-): AsyncGenerator<RangeMessage[]> {
+async function* history(endpoints: Endpoints, final: BlockRef, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
   const { network, assembler, trail, signal, report } = options
-  await returnToChain(endpoints, options)
   const from = nextBlock(options)
   const ranges = readRanges(endpoints, {
     filter: assembler.filter,
     from,
-    to: finalized,
+    to: final.number,
     signal,
     onSplit: (first, last, reason) =>
       report({ kind: 'range-split', network: network.name, from: first, to: last, reason }),
@@ -107,6 +134,7 @@ async function* history(
       blocks: content.filter(hasContent),
     }
     trail.push({ number, hash })
+    trail.finalize({ number, hash })
     assembler.usd.finalize(number)
     yield [message]
   }
@@ -116,21 +144,10 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
   return block.ticks.length > 0 || block.pools.length > 0 || block.liquidity.length > 0
 }
 
-/** The next blocks up to `head`, after stepping back where the chain has left the trail. */
-async function live(
-  endpoints: Endpoints,
-  head: Header,
-  finalized: number,
-  options: FollowOptions,
-): Promise<readonly BlockMessage[]> {
+/** The next blocks up to `head`. */
+async function live(endpoints: Endpoints, head: Header, options: FollowOptions): Promise<readonly BlockMessage[]> {
   const { network, assembler, trail } = options
-  const tip = trail.tip
-  // A head that we have passed: the node has nothing new, or is behind another one that answered before.
   if (trail.has(head)) return []
-  // One block ahead and its child: the common case needs no further look at the chain.
-  if (tip && !(head.number === tip.number + 1 && head.parentHash === tip.hash)) {
-    await returnToChain(endpoints, options)
-  }
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
   const blocks = await readBlocks(endpoints, assembler.filter, { first, last, head, parent: trail.tip })
@@ -145,7 +162,7 @@ async function live(
       network: network.name,
       ...content,
       parentHash: header.parentHash,
-      finalized: header.number <= finalized,
+      finalized: trail.finalized,
     })
     trail.push(header)
   }
@@ -154,27 +171,6 @@ async function live(
     messages[messages.length - 1] = { ...newest, balances: await readBalances(newest, options) }
   }
   return messages
-}
-
-/** Steps back to the newest block of the trail that is still on the chain. */
-async function returnToChain(endpoints: Endpoints, options: FollowOptions): Promise<void> {
-  const { network, assembler, trail, report } = options
-  const tip = trail.tip
-  if (!tip) return
-  const ancestor = await endpoints.run(
-    async (client) => {
-      const found = await trail.commonAncestor(client)
-      if (!found) throw new ChainReplaced(network.name, tip)
-      return found
-    },
-    { atLeast: tip.number },
-  )
-  if (ancestor.number === tip.number) return
-  report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
-  trail.rollBack(ancestor)
-  assembler.rollBack(ancestor.number)
-  // The price may have come from a block that is gone; the one before it counts again.
-  await bootstrapPrices(endpoints, network, assembler.usd, ancestor.number + 1)
 }
 
 /** Balances are worth having, but no block waits for them. */

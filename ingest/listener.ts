@@ -1,18 +1,17 @@
 /** The listener of one network: finds where it stopped, follows the chain, and appends what it sees to the log. */
 import { createAssembler } from './assemble.ts'
 import type { Endpoints } from './endpoints.ts'
-import { ChainReplaced, isFinal } from './errors.ts'
+import { isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
 import { follow } from './follow.ts'
 import type { TickLog } from './log.ts'
 import { type BlockRef, blocksOf, type Message, tipOf } from './message.ts'
 import type { Network } from './network.ts'
 import type { PoolId } from './pool.ts'
-import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
 import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
-import type { StoredChain } from './stored-chain.ts'
+import type { StoredChain, StoredTip } from './stored-chain.ts'
 import { Trail } from './trail.ts'
 import { pause, Waker } from './wait.ts'
 
@@ -32,7 +31,7 @@ export type ListenOptions = {
 }
 
 const POLL_MS = 1_000
-/** How far back a listener can step after a restart: further than any chain reorganises above its finality. */
+/** How far back a listener can step after a restart where it was not noted what was final. */
 const TRAIL_BLOCKS = 1_024
 /** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
 const STUCK_MS = 60_000
@@ -47,9 +46,8 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
     while (!signal.aborted) {
       const assembler = createAssembler(endpoints, network, options.pools, report)
       const begun = await untilItWorks(options, async () => {
-        const trail = await resume(endpoints, options, useLog)
+        const trail = await resume(options, useLog)
         const first = trail.tip ? trail.tip.number + 1 : await firstBlock(endpoints, options.start)
-        await bootstrapPrices(endpoints, network, assembler.usd, first)
         return { trail, first }
       })
       if (!begun) return
@@ -84,28 +82,26 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
 }
 
 /**
- * The newest block that was passed on and is still on the chain: the last message of the log, else what is stored.
- * Messages between the two are in the log already; a listener that starts below them sends them again, which changes nothing.
+ * What was passed on: up to the last message of the log, else up to what is stored. How much of it is still on the chain is
+ * seen at the first look. Messages between the two are in the log already; a listener that starts below them sends them again,
+ * which changes nothing.
+ *
+ * What was final then has to be known from what is stored: the chain of today cannot tell which of the blocks that it has
+ * replaced since were ever final.
  */
-async function resume(endpoints: Endpoints, { network, log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
+async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
   const tip = await stored.tip()
   const last = useLog ? await log.last() : undefined
-  const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, TRAIL_BLOCKS))] : []
+  const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
   const logged = last && tipOf(last.message)
-  if (logged && !refs.some((ref) => ref.number >= logged.number)) refs.push(logged)
-  const trail = new Trail(refs)
-  const { tip: newest } = trail
-  if (!newest) return trail
-  const ancestor = await endpoints.run(
-    async (client) => {
-      const found = await trail.commonAncestor(client)
-      if (!found) throw new ChainReplaced(network.name, newest)
-      return found
-    },
-    { atLeast: newest.number },
-  )
-  trail.rollBack(ancestor)
-  return trail
+  if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)
+  const finalized = last.message.kind === 'range' ? last.message.to : last.message.finalized
+  return new Trail([...refs, logged], Math.max(finalized, tip?.finalized ?? 0))
+}
+
+/** Down to the newest one that was final. */
+function blocksAbove({ number, finalized }: StoredTip): number {
+  return finalized > 0 ? Math.max(1, number - finalized) : TRAIL_BLOCKS
 }
 
 /** Undefined where the signal aborted first. */

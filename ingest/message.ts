@@ -26,7 +26,8 @@ export type BlockMessage = BlockContent & {
   kind: 'block'
   network: NetworkName
   parentHash: Hash
-  finalized: boolean
+  /** The newest block passed on that no reorg replaced any more when this one was read; 0 where none was known. */
+  finalized: number
 }
 
 /** Final history: every block from `from` to `to`, of which `blocks` are the ones with content. */

@@ -1,6 +1,7 @@
 /** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
-import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
-import { BadAnswer } from './rpc-error.ts'
+import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
+import type { BlockRef } from './message.ts'
+import { BadAnswer, classify } from './rpc-error.ts'
 
 export type RpcLog = {
   address: Address
@@ -60,11 +61,33 @@ export async function getHead(client: Client): Promise<Header> {
 /** Where a node does not know the tag `finalized`. */
 const FALLBACK_FINALITY_BLOCKS = 256
 
-/** The head, and the newest block that no reorg replaces any more; −1 where there is none yet. */
-export async function getHeads(client: Client): Promise<{ head: Header; finalized: number }> {
-  const [head, finalized] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(() => undefined)])
-  const fallback = Math.max(-1, head.number - FALLBACK_FINALITY_BLOCKS)
-  return { head, finalized: Math.min(head.number, finalized?.number ?? fallback) }
+export type Heads = {
+  head: Header
+  /** The newest block that no reorg replaces any more; −1 where there is none yet. */
+  finalized: number
+  final: BlockRef | undefined
+}
+
+export async function getHeads(client: Client): Promise<Heads> {
+  const [head, tagged] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
+  const final = tagged ?? (await fallbackBelow(client, head))
+  // Of two nodes behind one address the one may lag behind what is final at the other.
+  if (final && final.number > head.number) return { head, finalized: head.number, final: head }
+  return { head, finalized: final?.number ?? -1, final }
+}
+
+/** A node that answers with an error of its own does not know the tag; one that does not answer may well know it. */
+function unknownTag(error: unknown): undefined {
+  const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
+  const { kind } = classify(error)
+  if (!isAnswer || kind === 'rate-limited' || kind === 'timeout') throw error
+}
+
+async function fallbackBelow(client: Client, { number }: Header): Promise<Header | undefined> {
+  if (number < FALLBACK_FINALITY_BLOCKS) return undefined
+  const header = await getHeader(client, number - FALLBACK_FINALITY_BLOCKS)
+  if (!header) throw new BadAnswer('behind', `The node has no block ${number - FALLBACK_FINALITY_BLOCKS}.`)
+  return header
 }
 
 /** In the order of the chain. Throws `BadAnswer` where they are not the logs that were asked for. */

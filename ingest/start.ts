@@ -1,7 +1,7 @@
-/** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it. */
+/** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it, and final in any case. */
 import type { Client } from 'viem'
 import type { Endpoints } from './endpoints.ts'
-import { getHead, getHeader } from './rpc.ts'
+import { getHeader, getHeads, type Header } from './rpc.ts'
 
 export type Start =
   | { kind: 'block'; number: number }
@@ -24,15 +24,28 @@ export function parseStart(text: string): Start | undefined {
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
-/** The first block to read. */
-export async function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
-  if (start.kind === 'block') return start.number
+/**
+ * The first block to read. Never above what is final: where all that is stored may be replaced, nothing would be left to go on
+ * from. On the slowest chain that means some thousand blocks more, which is one range or two.
+ */
+export function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
   return endpoints.run(async (client) => {
-    const head = await getHead(client)
-    if (start.kind === 'latest') return head.number
-    if (start.kind === 'blocks-ago') return Math.max(0, head.number - start.blocks)
-    return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+    const { head, finalized } = await getHeads(client)
+    return Math.max(0, Math.min(finalized, await wantedBlock(client, head, start)))
   })
+}
+
+async function wantedBlock(client: Client, head: Header, start: Start): Promise<number> {
+  switch (start.kind) {
+    case 'block':
+      return start.number
+    case 'latest':
+      return head.number
+    case 'blocks-ago':
+      return head.number - start.blocks
+    case 'seconds-ago':
+      return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+  }
 }
 
 /** By bisection: about 25 headers on any chain. */

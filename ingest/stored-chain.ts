@@ -1,9 +1,14 @@
 /** What the tables already hold of a network's chain, as the listener needs to know it. */
 import type { BlockRef } from './message.ts'
 
+export type StoredTip = BlockRef & {
+  /** The newest stored block that was final when this one was read; 0 where that is not known. */
+  finalized: number
+}
+
 export type StoredChain = {
   /** The newest stored block. */
-  tip(): Promise<BlockRef | undefined>
+  tip(): Promise<StoredTip | undefined>
   /** Stored blocks below `number`, newest first, at most `limit`. */
   below(number: number, limit: number): Promise<BlockRef[]>
 }

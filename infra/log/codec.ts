@@ -48,7 +48,7 @@ type WireBlock = {
   balances: number
 }
 type WireHead =
-  | { kind: 'block'; network: NetworkName; parentHash: Hash; finalized: boolean }
+  | { kind: 'block'; network: NetworkName; parentHash: Hash; finalized: number }
   | {
       kind: 'range'
       network: NetworkName

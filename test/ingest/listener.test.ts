@@ -205,7 +205,7 @@ describe('a listener that is started again', () => {
     const tip = { number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5) }
     const real = rpc.chain.logs.find((log) => Number(log.blockNumber) === tip.number)
     const stored: StoredChain = {
-      tip: async () => ({ ...tip, hash: real?.blockHash ?? tip.hash }),
+      tip: async () => ({ ...tip, hash: real?.blockHash ?? tip.hash, finalized: 0 }),
       below: async () => [],
     }
     const [first] = await untilHead(start({ stored }))
@@ -214,7 +214,7 @@ describe('a listener that is started again', () => {
 
   test('steps back to the newest stored block that is still on the chain', async () => {
     const stored: StoredChain = {
-      tip: async () => ({ number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5, 7) }),
+      tip: async () => ({ number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5, 7), finalized: FINALIZED }),
       below: async () => [
         { number: FINALIZED + 4, hash: madeUpHash(FINALIZED + 4, 7) },
         { number: FINALIZED + 3, hash: madeUpHash(FINALIZED + 3) },
@@ -226,7 +226,7 @@ describe('a listener that is started again', () => {
 
   test('halts where nothing stored is on the chain, and says what to do', async () => {
     const stored: StoredChain = {
-      tip: async () => ({ number: FINALIZED, hash: madeUpHash(FINALIZED, 7) }),
+      tip: async () => ({ number: FINALIZED, hash: madeUpHash(FINALIZED, 7), finalized: FINALIZED }),
       below: async () => [],
     }
     const client = createClient({ transport: http(rpc.url) })
@@ -240,16 +240,19 @@ describe('a listener that is started again', () => {
     })
     stop = async () => {}
     await expect(listening).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[ChainReplaced: The ethereum node is on another chain than what is stored: it has none of the newest stored blocks up to 18944450 (0x00000007000000000000000000000000000000000000000000000000012111c2). Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE.]`,
+      `[ChainReplaced: The ethereum chain was replaced below its finality: block 18944450 was final as 0x00000007000000000000000000000000000000000000000000000000012111c2, and is 0x00000000000000000000000000000000000000000000000000000000012111c2 now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.]`,
     )
   })
 
   test.each([
-    ['latest', { kind: 'latest' }, DAY.lastBlock],
-    ['10 blocks ago', { kind: 'blocks-ago', blocks: 10 }, DAY.lastBlock - 10],
+    ['40 blocks ago', { kind: 'blocks-ago', blocks: 40 }, DAY.lastBlock - 40],
+    ['a block', { kind: 'block', number: FROM }, FROM],
+    ['a block beyond the head, and so at what is final', { kind: 'block', number: DAY.lastBlock + 9 }, FINALIZED],
+    ['10 blocks ago, and so at what is final', { kind: 'blocks-ago', blocks: 10 }, FINALIZED],
+    ['latest, and so at what is final', { kind: 'latest' }, FINALIZED],
   ] as const)('begins an empty store at %s', async (_, from, block) => {
     const [first] = await untilHead(start({ start: from }))
-    expect(first).toMatchObject({ kind: 'block', number: block })
+    expect(first).toMatchObject({ kind: 'range', from: block })
   })
 
   test('begins an empty store at the first block of a duration', async () => {

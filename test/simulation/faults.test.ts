@@ -24,7 +24,7 @@ describe('a chain that is replaced below its finality', () => {
     const { failures } = await simulate({ seed, faults: [], breaksFinality: 'live' })
     expect(failures).toEqual([expect.any(ChainReplaced)])
     expect(String(failures[0])).toMatch(
-      /^ChainReplaced: The ethereum node is on another chain than what is stored: it has none of the newest stored blocks up to \d+ \(0x[0-9a-f]{64}\)\. Check the RPC endpoint; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE\.$/,
+      /^ChainReplaced: The ethereum chain was replaced below its finality: block \d+ was final as 0x[0-9a-f]{64}, and is 0x[0-9a-f]{64} now\. Nothing stored was changed\. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka\.$/,
     )
   })
 })

@@ -1,21 +1,21 @@
 /** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
 import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledger.ts'
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/message.ts'
-import type { StoredChain } from '../../ingest/stored-chain.ts'
+import type { StoredChain, StoredTip } from '../../ingest/stored-chain.ts'
 
 /** What a store says of the market, as text, so that no bit is lost; in the order of the chain. */
 export type Rows = { tip: string; ticks: string[]; pools: string[]; liquidity: string[] }
 
 export class MemoryStore implements KnownChain {
   /** Ascending. */
-  #ledger: LedgerBlock[] = []
+  #ledger: (LedgerBlock & StoredTip)[] = []
   #contents: BlockContent[] = []
   /** Everything that was taken, of use or not, in order. */
   readonly taken: Message[] = []
   /** Messages whose parent was not known. */
   unconnected = 0
 
-  get tip(): LedgerBlock | undefined {
+  get tip(): (LedgerBlock & StoredTip) | undefined {
     return this.#ledger.at(-1)
   }
 
@@ -32,9 +32,11 @@ export class MemoryStore implements KnownChain {
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const contents = blocksOf(message)
     this.#contents.push(...contents)
-    const tip = { ...tipOf(message), timestamp: message.timestamp }
-    const below = contents.filter(({ number }) => number < tip.number)
-    this.#ledger.push(...below.map(({ number, hash, timestamp }) => ({ number, hash, timestamp })), tip)
+    const newest = tipOf(message)
+    const finalized = message.kind === 'range' ? newest.number : message.finalized
+    const below = contents.filter(({ number }) => number < newest.number)
+    this.#ledger.push(...below.map(({ number, hash, timestamp }) => ({ number, hash, timestamp, finalized: number })))
+    this.#ledger.push({ ...newest, timestamp: message.timestamp, finalized })
     return true
   }
 
@@ -62,7 +64,7 @@ export class MemoryStore implements KnownChain {
       )
     const pools = this.#contents.flatMap((content) => content.pools)
     return {
-      tip: textOf(this.tip),
+      tip: textOf(this.tip && { number: this.tip.number, hash: this.tip.hash, time: this.tip.timestamp }),
       ticks: each(({ ticks }) => ticks),
       liquidity: each(({ liquidity }) => liquidity),
       // A listener that starts again meets a pool again, and then says nothing of its first price.

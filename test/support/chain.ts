@@ -44,7 +44,7 @@ export function mine(chain: Chain, plans: readonly BlockPlan[], branch = 'main')
 }
 
 export function asBlocks(network: NetworkName, blocks: Chain): BlockMessage[] {
-  return blocks.map((block) => ({ kind: 'block', network, finalized: false, ...block }))
+  return blocks.map((block) => ({ kind: 'block', network, finalized: 0, ...block }))
 }
 
 /** One message for a stretch of at least one block. */

@@ -20,7 +20,7 @@ const CHAIN = [100, 101, 102].map(
     hash: madeUpHash(number),
     parentHash: madeUpHash(number - 1),
     timestamp: 1_704_412_800 + number * 12,
-    finalized: false,
+    finalized: 0,
     ticks: [],
     pools: [],
     liquidity: [],

@@ -70,7 +70,7 @@ const blockContent: fc.Arbitrary<BlockContent> = record(content)
 const network = fc.constantFrom(...NETWORK_NAMES)
 
 export const anyMessage: fc.Arbitrary<AnyMessage> = fc.oneof(
-  record({ kind: fc.constant('block' as const), network, parentHash: hash, finalized: fc.boolean(), ...content }),
+  record({ kind: fc.constant('block' as const), network, parentHash: hash, finalized: fc.nat(), ...content }),
   record({
     kind: fc.constant('range' as const),
     network,
@@ -108,7 +108,7 @@ export function blockMessage(number: number, tickCount = 1): BlockMessage {
     hash: hashOf(number),
     parentHash: hashOf(number - 1),
     timestamp: 1_700_000_000 + number * 12,
-    finalized: false,
+    finalized: 0,
     ticks: Array.from({ length: tickCount }, (_, index) => tickOf(number, index)),
     pools: [],
     liquidity: [],

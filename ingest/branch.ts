@@ -1,0 +1,26 @@
+/** One branch of the chain: what is asked on it is only believed of a node that has its block. */
+import type { Endpoints } from './endpoints.ts'
+import type { BlockRef } from './message.ts'
+import { getHeader } from './rpc.ts'
+import { BadAnswer } from './rpc-error.ts'
+
+/**
+ * `endpoints`, of which only those count that have `block`, and with it all that lies below. The block is asked for together
+ * with whatever else a node is asked: the next request may well go to another node, on another branch.
+ */
+export function onBranch(endpoints: Endpoints, block: BlockRef): Endpoints {
+  return {
+    ...endpoints,
+    run(task, options) {
+      return endpoints.run(
+        async (client) => {
+          const [answer, header] = await Promise.all([task(client), getHeader(client, block.number)])
+          if (header?.hash === block.hash) return answer
+          const place = header ? `has ${header.hash} in the place of` : 'does not have'
+          throw new BadAnswer('behind', `The node ${place} block ${block.number} (${block.hash}).`)
+        },
+        { ...options, atLeast: Math.max(block.number, options?.atLeast ?? 0) },
+      )
+    },
+  }
+}
