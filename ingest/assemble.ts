@@ -5,7 +5,7 @@ import { decodeV4, V4_TOPICS } from './decode-v4.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { Decoded, PoolEvent, Swap } from './event.ts'
 import type { IngestFact } from './fact.ts'
-import type { BlockContent } from './message.ts'
+import type { BlockContent, BlockRef } from './message.ts'
 import type { Network } from './network.ts'
 import type { Pool, PoolId } from './pool.ts'
 import { executionPrice, spotPrice } from './price.ts'
@@ -87,15 +87,15 @@ export function createAssembler(
     balances,
     async assemble(logs, headers) {
       const events: { block: number; event: PoolEvent }[] = []
+      let newest: BlockRef | undefined
       for (const log of logs) {
         const decoded = decode(log)
-        if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
+        if (!decoded || decoded.kind === 'broken') continue
+        newest = { number: Number(log.blockNumber), hash: log.blockHash }
+        events.push({ block: newest.number, event: decoded })
       }
-      const newest = events.at(-1)?.block ?? 0
-      const learnt = await registry.learn(
-        events.map(({ event }) => event),
-        newest,
-      )
+      const pools = events.map(({ event }) => event)
+      const learnt = newest ? await registry.learn(pools, newest) : []
       for (const skipped of learnt) {
         report({ kind: 'pool-skipped', network: network.name, ...skipped })
       }

@@ -1,5 +1,6 @@
 /** A backfill: final history read anew by ranges, and restated in the log, whatever the listener does meanwhile. */
 import { createAssembler } from './assemble.ts'
+import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
 import { BlocksNotFinal, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
@@ -32,9 +33,10 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   const { network, ranges } = options
   const last = ranges.at(-1)?.to
   if (last === undefined) return
-  const { finalized } = await endpoints.run(getHeads)
-  if (last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
-  for (const range of ranges) await persist(range, options, (rest) => restateRange(endpoints, rest, options))
+  const { finalized, final } = await endpoints.run(getHeads)
+  if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
+  const onChain = onBranch(endpoints, final)
+  for (const range of ranges) await persist(range, options, (rest) => restateRange(onChain, rest, options))
 }
 
 type Stretch = { from: number; to: number }

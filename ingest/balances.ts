@@ -1,6 +1,8 @@
 /** What v3 pools hold, read now and then: their value locked is their balance, which no event states. */
 import { erc20Abi } from 'viem'
+import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
+import type { BlockRef } from './message.ts'
 import { readMany } from './multicall.ts'
 import type { Pool, PoolBalance, PoolId } from './pool.ts'
 
@@ -26,7 +28,7 @@ export class BalanceReader {
   }
 
   /** Balances after `block` of some pools that are due. */
-  async read(block: { number: number; timestamp: number }): Promise<PoolBalance[]> {
+  async read(block: BlockRef & { timestamp: number }): Promise<PoolBalance[]> {
     const pools = [...this.#due.values()].slice(0, MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
     const reads = pools.flatMap((pool) =>
@@ -37,9 +39,9 @@ export class BalanceReader {
         args: [pool.id],
       })),
     )
-    const answers = await this.#endpoints.run((client) => readMany(client, reads, block.number), {
-      atLeast: block.number,
-    })
+    // A node on another branch has other balances at this height.
+    const endpoints = onBranch(this.#endpoints, block)
+    const answers = await endpoints.run((client) => readMany(client, reads, block.number))
     const balances: PoolBalance[] = []
     for (const [index, pool] of pools.entries()) {
       this.#due.delete(pool.id)

@@ -1,15 +1,15 @@
 /** The pools that one listener knows: created before its eyes, or asked for at their first swap. */
-import { type Address, type Client, parseAbi, zeroAddress } from 'viem'
+import { type Address, parseAbi, zeroAddress } from 'viem'
+import { onBranch } from './branch.ts'
 import { decodeV4, V4_TOPICS } from './decode-v4.ts'
 import type { Endpoints } from './endpoints.ts'
 import type { Created, PoolEvent } from './event.ts'
 import type { SkipReason } from './fact.ts'
 import { lastLog } from './last-log.ts'
+import type { BlockRef } from './message.ts'
 import { type Read, readMany } from './multicall.ts'
 import type { Network } from './network.ts'
 import type { Pool, PoolId, Token } from './pool.ts'
-import { getHeader } from './rpc.ts'
-import { BadAnswer } from './rpc-error.ts'
 import { readTokens } from './token.ts'
 
 export type Known = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reason: SkipReason }
@@ -45,10 +45,11 @@ export class Registry {
   }
 
   /**
-   * Makes every pool of `events` known, which are of blocks up to `block`. May be repeated: what is known is not asked again.
+   * Makes every pool of `events` known, which are of blocks up to `block`: a node on another branch knows nothing of a pool
+   * made on this one, and would make it a stranger for good. May be repeated: what is known is not asked again.
    * Returns those newly skipped.
    */
-  async learn(events: Iterable<PoolEvent>, block: number): Promise<{ pool: PoolId; reason: SkipReason }[]> {
+  async learn(events: Iterable<PoolEvent>, block: BlockRef): Promise<{ pool: PoolId; reason: SkipReason }[]> {
     const keys = new Map<PoolId, Key>()
     const unknown = new Set<PoolId>()
     for (const event of events) {
@@ -72,25 +73,19 @@ export class Registry {
     return skipped
   }
 
-  async #askKeys(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askKeys(ids: readonly PoolId[], block: BlockRef): Promise<Map<PoolId, Key | SkipReason>> {
     const v3 = ids.filter(isV3)
     const v4 = ids.filter((id) => !isV3(id))
     return new Map([...(await this.#askV3(v3, block)), ...(await this.#askV4(v4, block))])
   }
 
-  /** A node that has not seen `block` knows nothing of a pool made in it, and would make it a stranger for good. */
-  #read(reads: readonly Read[], block: number): Promise<unknown[]> {
-    if (reads.length === 0) return Promise.resolve([])
-    const task = async (client: Client) => {
-      const [answers, header] = await Promise.all([readMany(client, reads), getHeader(client, block)])
-      if (!header) throw new BadAnswer('behind', `The node has no block ${block} yet, so it may not know its pools.`)
-      return answers
-    }
-    return this.#endpoints.run(task, { atLeast: block })
+  async #read(reads: readonly Read[], block: BlockRef): Promise<unknown[]> {
+    if (reads.length === 0) return []
+    return onBranch(this.#endpoints, block).run((client) => readMany(client, reads))
   }
 
   /** The pool says who it is, and the official factory is asked back: a fork can claim any factory. */
-  async #askV3(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askV3(ids: readonly PoolId[], block: BlockRef): Promise<Map<PoolId, Key | SkipReason>> {
     const factory = this.#network.v3.factory
     const claims = await this.#read(
       ids.flatMap((address) =>
@@ -124,7 +119,7 @@ export class Registry {
   }
 
   /** PositionManager knows the key of every pool that it ever minted in; for the others there is the Initialize log. */
-  async #askV4(ids: readonly PoolId[], block: number): Promise<Map<PoolId, Key | SkipReason>> {
+  async #askV4(ids: readonly PoolId[], block: BlockRef): Promise<Map<PoolId, Key | SkipReason>> {
     const { poolManager, positionManager, fromBlock } = this.#network.v4
     const answers = await this.#read(
       ids.map((id) => ({
@@ -145,22 +140,26 @@ export class Registry {
       }
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], [pool]] }
       // One log at most, so the whole of it at once where the endpoint allows.
-      const log = await lastLog(this.#endpoints, filter, { from: fromBlock, to: block }, ANY_WINDOW)
+      const log = await lastLog(
+        onBranch(this.#endpoints, block),
+        filter,
+        { from: fromBlock, to: block.number },
+        ANY_WINDOW,
+      )
       const event = log && decodeV4(log, poolManager)
       keys.set(pool, event?.kind === 'created' ? event : 'unknown-pool')
     }
     return keys
   }
 
-  async #learnTokens(keys: Iterable<Key>, block: number): Promise<void> {
+  async #learnTokens(keys: Iterable<Key>, block: BlockRef): Promise<void> {
     const missing = new Set<Address>()
     for (const { currency0, currency1 } of keys) {
       for (const currency of [currency0, currency1]) if (!this.#tokens.has(currency)) missing.add(currency)
     }
     if (missing.size === 0) return
-    const tokens = await this.#endpoints.run((client) => readTokens(client, this.#network, [...missing]), {
-      atLeast: block,
-    })
+    const endpoints = onBranch(this.#endpoints, block)
+    const tokens = await endpoints.run((client) => readTokens(client, this.#network, [...missing]))
     for (const [address, token] of tokens) {
       this.#tokens.set(address, token)
     }
