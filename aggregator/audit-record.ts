@@ -10,7 +10,7 @@ export type AuditRecord = {
   first: number
   /** The first block that is not audited yet. */
   next: number
-  /** Swaps and liquidity changes that are there. */
+  /** Swaps and liquidity changes that were compared. */
   logs: number
   /** Blocks of which two answers told different logs. */
   mismatched: number
@@ -50,7 +50,7 @@ export async function writeRecord(client: ClickHouseClient, record: AuditRecord)
   await run(
     client,
     `INSERT INTO audits SELECT {network:String}, {job:UInt32}, {first:UInt64}, {next:UInt64}, {logs:UInt64}, {mismatched:UInt64},
-       {omitted:UInt64}, {invented:UInt64}, {repriced:UInt64}, {undecided:Array(UInt64)}, {repairing:Array(UInt64)}, {version:UInt64}`,
+       {omitted:UInt64}, {invented:UInt64}, {repriced:UInt64}, {undecided:Array(UInt64)}, {repairing:Array(UInt64)}, now(), {version:UInt64}`,
     written,
   )
   return written

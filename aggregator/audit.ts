@@ -73,7 +73,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     await writeRecord(client, {
       ...standing,
       logs: record.logs + found.logs,
-      next: Math.max(record.next, to + 1),
+      // What a block that was undecided until now had priced is behind us: it is gone through once more.
+      next: to < record.next && wrong.length > 0 ? to + 1 : Math.max(record.next, to + 1),
       undecided: [...record.undecided.filter(isOpen), ...found.undecided],
       repairing: record.repairing.filter((block) => isOpen(block) || found.undecided.includes(block)),
     })

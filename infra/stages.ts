@@ -13,6 +13,7 @@ import { getHead } from '../ingest/rpc.ts'
 import { RpcFailed } from '../ingest/rpc-error.ts'
 import { firstBlock } from '../ingest/start.ts'
 import { pause } from '../ingest/wait.ts'
+import { runAudit } from './audit.ts'
 import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
 import { inProcessLog } from './log/in-process.ts'
@@ -46,10 +47,10 @@ export async function openLogs(config: Config['log'], network: NetworkName, stor
   }
 }
 
-/** Listens until the signal aborts. */
+/** Listens until the signal aborts, and audits what is stored of it once that is final. */
 export async function runListener(
   { network, urls, isPublic, start }: NetworkConfig,
-  { stream: log }: Pick<Logs, 'stream'>,
+  { stream: log, history }: Logs,
   store: Store,
   run: Run,
 ): Promise<void> {
@@ -62,9 +63,10 @@ export async function runListener(
     await warnOfEarlierStart({ network, start }, endpoints, store, report)
   })
   const stored = storedChain(store.owner, network.name)
-  await restarting('listener', network.name, run, () =>
+  const listening = restarting('listener', network.name, run, () =>
     listen(endpoints, { network, log, stored, start, pools: config.pools, watchHeads, report, signal }),
   )
+  await Promise.all([listening, runAudit(endpoints, network, history, store, run)])
 }
 
 /** An endpoint that is down at start-up is waited for as one that goes down later is; a wrong one is not. */

@@ -7,13 +7,14 @@ CREATE TABLE IF NOT EXISTS audits
     job        UInt32,                            -- the backfill that stored the blocks; 0: the listener
     first      UInt64,
     next       UInt64,                            -- the first block that is not audited yet
-    logs       UInt64,                            -- swaps and liquidity changes that are there
+    logs       UInt64,                            -- swaps and liquidity changes that were compared
     mismatched UInt64,                            -- blocks of which two answers told different logs
     omitted    UInt64,                            -- logs that were missing in the tables, and were added
     invented   UInt64,                            -- logs that were in the tables alone, and were removed
     repriced   UInt64,                            -- blocks whose logs were right and whose dollars were not
     undecided  Array(UInt64),                     -- blocks that nobody can prove: left alone, and asked for again
     repairing  Array(UInt64),                     -- blocks whose repair may not be stored yet
+    time       DateTime('UTC'),                   -- of the last comparison
     version    UInt64                             -- grows by one with each write
 )
 ENGINE = ReplacingMergeTree(version)
