@@ -74,8 +74,8 @@ export function auditedChain(): RecordedChain {
 
 export type Nodes = { one: RpcServer; two: RpcServer; reset(): void; stop(): Promise<void> }
 
-export async function startNodes(): Promise<Nodes> {
-  const chain = auditedChain()
+export async function startNodes(chainId = ethereum.chainId): Promise<Nodes> {
+  const chain = { ...auditedChain(), chainId }
   const [one, two] = await Promise.all([startRpcServer({ ...chain }), startRpcServer({ ...chain })])
   return {
     one,
