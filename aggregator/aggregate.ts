@@ -1,13 +1,14 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { type BlockRef, blocksOf, type Restatement, tipOf, type UnixSeconds } from '../ingest/message.ts'
+import { type BlockRef, blocksOf, type Message, type Restatement, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { isRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
-import { flush, type Keeping, type Placed } from './flush.ts'
+import type { Keeping, Placed } from './flush.ts'
+import { flushesOf } from './flushes.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
@@ -81,9 +82,8 @@ async function restateAll(
         // A log that keeps its messages shows them again at every start.
         if (await untilStored(options, () => isRestated(client, message))) return
         await untilStored(options, () => restate(client, message, keeping, tip()))
-        const ticks = message.blocks.reduce((sum, block) => sum + block.ticks.length, 0)
         const { job, from, to } = message
-        report({ kind: 'restated', network, job, from, to, ticks, ms: performance.now() - began })
+        report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: performance.now() - began })
       })
     }
   }
@@ -100,31 +100,36 @@ type Writer = {
 
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
   const { network, position, report } = options
-  const versions = await untilStored(options, () => takeCharge(client, network))
-  const ledger = await untilStored(options, () => Ledger.load(client, network))
-  await untilStored(options, () => clearAway(client, options, ledger, versions))
-  const since = await untilStored(options, () => newestTick(client, network, ledger.tip))
+  const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
+  const versions = await persist(() => takeCharge(client, network))
+  const ledger = await persist(() => Ledger.load(client, network))
+  await persist(() => clearAway(client, options, ledger, versions))
+  const since = await persist(() => newestTick(client, network, ledger.tip))
   const keeping: Keeping = { versions, open: new OpenBuckets(since) }
   const { generation, offset } = position
   report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
+  const flushes = flushesOf(client, network, keeping, persist, (placed, ms) => report(flushed(network, placed, ms)))
 
-  async function store(): Promise<void> {
+  async function begin(): Promise<void> {
     if (pending.length === 0) return
     const placed = pending
-    const began = performance.now()
-    await untilStored(options, () => flush(client, network, placed, keeping))
-    report(flushed(network, placed, pendingTicks, performance.now() - began))
     pending = []
     pendingTicks = 0
+    await flushes.begin(placed)
+  }
+
+  async function store(): Promise<void> {
+    await begin()
+    await flushes.done()
   }
 
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
     const tip = ledger.tip ?? to
-    const pools = await untilStored(options, () => rollBack(client, { network, to, version, versions }))
+    const pools = await persist(() => rollBack(client, { network, to, version, versions }))
     keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
     report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
@@ -135,7 +140,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
     async take({ message, offset: at }) {
-      const placement = await untilStored(options, () => ledger.place(message))
+      const placement = await persist(() => ledger.place(message))
       if (placement.kind === 'known') return
       const { number } = tipOf(message)
       if (placement.kind === 'unconnected') {
@@ -150,8 +155,8 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       if (placement.kind === 'rollback') await undo(placement.to, tombstoneVersion(place))
       ledger.append(message)
       pending.push({ message, position: place })
-      pendingTicks += blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
-      if (pendingTicks >= TICKS_PER_FLUSH) await store()
+      pendingTicks += ticksIn(message)
+      if (pendingTicks >= TICKS_PER_FLUSH) await begin()
     },
   }
 }
@@ -180,7 +185,11 @@ async function untilStored<T>({ network, report, signal }: AggregateOptions, tas
   }
 }
 
-function flushed(network: NetworkName, placed: readonly Placed[], ticks: number, ms: number): AggregatorFact {
+function ticksIn(message: Message | Restatement): number {
+  return blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
+}
+
+function flushed(network: NetworkName, placed: readonly Placed[], ms: number): AggregatorFact {
   const first = placed[0]?.message
   const last = placed.at(-1)?.message
   return {
@@ -189,7 +198,7 @@ function flushed(network: NetworkName, placed: readonly Placed[], ticks: number,
     from: first ? (first.kind === 'range' ? first.from : first.number) : 0,
     to: last ? tipOf(last).number : 0,
     blocks: placed.length,
-    ticks,
+    ticks: placed.reduce((sum, { message }) => sum + ticksIn(message), 0),
     tipTimestamp: last?.timestamp ?? 0,
     ms,
   }

@@ -21,7 +21,7 @@ export async function insertBuckets(
   })
 }
 
-function bucketRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
+export function bucketRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
   const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = bucket.candle
   out.string(network).string(bucket.pool).uint32(bucket.resolution).uint32(bucket.start)
   for (const { open, high, low, close } of [execution, spot])

@@ -48,6 +48,16 @@ export function merge(earlier: Candle, later: Candle): Candle {
   }
 }
 
+/** `candle = merge(candle, fromTick(tick))` in place: appending does little else. */
+export function addTick(candle: Candle, tick: Tick): void {
+  addPrice(candle.execution, tick.price)
+  addPrice(candle.spot, tick.spotPrice)
+  candle.volume0 += magnitude(tick.amount0)
+  candle.volume1 += magnitude(tick.amount1)
+  candle.volumeUsdMicros += tick.amountUsdMicros
+  candle.trades += 1
+}
+
 /** The start of the bucket that holds `timestamp`, aligned to 1970-01-01. */
 export function bucketStart(timestamp: number, seconds: number): number {
   return Math.floor(timestamp / seconds) * seconds
@@ -64,4 +74,10 @@ function mergePrices(earlier: Prices, later: Prices): Prices {
     low: Math.min(earlier.low, later.low),
     close: later.close,
   }
+}
+
+function addPrice(prices: Prices, price: number): void {
+  if (price > prices.high) prices.high = price
+  if (price < prices.low) prices.low = price
+  prices.close = price
 }

@@ -20,43 +20,48 @@ export type Placed = { message: Message; position: Position }
 /** What an aggregator keeps from one flush to the next. */
 export type Keeping = { versions: CandleVersions; open: OpenBuckets }
 
+/** A flush whose ticks are stored. */
+export type BegunFlush = {
+  /** Candles, then the ledger. */
+  finish(): Promise<void>
+  /** All of it was folded in memory, so that the next flush can be folded before this one is finished. */
+  isFolded: boolean
+}
+
 /**
- * May be repeated after a failure at any statement: every row is keyed and versioned, and what memory held of the buckets is given up.
+ * May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned.
  * Ticks stand before their candles, so that a crash between the two leaves ticks that tell which buckets to make anew.
  */
-export async function flush(
+export async function beginFlush(
   client: ClickHouseClient,
   network: NetworkName,
   placed: readonly Placed[],
   { versions, open }: Keeping,
-): Promise<void> {
+): Promise<BegunFlush> {
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const times = timesOf(contents)
-  try {
-    const inserted = insertContents(client, contents)
-    // Folding goes on while the ticks are on their way.
-    inserted.catch(() => undefined)
-    const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
-    await inserted
-    if (times) {
+  const inserted = insertContents(client, contents)
+  // Folding goes on while the ticks are on their way.
+  inserted.catch(() => undefined)
+  const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
+  const version = versions.next()
+  await inserted
+  return {
+    isFolded: unknown.length === 0,
+    async finish() {
       await together([
-        insertBuckets(client, network, buckets, versions.next()),
-        makeAnew(client, network, { pools: unknown, ...times }, { versions, open }),
+        insertBuckets(client, network, buckets, version),
+        makeAnew(client, network, unknown, timesOf(contents), { versions, open }),
       ])
-    }
-    await insertRows(client, 'blocks', (out) => {
-      for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
-    })
-  } catch (error) {
-    if (times) open.forgetAll(times.last)
-    throw error
+      await insertRows(client, 'blocks', (out) => {
+        for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
+      })
+    },
   }
 }
 
-/** Undefined where nothing was traded. */
-function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } | undefined {
+function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const { block } of contents) {
@@ -64,19 +69,20 @@ function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: U
     first = Math.min(first, block.timestamp)
     last = Math.max(last, block.timestamp)
   }
-  return first > last ? undefined : { first, last }
+  return { first, last }
 }
 
 /** Has the tables make the buckets that memory knows too little of, and takes them in. */
 async function makeAnew(
   client: ClickHouseClient,
   network: NetworkName,
-  scope: { pools: readonly PoolId[]; first: UnixSeconds; last: UnixSeconds },
+  pools: readonly PoolId[],
+  { first, last }: { first: UnixSeconds; last: UnixSeconds },
   { versions, open }: Keeping,
 ): Promise<void> {
-  if (scope.pools.length === 0) return
-  await recompute(client, network, scope, versions)
-  open.remember(scope.pools, await readOpenBuckets(client, network, scope.pools, scope.last), scope.last)
+  if (pools.length === 0) return
+  await recompute(client, network, { pools, first, last }, versions)
+  open.remember(pools, await readOpenBuckets(client, network, pools, last), last)
 }
 
 /** A block leaves itself; a range leaves its blocks with content and its last one. */

@@ -2,7 +2,7 @@
 import type { BlockContent, UnixSeconds } from '../ingest/message.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { Tick } from '../ingest/tick.ts'
-import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS, type Resolution } from './candle.ts'
+import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution } from './candle.ts'
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
@@ -83,15 +83,14 @@ export class OpenBuckets {
       this.#pools.set(tick.pool, pool)
     }
     pool.lastTick = Math.max(pool.lastTick, timestamp)
-    const candle = fromTick(tick)
     for (const [index, start] of starts.entries()) {
       const open = pool.buckets[index]
       if (open?.start === start) {
-        open.candle = merge(open.candle, candle)
+        addTick(open.candle, tick)
         open.isChanged = true
       } else if (start > pool.knownAfter && start > (open?.start ?? Number.NEGATIVE_INFINITY)) {
         if (open?.isChanged) closed.push(toBucket(tick.pool, index, open))
-        pool.buckets[index] = { start, candle, isChanged: true }
+        pool.buckets[index] = { start, candle: fromTick(tick), isChanged: true }
       } else return false
     }
     return true

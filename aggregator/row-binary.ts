@@ -1,57 +1,88 @@
 /** ClickHouse's RowBinary: columns one after the other, little-endian, no separators. */
 import type { Hex } from 'viem'
 
-const FIRST_BYTES = 64 * 1024
+/** Buffers grow from one to the next, and are never copied: the engine counts them, and collects garbage the more of them there are. */
+const CHUNK_BYTES = { first: 16 * 1024, most: 1024 * 1024 }
+const TWO_32 = 2 ** 32
+/** A double holds every integer between these, and numbers are written several times as fast as bigints. */
+const MOST_AS_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
+const LEAST_AS_NUMBER = -MOST_AS_NUMBER
 
 /** Grows as it is written; values are checked by ClickHouse's column types, not here. */
 export class RowBinary {
-  #bytes = Buffer.allocUnsafe(FIRST_BYTES)
+  readonly #full: Buffer[] = []
+  #bytes = Buffer.allocUnsafe(CHUNK_BYTES.first)
+  #view = viewOf(this.#bytes)
   #length = 0
 
+  /** What was written, in pieces. */
+  get chunks(): Buffer[] {
+    const last = this.#bytes.subarray(0, this.#length)
+    return last.length > 0 ? [...this.#full, last] : this.#full
+  }
+
   get bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length)
+    return Buffer.concat(this.chunks)
   }
 
   uint8(value: number): this {
     const at = this.#reserve(1)
-    this.#bytes.writeUInt8(value, at)
+    this.#view.setUint8(at, value)
     return this
   }
 
   uint32(value: number): this {
     const at = this.#reserve(4)
-    this.#bytes.writeUInt32LE(value, at)
+    this.#view.setUint32(at, value, true)
     return this
   }
 
   int32(value: number): this {
     const at = this.#reserve(4)
-    this.#bytes.writeInt32LE(value, at)
+    this.#view.setInt32(at, value, true)
     return this
   }
 
   uint64(value: number | bigint): this {
     const at = this.#reserve(8)
-    this.#bytes.writeBigUInt64LE(BigInt(value), at)
+    if (typeof value === 'number') this.#number(at, value)
+    else this.#view.setBigUint64(at, value, true)
     return this
   }
 
   /** Signed or unsigned, as two's complement. */
   integer(value: bigint, bits: 128 | 256): this {
     const at = this.#reserve(bits / 8)
-    for (let word = 0; word < bits / 64; word++) {
-      this.#bytes.writeBigUInt64LE(BigInt.asUintN(64, value >> BigInt(word * 64)), at + word * 8)
+    const end = at + bits / 8
+    if (value <= MOST_AS_NUMBER && value >= LEAST_AS_NUMBER) {
+      this.#number(at, Number(value))
+      const sign = value < 0n ? -1 : 0
+      for (let word = at + 8; word < end; word += 4) this.#view.setInt32(word, sign, true)
+      return this
+    }
+    let rest = value
+    for (let word = at; word < end; word += 8) {
+      this.#view.setBigUint64(word, BigInt.asUintN(64, rest), true)
+      rest >>= 64n
     }
     return this
   }
 
   float64(value: number): this {
     const at = this.#reserve(8)
-    this.#bytes.writeDoubleLE(value, at)
+    this.#view.setFloat64(at, value, true)
     return this
   }
 
   string(value: string): this {
+    // No character takes more than three bytes, so this one's length is sure to be a single one.
+    if (value.length * 3 < 0x80) {
+      const at = this.#reserve(1 + value.length * 3)
+      const size = this.#bytes.write(value, at + 1)
+      this.#bytes[at] = size
+      this.#length = at + 1 + size
+      return this
+    }
     const size = Buffer.byteLength(value)
     this.#varint(size)
     const at = this.#reserve(size)
@@ -68,6 +99,13 @@ export class RowBinary {
     return this
   }
 
+  /** 64 bits of an integer that a double holds. */
+  #number(at: number, value: number): void {
+    const high = Math.floor(value / TWO_32)
+    this.#view.setUint32(at, value - high * TWO_32, true)
+    this.#view.setInt32(at + 4, high, true)
+  }
+
   #varint(value: number): void {
     let rest = value
     while (rest >= 0x80) {
@@ -78,13 +116,20 @@ export class RowBinary {
   }
 
   #reserve(size: number): number {
+    if (this.#length + size > this.#bytes.length) this.#next(size)
     const at = this.#length
     this.#length += size
-    if (this.#length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(Math.max(this.#length, this.#bytes.length * 2))
-      this.#bytes.copy(larger, 0, 0, at)
-      this.#bytes = larger
-    }
     return at
   }
+
+  #next(size: number): void {
+    if (this.#length > 0) this.#full.push(this.#bytes.subarray(0, this.#length))
+    this.#bytes = Buffer.allocUnsafe(Math.max(size, Math.min(CHUNK_BYTES.most, this.#bytes.length * 2)))
+    this.#view = viewOf(this.#bytes)
+    this.#length = 0
+  }
+}
+
+function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
+  return new DataView(buffer, byteOffset, length)
 }

@@ -38,6 +38,8 @@ const SETTINGS = {
   async_insert: 0,
   // Rows are keyed and versioned; dropping a block of rows because an equal one was seen would lose a tombstone's successor.
   insert_deduplicate: 0,
+  // Rows of one insert that share a key are told apart when they are read, as those of two inserts are: sorting them out here costs a third.
+  optimize_on_insert: 0,
   distributed_foreground_insert: 1,
   // 64-bit integers come as strings: JSON numbers would round them.
   output_format_json_quote_64bit_integers: 1,

@@ -11,7 +11,7 @@ import type { ArrayLog } from '../support/array-log.ts'
 
 export type Running = {
   facts: AggregatorFact[]
-  /** Resolves once the messages are stored, or were found to be of no use. */
+  /** Resolves once the messages, and all that a log kept before them, are stored, or were found to be of no use. */
   append(messages: readonly Message[]): Promise<void>
   /** Resolves when the aggregator has ended, with what ended it where it failed. */
   stop(): Promise<unknown>
@@ -58,7 +58,11 @@ export async function startAggregator(
   await unlessEnded(started)
   return {
     facts,
-    append: (messages) => unlessEnded(log.append(messages).then(() => log.untilTaken(messages))),
+    async append(messages) {
+      await unlessEnded(log.append(messages))
+      const newest = kept && kept.messages.length > position.offset ? kept.messages.slice(-1) : []
+      await unlessEnded(log.untilTaken([...messages, ...newest]))
+    },
     async stop() {
       stopping.abort()
       await ended

@@ -1,7 +1,7 @@
 /** Tables with a market in them, written by the aggregator's own flush. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
-import { flush } from '../../aggregator/flush.ts'
+import { beginFlush } from '../../aggregator/flush.ts'
 import { OpenBuckets } from '../../aggregator/open-buckets.ts'
 import { takeCharge } from '../../aggregator/owner.ts'
 import type { BlockContent, RangeMessage } from '../../ingest/message.ts'
@@ -29,7 +29,8 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
       blocks,
     }
     offset += 1
-    await flush(client, network, [{ message, position: { generation: 1, offset } }], await keeping)
+    const placed = [{ message, position: { generation: 1, offset } }]
+    await (await beginFlush(client, network, placed, await keeping)).finish()
   }
 }
 

@@ -1,0 +1,128 @@
+/**
+ * From the log to the tables with all candles: how many ticks a second, beside a bare insert of the same ticks; and how long a live block takes.
+ * TICKS, POOLS and ENGINE_ROWS (ticks stored before the live blocks) scale it.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { aggregate } from '../../aggregator/aggregate.ts'
+import type { AggregatorFact } from '../../aggregator/fact.ts'
+import { RowBinary } from '../../aggregator/row-binary.ts'
+import { tickRow } from '../../aggregator/rows.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import { openStore } from '../../infra/store.ts'
+import type { Message, RangeMessage } from '../../ingest/message.ts'
+import { blockMessage, rangeMessage, type Shape } from './synthetic.ts'
+
+const TICKS = Number(process.env['TICKS'] ?? 1_000_000)
+const POOLS = Number(process.env['POOLS'] ?? 400)
+const BLOCKS_A_RANGE = 2_000
+const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 3, pools: POOLS, firstTime: 1_700_000_000 }
+const BLOCKS = Math.ceil(TICKS / SHAPE.swapsPerBlock / 20_000) * 20_000
+const TICKS_IN_ALL = BLOCKS * SHAPE.swapsPerBlock
+const never = new AbortController().signal
+
+const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
+const client = store.owner
+
+const RANGES_AT_ONCE = 10
+
+await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })
+const floor = await timed('bare insert of the same ticks, encoded beforehand (floor)', bareInsert)
+await timed('log to ticks, ledger and candles of four resolutions', throughAggregator(), floor)
+for (const [swapsPerBlock, pools] of [
+  [3, 400],
+  [20, 400],
+  [300, 100],
+] as const)
+  await live({ ...SHAPE, swapsPerBlock, pools, network: `n${swapsPerBlock}` as 'base' })
+await store.close()
+await rm(folder, { recursive: true, force: true })
+process.exit()
+
+/** Messages are made up batch by batch, outside of the time that counts. */
+async function timed(
+  what: string,
+  work: (messages: RangeMessage[]) => () => Promise<unknown>,
+  floor?: number,
+): Promise<number> {
+  let milliseconds = 0
+  let micros = 0
+  for (let from = 1; from <= BLOCKS; from += BLOCKS_A_RANGE * RANGES_AT_ONCE) {
+    const starts = Array.from({ length: RANGES_AT_ONCE }, (_, index) => from + index * BLOCKS_A_RANGE)
+    const task = work(starts.map((start) => rangeMessage(start, start + BLOCKS_A_RANGE - 1, SHAPE)))
+    const cpu = process.cpuUsage()
+    const began = performance.now()
+    await task()
+    milliseconds += performance.now() - began
+    const { user, system } = process.cpuUsage(cpu)
+    micros += user + system
+  }
+  const rate = (TICKS_IN_ALL / milliseconds) * 1_000
+  const ratio = floor === undefined ? '' : `${(rate / floor).toFixed(2)} of the floor`
+  const cpu = (micros / TICKS_IN_ALL).toFixed(2)
+  console.log(
+    `${what.padEnd(60)} ${Math.round(rate).toLocaleString('en').padStart(10)} ticks/s  ${cpu} µs CPU a tick here  ${ratio}`,
+  )
+  return rate
+}
+
+function bareInsert(messages: readonly RangeMessage[]): () => Promise<void> {
+  const out = new RowBinary()
+  for (const message of messages) {
+    for (const block of message.blocks) {
+      for (const tick of block.ticks) tickRow(out, { network: 'ethereum', block, version: 1n }, tick)
+    }
+  }
+  const { bytes } = out
+  return async () => {
+    const query = 'INSERT INTO bare_ticks FORMAT RowBinary'
+    const { stream } = await client.exec({ query, values: Readable.from([bytes]) })
+    stream.resume()
+  }
+}
+
+function throughAggregator() {
+  const log = inProcessLog<Message>({ nextOffset: 0 })
+  void aggregate(client, {
+    network: 'ethereum',
+    log,
+    position: { generation: 0, offset: 0 },
+    report: complain,
+    signal: never,
+  })
+  return (messages: readonly RangeMessage[]) => () => log.append(messages)
+}
+
+function complain(fact: AggregatorFact): void {
+  if (fact.kind === 'store-failed') console.error(fact)
+}
+
+async function live(shape: Shape): Promise<void> {
+  const stopping = new AbortController()
+  const log = inProcessLog<Message>({ nextOffset: 0 })
+  const aggregating = aggregate(client, {
+    network: shape.network,
+    log,
+    position: { generation: 0, offset: 0 },
+    report: complain,
+    signal: stopping.signal,
+  })
+  const times: number[] = []
+  for (let number = 1; number <= 300; number++) {
+    const message = blockMessage(number, shape)
+    const began = performance.now()
+    await log.append([message])
+    times.push(performance.now() - began)
+  }
+  stopping.abort()
+  await log.close()
+  await aggregating
+  times.sort((a, b) => a - b)
+  const at = (share: number) => (times[Math.floor(times.length * share)] ?? 0).toFixed(1)
+  console.log(
+    `live block of ${shape.swapsPerBlock} swaps over ${shape.pools} pools stored: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, most ${at(0.999)} ms`,
+  )
+}
