@@ -146,6 +146,16 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
             replaced.add(endpoint)
             if (endpoints.every((it) => it.disabled || replaced.has(it))) throw error
             failure = new RpcFailed(endpoint.name, { kind: 'contradictory' }, error)
+            // It is asked last for a while, as one that is behind, and an operator hears of it once in that while.
+            if (endpoint.setBehind(true)) {
+              const fact = {
+                kind: 'rpc-failed',
+                endpoint: endpoint.name,
+                problem: 'contradictory',
+                retryMs: 0,
+              } as const
+              report({ ...fact, error: failure })
+            }
             continue
           }
           const problem = isRpcError(error) ? classify(error) : undefined

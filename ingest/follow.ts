@@ -3,7 +3,7 @@ import type { Assembler } from './assemble.ts'
 import { readBlocks } from './blocks.ts'
 import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
-import { isFinal } from './errors.ts'
+import { ChainReplaced, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
 import type { BlockMessage, BlockRef, Message, RangeMessage } from './message.ts'
 import type { Network } from './network.ts'
@@ -32,15 +32,20 @@ export type FollowOptions = {
 /** Blocks asked for at once while catching up near the head. */
 const BLOCKS_AT_ONCE = 16
 
+/** In a row, and each of them of every endpoint: behind a load balancer a single node may have lost its way. */
+const LOOKS_BEFORE_HALT = 5
+
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
   const { network, assembler, trail, signal, report, pollMs } = options
   /** Whether the prices are those that held after the tip of the trail. */
   let isPriced = false
+  let replaced = 0
   while (!signal.aborted) {
     let behind = false
     try {
       const view = await look(endpoints, options)
+      replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
       const { head, final } = view
       const before = trail.tip ?? final
@@ -59,7 +64,8 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
         behind = messages.length > 0 && nextBlock(options) <= head.number
       }
     } catch (error) {
-      if (signal.aborted || isFinal(error)) throw error
+      const isDoubtful = error instanceof ChainReplaced && ++replaced < LOOKS_BEFORE_HALT
+      if (signal.aborted || (isFinal(error) && !isDoubtful)) throw error
       // What endpoints did is reported already, and they have been given their rest.
       if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)

@@ -1,13 +1,6 @@
 /** What may happen next in a simulated life: blocks come, chains fork, nodes disagree, processes die. */
 import { sleep } from './clock.ts'
-import type { Fault } from './fault.ts'
-import type { Life } from './life.ts'
-
-export type Act = {
-  /** Absent: it happens in every world. */
-  needs?: Fault
-  run(life: Life): void | Promise<void>
-}
+import { type Act, NODE_ACTS } from './node-acts.ts'
 
 export const ACTS: readonly Act[] = [
   { run: ({ world, random }) => world.grow(random.between(1, 4)) },
@@ -21,7 +14,7 @@ export const ACTS: readonly Act[] = [
     needs: 'reorg during live',
     async run(life) {
       await sleep(life.random.between(0, 400))
-      const depth = life.random.between(1, 10)
+      const depth = life.anyDepth()
       life.fork(depth, depth + life.random.between(0, 2))
       life.happened.note('reorg during live')
     },
@@ -62,7 +55,7 @@ export const ACTS: readonly Act[] = [
       life.stopListener()
       if (life.random.chance(0.5)) life.world.grow(life.random.between(1, 30))
       await sleep(life.random.between(0, 300))
-      life.fork(life.random.between(1, 20), life.random.between(1, 20))
+      life.fork(life.anyDepth(), life.random.between(1, 20))
       life.happened.note('reorg during a restart')
       life.startListener()
       if (life.random.chance(0.5)) return
@@ -71,71 +64,7 @@ export const ACTS: readonly Act[] = [
       life.fork(life.random.between(5, 20), life.random.between(5, 22))
     },
   },
-  {
-    needs: 'a node that flips between two branches',
-    async run({ world, random, happened }) {
-      world.grow(2)
-      const depth = Math.min(world.maxDepth, random.between(1, 6))
-      let other = world.fork(depth, depth + random.between(0, 2))
-      for (let left = random.between(2, 6); left > 0; left--) {
-        await sleep(random.between(0, 400))
-        const now = world.head
-        world.switchTo(other)
-        other = now
-        happened.note('a node that flips between two branches')
-      }
-    },
-  },
-  {
-    needs: 'two nodes on different branches',
-    async run({ world, random, happened }) {
-      world.grow(2)
-      const depth = Math.min(world.maxDepth, random.between(1, 6))
-      const other = world.fork(depth, depth + random.between(0, 2))
-      const node = random.between(0, 1)
-      world.put(node, { branch: other })
-      happened.note('two nodes on different branches')
-      for (let left = random.between(1, 4); left > 0; left--) {
-        await sleep(random.between(0, 700))
-        world.grow(1)
-        if (random.chance(0.5)) world.growBranch(node)
-      }
-      world.put(node, { lag: 0 })
-    },
-  },
-  {
-    needs: 'a lagging node',
-    async run({ world, random, happened }) {
-      const node = random.between(0, 1)
-      world.put(node, { lag: random.between(1, 8) })
-      happened.note('a lagging node')
-      for (let left = random.between(1, 4); left > 0; left--) {
-        await sleep(random.between(0, 700))
-        world.grow(random.between(1, 2))
-      }
-      world.put(node, { lag: 0 })
-    },
-  },
-  {
-    // Behind what is final already, so that history is asked of a node that does not have it.
-    needs: 'empty answers past its head',
-    async run(life) {
-      const { world, random } = life
-      life.stopListener()
-      world.grow(world.finalityLag + random.between(5, 30))
-      world.finalize()
-      const behind = random.between(0, 1)
-      world.put(behind, { lag: world.maxDepth + random.between(1, 20) })
-      // The one that has it all fails now and then, so that the other is asked too.
-      const better = world.endpoints[1 - behind]
-      better?.faults.add('5xx')
-      life.startListener()
-      await sleep(random.between(300, 4_000))
-      better?.faults.delete('5xx')
-      world.put(0, { lag: 0 })
-      world.put(1, { lag: 0 })
-    },
-  },
+  ...NODE_ACTS,
   ...(['removed logs', 'two hashes for one block'] as const).map(
     (needs): Act => ({
       needs,

@@ -3,6 +3,7 @@ import { type Client, createClient, http } from 'viem'
 import { ancestorOf, type Block, isAncestor } from './block.ts'
 import { sleep } from './clock.ts'
 import type { Happened, RequestFault } from './fault.ts'
+import { NETWORK } from './market.ts'
 import { type Call, type Outcome, respond, type View } from './node.ts'
 import type { Random } from './random.ts'
 
@@ -19,14 +20,14 @@ export class SimulatedNode {
   readonly #past = new Map<`0x${string}`, Block>()
 
   constructor(head: Block, finalized: Block) {
-    this.#view = { head, finalized, past: this.#past }
+    this.#view = { chainId: NETWORK.chainId, head, finalized, past: this.#past }
   }
 
   get view(): View {
     return this.#view
   }
 
-  follow(head: Block, finalized: Block): void {
+  follow(head: Block, finalized: Block, chainId = NETWORK.chainId): void {
     // What it has had it keeps, as real nodes do for a while.
     for (let at: Block | undefined = this.#view.head; at && !this.#past.has(at.hash); at = at.parent) {
       this.#past.set(at.hash, at)
@@ -34,7 +35,7 @@ export class SimulatedNode {
     // Where it has not heard of the newest finality, it keeps to the one before.
     const known = [finalized, this.#view.finalized].find((block) => isAncestor(block, head))
     const before = ancestorOf(head, Math.min(head.number, this.#view.finalized.number))
-    this.#view = { head, finalized: known ?? before ?? head, past: this.#past }
+    this.#view = { chainId, head, finalized: known ?? before ?? head, past: this.#past }
   }
 }
 
@@ -77,25 +78,30 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       happened.note('truncated answers')
       return answerOf(text.slice(0, random.between(0, text.length - 1)))
     }
-    if (strikes('malformed answers')) {
-      happened.note('malformed answers')
-      return answerOf(random.pick(['null', '[]', '{}', '"no"', '<html>Just a moment…</html>']))
+    if (strikes('malformed JSON')) {
+      happened.note('malformed JSON')
+      return answerOf(random.pick(['<html>Just a moment…</html>', '', 'upstream error', text.replaceAll('"', "'")]))
+    }
+    if (strikes('answers of another shape')) {
+      happened.note('answers of another shape')
+      return answerOf(random.pick(['null', '[]', '{}', '"no"', '7']))
     }
     return answerOf(text)
   }
 
   function spoiled(call: Call, outcome: Outcome, view: View): Outcome {
     if (call.method !== 'eth_getLogs' || !('result' in outcome)) {
-      if (!strikes('malformed answers', 0.05)) return outcome
-      happened.note('malformed answers')
+      if (call.method === 'eth_chainId' && view.chainId !== NETWORK.chainId) happened.note('wrong chain id')
+      if (!strikes('answers of another shape', 0.05)) return outcome
+      happened.note('answers of another shape')
       // A number would be another chain's id, and a true one for all that anybody can tell.
       return { result: random.pick([null, 'nonsense', {}]) }
     }
     // Nodes promise no order.
     let logs = [...(outcome.result as Log[])]
     if (random.chance(0.5)) logs.reverse()
-    if (strikes('malformed answers', 0.05)) {
-      happened.note('malformed answers')
+    if (strikes('answers of another shape', 0.05)) {
+      happened.note('answers of another shape')
       return { result: random.pick([null, 'nonsense', {}]) }
     }
     const query = call.params[0] as { blockHash?: string; fromBlock?: string; toBlock?: string }

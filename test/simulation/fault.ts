@@ -7,7 +7,8 @@ export const REQUEST_FAULTS = [
   '5xx',
   'timeouts',
   'connection resets',
-  'malformed answers',
+  'malformed JSON',
+  'answers of another shape',
   'truncated answers',
   'ranges refused as too large',
   'removed logs',
@@ -21,11 +22,15 @@ export type RequestFault = (typeof REQUEST_FAULTS)[number]
 export const NODE_FAULTS = [
   'a node that flips between two branches',
   'two nodes on different branches',
+  'two nodes on different branches while a listener starts',
+  'a node on a fork below what is final',
   'a lagging node',
   'empty answers past its head',
+  'wrong chain id',
 ] as const
 export type NodeFault = (typeof NODE_FAULTS)[number]
 
+/** Of any depth above finality. */
 export const CHAIN_FAULTS = [
   'reorg during live',
   'reorg during catch-up',
@@ -40,6 +45,13 @@ export const PROCESS_FAULTS = [
   'two listeners during a deployment',
   'aggregator behind the log',
 ] as const
+
+/** What ends a listener: no fault that ought to be survived, and so none of the `FAULTS`. */
+export const HALTS = [
+  'a chain replaced below finality, live',
+  'a chain replaced below finality while no listener ran',
+] as const
+export type Halt = (typeof HALTS)[number]
 
 export const FAULTS = [...CHAIN_FAULTS, ...NODE_FAULTS, ...REQUEST_FAULTS, ...PROCESS_FAULTS] as const
 export type Fault = (typeof FAULTS)[number]

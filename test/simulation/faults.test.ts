@@ -1,7 +1,7 @@
 /** Each fault by itself, in worlds where nothing else is wrong. */
 import { describe, expect, test } from 'vitest'
 import { ChainReplaced } from '../../ingest/errors.ts'
-import { FAULTS } from './fault.ts'
+import { FAULTS, HALTS } from './fault.ts'
 import { judged } from './judge.ts'
 import { simulate } from './simulate.ts'
 
@@ -20,8 +20,9 @@ describe('the end equals a clean run over the final chain, whatever comes betwee
 })
 
 describe('a chain that is replaced below its finality', () => {
-  test.each(SEEDS)('ends the listener, which says so (seed %i)', async (seed) => {
-    const { failures } = await simulate({ seed, faults: [], breaksFinality: 'live' })
+  const worlds = HALTS.flatMap((halt) => SEEDS.map((seed) => ({ halt, seed })))
+  test.each(worlds)('$halt: it ends the listener, which says so (seed $seed)', async ({ halt, seed }) => {
+    const { failures } = await simulate({ seed, faults: [], halt })
     expect(failures).toEqual([expect.any(ChainReplaced)])
     expect(String(failures[0])).toMatch(
       /^ChainReplaced: The ethereum chain was replaced below its finality: block \d+ was final as 0x[0-9a-f]{64}, and is 0x[0-9a-f]{64} now\. Nothing stored was changed\. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka\.$/,

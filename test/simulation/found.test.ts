@@ -51,7 +51,11 @@ test('an only endpoint that falls back behind what is final, and comes back, end
 })
 
 test('a chain replaced below finality while no listener ran ends the next one', async () => {
-  const { failures } = await simulate({ seed: 1, faults: [], breaksFinality: 'during a restart' })
+  const { failures } = await simulate({
+    seed: 1,
+    faults: [],
+    halt: 'a chain replaced below finality while no listener ran',
+  })
   expect(failures).toEqual([expect.any(ChainReplaced)])
 })
 
@@ -65,7 +69,7 @@ test('a price that an answer with two hashes for one block gives is not believed
     }
   }
   const [head, sibling] = [withPrice(), withPrice()]
-  const view = { head, finalized: parent, past: new Map() }
+  const view = { chainId: NETWORK.chainId, head, finalized: parent, past: new Map() }
   const client = createClient({
     transport: custom(
       {

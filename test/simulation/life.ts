@@ -1,9 +1,10 @@
 /** Our processes at work in the simulated world, over a log that keeps its messages or over one that does not. */
 import type { IngestFact } from '../../ingest/fact.ts'
+import type { Start } from '../../ingest/start.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
 import type { Block } from './block.ts'
 import { sleep } from './clock.ts'
-import type { Fault, Happened } from './fault.ts'
+import type { Fault, Halt, Happened } from './fault.ts'
 import type { MemoryStore } from './memory-store.ts'
 import { MemoryAggregator, type Process, type Surroundings, startBoth, startListener } from './processes.ts'
 import type { Random } from './random.ts'
@@ -16,6 +17,7 @@ export type LifeOptions = {
   happened: Happened
   has: (fault: Fault) => boolean
   report: (fact: IngestFact) => void
+  start: Start
 }
 
 export class Life {
@@ -31,12 +33,12 @@ export class Life {
   #listener: Process | undefined
   #lagMs = 0
 
-  constructor({ world, store, random, happened, has, report }: LifeOptions) {
+  constructor({ world, store, random, happened, has, report, start }: LifeOptions) {
     this.world = world
     this.random = random
     this.happened = happened
     this.has = has
-    this.#around = { world, store, random, report }
+    this.#around = { world, store, random, report, start }
     const mustKeep = KEPT.some(has)
     const mustNotKeep = has('restart, the log keeps nothing')
     const keeps = mustKeep && mustNotKeep ? random.chance(0.6) : mustKeep || (!mustNotKeep && random.chance(0.5))
@@ -103,6 +105,12 @@ export class Life {
     this.#aggregator?.start()
   }
 
+  /** Of a reorg: mostly a few blocks, now and then all that is not final. */
+  anyDepth(): number {
+    const { maxDepth } = this.world
+    return this.random.chance(0.2) ? Math.max(1, maxDepth) : this.random.between(1, 12)
+  }
+
   /** Within what is not final yet. */
   fork(depth: number, length: number, how?: 'new' | 're-mined'): Block {
     const { maxDepth } = this.world
@@ -112,18 +120,18 @@ export class Life {
 
   async reorgWhileCatchingUp(): Promise<void> {
     await sleep(this.random.between(1, 120))
-    this.fork(this.random.between(1, 20), this.random.between(1, 25))
+    this.fork(this.anyDepth(), this.random.between(1, 25))
     this.happened.note('reorg during catch-up')
   }
 
-  async breakFinality(when: 'live' | 'during a restart'): Promise<void> {
+  async breakFinality(halt: Halt): Promise<void> {
     const { world, random } = this
     world.grow(world.finalityLag + 2)
     world.finalize()
     // Until the listener has seen what is final, it may well step back below.
     while (this.#around.store.tip?.hash !== world.head.hash) await sleep(50)
     await sleep(1_000)
-    if (when === 'during a restart') this.stopListener()
+    if (halt === 'a chain replaced below finality while no listener ran') this.stopListener()
     world.fork(world.maxDepth + random.between(1, 2), world.maxDepth + 10)
     this.startListener()
   }

@@ -10,10 +10,11 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { ancestorOf, type Block, bloomOf, OLDEST } from './block.ts'
-import { NETWORK, POOLS, type PoolContract, TOKENS } from './market.ts'
+import { POOLS, type PoolContract, TOKENS } from './market.ts'
 
 /** What a node believes: everything else that it says follows from it. */
 export type View = {
+  chainId: number
   head: Block
   finalized: Block
   /** Blocks of other branches that the node has had, by hash: it still answers their logs. */
@@ -28,7 +29,7 @@ const refusal = (code: number, message: string): Outcome => ({ error: { code, me
 export function respond(view: View, { method, params }: Call): Outcome {
   switch (method) {
     case 'eth_chainId':
-      return { result: numberToHex(NETWORK.chainId) }
+      return { result: numberToHex(view.chainId) }
     case 'eth_blockNumber':
       return { result: numberToHex(view.head.number) }
     case 'eth_getBlockByNumber':

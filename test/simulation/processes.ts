@@ -4,6 +4,7 @@ import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
 import { listen } from '../../ingest/listener.ts'
 import type { TickLog } from '../../ingest/log.ts'
+import type { Start } from '../../ingest/start.ts'
 import { pause } from '../../ingest/wait.ts'
 import type { ArrayLog } from '../support/array-log.ts'
 import { START } from './block.ts'
@@ -25,6 +26,8 @@ export type Surroundings = {
   store: MemoryStore
   random: Random
   report: (fact: IngestFact) => void
+  /** Where an empty store begins. */
+  start?: Start
 }
 
 const POLL_MS = 100
@@ -55,7 +58,7 @@ export function startBoth(around: Surroundings, lagMs: () => number): Process {
 }
 
 function begin(
-  { world, store, report, random }: Surroundings,
+  { world, store, report, random, start = { kind: 'block', number: START } }: Surroundings,
   log: TickLog,
   death: AbortController,
   lastFirst = false,
@@ -66,7 +69,7 @@ function begin(
     network: NETWORK,
     log,
     stored: store.stored,
-    start: { kind: 'block', number: START },
+    start,
     pollMs: POLL_MS,
     report: (fact) => {
       if (!death.signal.aborted) report(fact)

@@ -1,12 +1,14 @@
 /** One simulated life of a listener and an aggregator, given back by its seed, and the clean run that it is held to. */
 import type { IngestFact } from '../../ingest/fact.ts'
 import type { Message } from '../../ingest/message.ts'
-import { ACTS, type Act } from './acts.ts'
-import type { Block } from './block.ts'
+import type { Start } from '../../ingest/start.ts'
+import { ACTS } from './acts.ts'
+import { type Block, START } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
-import { FAULTS, type Fault, Happened, isRequestFault } from './fault.ts'
+import { FAULTS, type Fault, type Halt, Happened, isRequestFault } from './fault.ts'
 import { Life } from './life.ts'
 import { MemoryStore, type Rows } from './memory-store.ts'
+import type { Act } from './node-acts.ts'
 import { startBoth } from './processes.ts'
 import { type Random, randomOf } from './random.ts'
 import { World } from './world.ts'
@@ -15,7 +17,7 @@ export type Plan = {
   seed: number
   faults: readonly Fault[]
   /** The chain forks below what it called final. */
-  breaksFinality?: 'live' | 'during a restart'
+  halt?: Halt
 }
 
 export type Outcome = {
@@ -55,11 +57,11 @@ async function live(plan: Plan): Promise<Outcome> {
   const world = new World({ random, happened, isBalanced: random.chance(0.3), finalityLag: random.between(4, 30) })
   const facts: IngestFact[] = []
   const store = new MemoryStore()
-  const life = new Life({ world, store, random, happened, has, report: (fact) => facts.push(fact) })
+  const start = startOf(random)
+  const life = new Life({ world, store, random, happened, has, start, report: (fact) => facts.push(fact) })
 
-  // Something that is read is final from the beginning: where nothing is, a listener may end, see found.test.ts.
-  world.grow(world.finalityLag + random.between(1, 60))
-  world.finalize()
+  world.grow(random.between(1, world.finalityLag + 60))
+  if (random.chance(0.8)) world.finalize()
   life.begin()
   if (has('reorg during catch-up')) await life.reorgWhileCatchingUp()
   const acts = ACTS.filter((act) => act.needs === undefined || has(act.needs))
@@ -73,7 +75,7 @@ async function live(plan: Plan): Promise<Outcome> {
   for (const act of acts) if (act.needs && happened.of(act.needs) === 0) await act.run(life)
   world.calm()
   life.catchUp()
-  if (plan.breaksFinality) await life.breakFinality(plan.breaksFinality)
+  if (plan.halt) await life.breakFinality(plan.halt)
   for (let left = 3, isStored = true; left > 0 && isStored; left--) {
     world.grow(1)
     world.finalize()
@@ -83,8 +85,8 @@ async function live(plan: Plan): Promise<Outcome> {
 
   const cleanStore = new MemoryStore()
   if (failures.length === 0) {
-    const report = () => {}
-    const clean = startBoth({ world, store: cleanStore, random, report }, () => 0)
+    const start = { kind: 'block', number: firstOf(store.taken) } as const
+    const clean = startBoth({ world, store: cleanStore, random, start, report: () => {} }, () => 0)
     await untilStored(world, cleanStore, () => (clean.failure() === undefined ? [] : [clean.failure()]))
     clean.kill()
   }
@@ -100,6 +102,17 @@ async function live(plan: Plan): Promise<Outcome> {
     taken: store.taken,
     cleanTaken: cleanStore.taken,
   }
+}
+
+/** Mostly from where there is most to read. */
+function startOf(random: Random): Start {
+  if (random.chance(0.7)) return { kind: 'block', number: START }
+  return random.pick([{ kind: 'latest' }, { kind: 'blocks-ago', blocks: random.between(1, 60) }])
+}
+
+function firstOf([first]: readonly Message[]): number {
+  if (!first) throw new Error('Nothing was taken.')
+  return first.kind === 'range' ? first.from : first.number
 }
 
 /** Until the chain's head is stored; false where nothing more can come. A chain goes on meanwhile, and that is what wakes a listener. */

@@ -1,11 +1,15 @@
 /** The simulated world: one chain that grows and forks above its finality, and nodes that see it each in their own way. */
-import { ancestorOf, type Block, isAncestor, mine, mineHistory, remine } from './block.ts'
+import { ancestorOf, type Block, isAncestor, mine, mineHistory, OLDEST, remine } from './block.ts'
 import { type Endpoint, openEndpoint, SimulatedNode } from './endpoint.ts'
 import type { Happened } from './fault.ts'
+import { NETWORK } from './market.ts'
 import type { Random } from './random.ts'
 
-/** Follows the chain, some blocks behind it, or sits on a branch of its own. */
-export type Place = { lag: number } | { branch: Block }
+/**
+ * Follows the chain, some blocks behind it; sits on a branch of its own, where it is left alone for good if it is `lost`; or is
+ * of another chain altogether.
+ */
+export type Place = { lag: number } | { branch: Block; isLost?: boolean } | { foreign: Block }
 
 export type WorldOptions = {
   random: Random
@@ -83,13 +87,22 @@ export class World {
   /** A branch that a node sits on grows as well. */
   growBranch(node: number): void {
     const place = this.#places[node]
-    if (place && 'branch' in place) this.put(node, { branch: mine(place.branch, this.#random) })
+    if (place && 'branch' in place) this.put(node, { ...place, branch: mine(place.branch, this.#random) })
   }
 
-  /** Nothing that a node still sits on is cut off: a node beside what is final is broken for good. */
+  /** The head of a chain that has nothing in common with this one but its oldest block. */
+  mineForeign(): Block {
+    let block = ancestorOf(this.#head, OLDEST) ?? this.#head
+    while (block.number < this.#head.number) block = mine(block, this.#random)
+    return block
+  }
+
+  /** Nothing that a node still sits on is cut off, unless it is lost. */
   finalize(): void {
     const next = ancestorOf(this.#head, Math.max(this.#finalized.number, this.#head.number - this.finalityLag))
-    const isSafe = this.#places.every((place) => !('branch' in place) || (next && isAncestor(next, place.branch)))
+    const isSafe = this.#places.every(
+      (place) => !('branch' in place) || place.isLost || (next && isAncestor(next, place.branch)),
+    )
     if (next && isSafe) this.#finalized = next
     this.#publish()
   }
@@ -104,6 +117,10 @@ export class World {
   #publish(): void {
     for (const [index, node] of this.nodes.entries()) {
       const place = this.#places[index] ?? { lag: 0 }
+      if ('foreign' in place) {
+        node.follow(place.foreign, place.foreign, NETWORK.chainId + 1)
+        continue
+      }
       const head = 'branch' in place ? place.branch : ancestorOf(this.#head, this.#head.number - place.lag)
       node.follow(head ?? this.#head, this.#finalized)
     }
