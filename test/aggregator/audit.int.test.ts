@@ -2,7 +2,7 @@
 import { numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../aggregator/audit.ts'
-import { readRecords } from '../../aggregator/audit-record.ts'
+import { readRecords, writeRecord } from '../../aggregator/audit-record.ts'
 import { insertContents } from '../../aggregator/contents.ts'
 import { openJob } from '../../aggregator/job.ts'
 import { finalRowVersion } from '../../aggregator/version.ts'
@@ -244,6 +244,34 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     expect((await record())?.next).toBeLessThan(FINALIZED)
     await finish()
     expect(await record()).toMatchObject({ omitted: 2, invented: 0, repairing: [], next: FINALIZED + 1 })
+    await expectClean()
+  })
+
+  test('goes on where an earlier process stopped, with the prices that are stored', async () => {
+    const swaps = logsOf(V3_TOPICS.swap)
+    // Priced by a swap before the range that begins with it.
+    const dog = some(
+      logsOf(V3_TOPICS.swap, DOG_POOL).filter(({ blockNumber }) => !swaps.some((it) => it.blockNumber === blockNumber)),
+    )
+    const next = Number(dog.blockNumber)
+    nodes.one.faults.hideLogs = hide(dog)
+    await listen()
+    const nothing = { mismatched: 0, omitted: 0, invented: 0, repriced: 0, undecided: [], repairing: [] }
+    await writeRecord(database.client, {
+      network: 'ethereum',
+      job: 0,
+      first: FIRST,
+      next,
+      logs: 0,
+      ...nothing,
+      version: 0,
+    })
+    // Whoever looks for it on the chain now finds an older one.
+    const last = swaps.filter((log) => Number(log.blockNumber) < next).slice(-3)
+    nodes.one.faults.hideLogs = hide(dog, ...last)
+    nodes.two.faults.hideLogs = hide(...last)
+    await finish()
+    expect(await record()).toMatchObject({ omitted: 1, repriced: 0, next: FINALIZED + 1 })
     await expectClean()
   })
 
