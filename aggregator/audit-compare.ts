@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
 import type { Assembler } from '../ingest/assemble.ts'
-import { accuse, readAgain, withProven } from '../ingest/audit.ts'
+import { accuse, countLacking, readAgain, withProven } from '../ingest/audit.ts'
 import { type ProvenBlock, proveBlock } from '../ingest/audit-proof.ts'
 import type { Endpoints } from '../ingest/endpoints.ts'
 import type { IngestFact } from '../ingest/fact.ts'
@@ -84,13 +84,19 @@ export async function compare(
   return { ...found, mismatched, undecided, doubted }
 }
 
+/** An endpoint that has left out logs of so many blocks may have none at all: another one is asked for the whole range. */
+const MOST_LACKING = 20
+
 /** Blocks as another endpoint tells them. Which side is right is not voted on: where they differ from what is stored, receipts prove it. */
 async function readTruth(
   endpoints: Endpoints,
-  { network, assembler, report }: Comparer,
-  { from, to, first, owed }: RangeToCompare,
+  comparer: Comparer,
+  range: RangeToCompare,
   stored: ReadonlyMap<number, Sums>,
-) {
+  isLast = false,
+): Promise<{ contents: ReadonlyMap<number, BlockContent>; mismatched: number; undecided: number[] }> {
+  const { network, assembler, report } = comparer
+  const { from, to, first, owed } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
   // What a repetition had seen of these blocks.
@@ -107,6 +113,10 @@ async function readTruth(
     const block = await proveBlock(endpoints, filter, number)
     if (block) proven.set(number, block)
     else undecided.push(number)
+    const teller = reading.parts[0]?.client
+    if (isLast || !teller || countLacking(reading, proven) < MOST_LACKING) continue
+    await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
+    return readTruth(endpoints, comparer, { ...range, first: teller }, stored, true)
   }
   if (proven.size > 0) {
     await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })

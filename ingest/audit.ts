@@ -57,6 +57,16 @@ export function withProven({ logs, headers }: Answer, proven: ReadonlyMap<number
   }
 }
 
+/** Of how many proven blocks logs are missing in the reading. */
+export function countLacking({ logs: told }: Answer, proven: ReadonlyMap<number, ProvenBlock>): number {
+  return [...proven.values()].filter((block) => missingIn(told, block).length > 0).length
+}
+
+function missingIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): RpcLog[] {
+  const there = new Set(told.filter((log) => log.blockHash === header.hash).map((log) => Number(log.logIndex)))
+  return logs.filter((log) => !there.has(Number(log.logIndex)))
+}
+
 export type Accusation = {
   network: NetworkName
   filter: LogFilter
@@ -72,16 +82,16 @@ export async function accuse(
   { network, filter, first, reading, proven, report }: Accusation,
 ): Promise<void> {
   const omitted = new Map<Client, number>()
-  for (const [number, { header, logs }] of proven) {
-    const again = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
-    const answers = new Map([[again, reading.logs.filter((log) => log.blockHash === header.hash)]])
+  for (const [number, block] of proven) {
+    const teller = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
+    const answers = new Map([[teller, reading.logs]])
     // What it said when the block was stored is not known: what it says now is.
     if (!answers.has(first)) {
-      answers.set(first, await getLogs(first, filter, { blockHash: header.hash }).catch(() => [...logs]))
+      answers.set(first, await getLogs(first, filter, { blockHash: block.header.hash }).catch(() => block.logs))
     }
     for (const [client, told] of answers) {
-      const missing = logs.filter((log) => !told.some(({ logIndex }) => Number(logIndex) === Number(log.logIndex)))
-      if (client && missing.length > 0) omitted.set(client, (omitted.get(client) ?? 0) + missing.length)
+      const missing = missingIn(told, block).length
+      if (client && missing > 0) omitted.set(client, (omitted.get(client) ?? 0) + missing)
     }
   }
   for (const [client, logs] of omitted) {

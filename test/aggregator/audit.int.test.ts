@@ -175,6 +175,19 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
+  test('proves some blocks, and not all, where its endpoint has lost its logs', async () => {
+    await listen()
+    nodes.two.faults.hideLogs = () => true
+    const before = await tablesOf(database)
+    await finish()
+    expect(await tablesOf(database)).toEqual(before)
+    expect(await record()).toMatchObject({ omitted: 0, invented: 0, undecided: [], next: FINALIZED + 1 })
+    const receipts = [nodes.one, nodes.two].map(({ calls }) => calls['eth_getBlockReceipts'] ?? 0)
+    expect(receipts.reduce((sum, calls) => sum + calls, 0)).toBeLessThan(100)
+    expect(accused()).toHaveLength(2)
+    await expectClean()
+  })
+
   test('takes the truth from receipts where both endpoints leave out other logs, of one block too', async () => {
     const swaps = logsOf(V3_TOPICS.swap)
     const dog = some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.2)

@@ -81,8 +81,9 @@ export async function startNodes(chainId = ethereum.chainId): Promise<Nodes> {
     one,
     two,
     reset() {
-      for (const { chain: its, faults } of [one, two]) {
+      for (const { chain: its, calls, faults } of [one, two]) {
         its.head = HEAD
+        for (const method of Object.keys(calls)) delete calls[method]
         for (const name of Object.keys(faults))
           if (!Array.isArray(faults[name as 'hideLogs'])) delete faults[name as 'hideLogs']
         delete faults.inventLogs

@@ -56,6 +56,10 @@ export type Faults = {
   inventLogs?: readonly RpcLog[]
   /** Receipts that the node has lost: it answers `null` in their places. */
   hideReceipts?: (block: number) => boolean
+  /** The logs of a receipt as the node tells them, where that is not as they are. */
+  twistReceipt?: (logs: readonly RpcLog[]) => readonly RpcLog[]
+  /** Headers have empty blooms, as those of nodes that keep none. */
+  hideBlooms?: boolean
   /** Methods that it does not know. */
   lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
@@ -142,10 +146,10 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     case 'eth_blockNumber':
       return { result: numberToHex(chain.head) }
     case 'eth_getBlockByNumber':
-      return { result: headerOf(chain, numberOf(chain, params[0] as string)) }
+      return { result: headerOf(chain, faults, numberOf(chain, params[0] as string)) }
     case 'eth_getBlockByHash': {
       const number = Number(`0x${(params[0] as string).slice(-12)}`)
-      return { result: headerOf(chain, number) }
+      return { result: headerOf(chain, faults, number) }
     }
     case 'eth_getLogs':
       return logsOf(chain, faults, params[0] as LogQuery)
@@ -176,7 +180,7 @@ function receiptOf({ logs }: RecordedChain, faults: Faults, transactionHash: Hex
   const [first] = own
   if (!first || faults.hideReceipts?.(Number(first.blockNumber))) return null
   const { blockHash, blockNumber } = first
-  return { transactionHash, blockHash, blockNumber, status: '0x1', logs: own }
+  return { transactionHash, blockHash, blockNumber, status: '0x1', logs: faults.twistReceipt?.(own) ?? own }
 }
 
 function numberOf(chain: RecordedChain, tag: string): number {
@@ -186,7 +190,7 @@ function numberOf(chain: RecordedChain, tag: string): number {
   return Number(tag)
 }
 
-function headerOf(chain: RecordedChain, number: number) {
+function headerOf(chain: RecordedChain, faults: Faults, number: number) {
   if (number > chain.head || number < 0) return null
   const hashOf = (block: number) => logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)
   return {
@@ -194,7 +198,7 @@ function headerOf(chain: RecordedChain, number: number) {
     hash: hashOf(number),
     parentHash: hashOf(number - 1),
     timestamp: numberToHex(chain.timestampOf(number)),
-    logsBloom: bloomOf(logsIn(chain, number)),
+    logsBloom: bloomOf(faults.hideBlooms ? [] : logsIn(chain, number)),
     transactions: transactionsOf(logsIn(chain, number)),
   }
 }
