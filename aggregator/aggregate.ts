@@ -15,6 +15,7 @@ import { type CandleVersions, takeCharge } from './owner.ts'
 import { restate } from './restate.ts'
 import { rollBack } from './rollback.ts'
 import { Turns } from './turns.ts'
+import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
 
 export type AggregateOptions = {
@@ -44,13 +45,17 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
   const ended = new AbortController()
   const stop = AbortSignal.any([signal, ended.signal])
   let writer: Writer | undefined
-  let restating: Promise<void> | undefined
+  let besides: Promise<unknown> | undefined
   try {
     for await (const entries of log.read(position.offset, stop)) {
       if (!writer) {
         writer = await startWriter(client, options)
-        restating = restateAll(client, options, writer, turns, stop).finally(() => ended.abort())
-        restating.catch(() => undefined)
+        const { keeping, tip } = writer
+        besides = Promise.all([
+          restateAll(client, options, writer, turns, stop).finally(() => ended.abort()),
+          keepUp(client, { ...options, keeping, tip, turns, signal: stop }),
+        ])
+        besides.catch(() => undefined)
       }
       const { take, store } = writer
       await turns.urgent(async () => {
@@ -60,7 +65,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     }
   } finally {
     ended.abort()
-    await restating
+    await besides
   }
 }
 

@@ -4,7 +4,7 @@ import type { Restatement } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
-import { ask, insertRows } from './store.ts'
+import { ask, insertRows, run } from './store.ts'
 import type { Version } from './version.ts'
 
 /** Both ends included. */
@@ -34,6 +34,21 @@ export async function isRestated(client: ClickHouseClient, restatement: Restatem
     { network, filter: filterOf(pools), from, to, job },
   )
   return rows.length > 0
+}
+
+/** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. */
+export async function forgetCoverage(
+  client: ClickHouseClient,
+  network: NetworkName,
+  ranges: readonly BlockRange[],
+): Promise<void> {
+  for (const { from, to } of ranges) {
+    await run(
+      client,
+      'DELETE FROM coverage WHERE network = {network:String} AND first <= {to:UInt64} AND last >= {from:UInt64}',
+      { network, from, to },
+    )
+  }
 }
 
 /** What earlier jobs have read for these pools, or for all of them. */

@@ -11,6 +11,8 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }
   /** Some blocks are as the chain has them; `job` is 0 where the listener stored them. */
   | ({ kind: 'audited' | 'audit-found'; job: number; from: number; to: number } & AuditCounts)
+  | { kind: 'rebuilt'; job: number; ms: number }
+  | { kind: 'rebuild-failed'; job: number; error: unknown }
   | { kind: 'rolled-back'; to: number; depth: number; pools: number }
   | { kind: 'stalled'; number: number; tip: number }
   | { kind: 'connected'; number: number }

@@ -1,30 +1,36 @@
-/** A job: a stretch of final history that is read anew. Its row is how one process asks another; its number says whose word counts. */
+/** A job: something to be read or made anew. Its row is how one process asks another; its number says whose word counts. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
+import type { Resolution } from './candle.ts'
 import type { BlockRange } from './coverage.ts'
 import { ask, run } from './store.ts'
 
-/** A backfill is asked for by somebody; an audit repairs what it finds by itself. */
-export const JOB_KINDS = ['backfill', 'audit'] as const
+/** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. */
+export const JOB_KINDS = ['backfill', 'audit', 'rebuild'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
 export const JOB_STATES = ['open', 'done', 'failed'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
+/** The range is one of blocks, of a rebuild one of seconds since 1970. */
 export type Job = BlockRange & {
   network: NetworkName
   id: number
   kind: JobKind
   /** All pools where absent. */
   pools: readonly PoolId[] | undefined
+  /** Of a rebuild; all of them where empty. */
+  resolutions: readonly Resolution[]
   /** Ranges in flight. */
   concurrency: number
   state: JobState
+  /** Why it failed; while it is open, how far it is. */
   reason: string
 }
 
-export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concurrency'>
+export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concurrency'> &
+  Partial<Pick<Job, 'resolutions'>>
 
 /** Makes an open job whose rows beat those of every job before it. */
 export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
@@ -34,13 +40,18 @@ export async function openJob(client: ClickHouseClient, request: JobRequest, kin
     'SELECT max(jobs.id) AS id FROM jobs WHERE network = {network:String}',
     { network },
   )
-  const job: Job = { ...request, id: (last?.id ?? 0) + 1, kind, state: 'open', reason: '' }
+  const job: Job = { resolutions: [], ...request, id: (last?.id ?? 0) + 1, kind, state: 'open', reason: '' }
   await writeJob(client, job)
   return job
 }
 
 export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
   return writeJob(client, { ...job, state: 'done' })
+}
+
+/** Says how far an open job is, for whoever waits for it. */
+export function noteJob(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
+  return writeJob(client, { ...job, reason: progress })
 }
 
 export function failJob(client: ClickHouseClient, job: Job, reason: string): Promise<void> {
@@ -61,7 +72,7 @@ type JobRow = Omit<Job, 'pools'> & { pools: PoolId[] }
 async function readJobs(client: ClickHouseClient, where: string, parameters: Record<string, string | number>) {
   const rows = await ask<JobRow>(
     client,
-    `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, concurrency, state, reason
+    `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, state, reason
      FROM jobs FINAL WHERE ${where} ORDER BY id`,
     parameters,
   )
@@ -71,8 +82,9 @@ async function readJobs(client: ClickHouseClient, where: string, parameters: Rec
 async function writeJob(client: ClickHouseClient, { pools, ...job }: Job): Promise<void> {
   await run(
     client,
-    `INSERT INTO jobs SELECT {network:String}, {id:UInt32}, {kind:String}, {from:UInt64}, {to:UInt64}, {pools:Array(String)},
-       {concurrency:UInt8}, {state:String}, {reason:String}, now(), {version:UInt64}`,
+    `INSERT INTO jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)
+     SELECT {network:String}, {id:UInt32}, {kind:String}, {from:UInt64}, {to:UInt64}, {pools:Array(String)},
+       {resolutions:Array(UInt32)}, {concurrency:UInt8}, {state:String}, {reason:String}, now(), {version:UInt64}`,
     { ...job, pools: pools ?? [], version: Date.now() },
   )
 }

@@ -57,6 +57,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'unknown-plan': 'warn',
   'stage-restarted': 'warn',
   'job-failed': 'warn',
+  'rebuild-failed': 'warn',
   'audit-found': 'warn',
   'audit-waiting': 'warn',
   'endpoint-omitted-logs': 'warn',

@@ -1,0 +1,46 @@
+/** A rebuild: candles made anew from the ticks in a table beside the live one, and brought in all at once. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import type { Resolution } from './candle.ts'
+import { slicesOf } from './slices.ts'
+import { loadSql, run } from './store.ts'
+
+const rebuiltCandles = loadSql(import.meta.url, './sql/rebuilt_candles.sql')
+
+export type RebuildOptions = {
+  network: NetworkName
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+  resolutions: readonly Resolution[]
+  /** Every bucket of the days from `from` to `to`, both included. */
+  from: UnixSeconds
+  to: UnixSeconds
+  /** Of the rows: above all that was written before, below all that is written from now on. */
+  version: bigint
+  onProgress?: (share: number) => Promise<void>
+  signal: AbortSignal
+}
+
+/**
+ * Whatever the stream writes meanwhile has a higher version and is right by itself, so that nothing waits for a rebuild.
+ * Readers see the candles of before until the last statement, and of after from then on.
+ */
+export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<void> {
+  const { network, resolutions, version, signal, onProgress } = options
+  const into = `rebuilt_candles_${network}`
+  await run(client, 'DROP TABLE IF EXISTS {into:Identifier}', { into })
+  await run(client, 'CREATE TABLE {into:Identifier} AS candles', { into })
+  const slices = await slicesOf(client, network, options)
+  for (const [index, slice] of slices.entries()) {
+    for (const resolution of resolutions) {
+      signal.throwIfAborted()
+      await run(client, rebuiltCandles, { into, network, resolution, version: version.toString(), ...slice })
+    }
+    await onProgress?.((index + 1) / slices.length)
+  }
+  // Names of networks are ours; this statement takes no parameter there.
+  await run(client, `ALTER TABLE candles ATTACH PARTITION tuple() FROM \`${into}\``, {})
+  await run(client, 'DROP TABLE {into:Identifier}', { into })
+}

@@ -1,0 +1,42 @@
+-- The buckets of one resolution over a stretch of time, anew from the ticks alone, beside the live table.
+-- Buckets that the live table has, and that have no ticks, come out with trades = 0.
+INSERT INTO {into:Identifier}
+SELECT
+    {network:String} AS network,
+    pool,
+    {resolution:UInt32} AS resolution,
+    bucket AS time,
+    argMinIf(price, place, is_tick)         AS open,
+    maxIf(price, is_tick)                   AS high,
+    minIf(price, is_tick)                   AS low,
+    argMaxIf(price, place, is_tick)         AS close,
+    argMinIf(spot_price, place, is_tick)    AS spot_open,
+    maxIf(spot_price, is_tick)              AS spot_high,
+    minIf(spot_price, is_tick)              AS spot_low,
+    argMaxIf(spot_price, place, is_tick)    AS spot_close,
+    sum(size0)                              AS volume0,
+    sum(size1)                              AS volume1,
+    sum(amount_usd)                         AS volume_usd,
+    countIf(is_tick)                        AS trades,
+    {version:UInt128}                       AS version
+FROM
+(
+    SELECT
+        pool, toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
+        (block, log_index) AS place, price, spot_price,
+        toUInt256(abs(amount0)) AS size0, toUInt256(abs(amount1)) AS size1, amount_usd,
+        true AS is_tick
+    FROM ticks FINAL
+    WHERE network = {network:String} AND pool IN {pools:Array(String)}
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
+    UNION ALL
+    SELECT
+        pool, time AS bucket, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
+        toUInt256(0) AS size0, toUInt256(0) AS size1, toDecimal256(0, 6) AS amount_usd,
+        false AS is_tick
+    FROM candles
+    WHERE network = {network:String} AND pool IN {pools:Array(String)}
+      AND resolution = {resolution:UInt32}
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
+)
+GROUP BY pool, bucket

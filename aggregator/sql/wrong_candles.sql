@@ -1,0 +1,43 @@
+-- Buckets of some pools that are not what their ticks come to, of all resolutions: what is stored, and what was counted.
+SELECT
+    pool, resolution, toUnixTimestamp(time) AS start,
+    anyIf(facts, is_stored) AS stored, anyIf(facts, NOT is_stored) AS counted,
+    countIf(is_stored) > 0 AS has_stored, countIf(NOT is_stored) > 0 AS has_counted
+FROM
+(
+    SELECT
+        pool, resolution, time, false AS is_stored,
+        array(
+            toString(argMin(price, place)), toString(max(price)), toString(min(price)), toString(argMax(price, place)),
+            toString(argMin(spot_price, place)), toString(max(spot_price)), toString(min(spot_price)),
+            toString(argMax(spot_price, place)),
+            toString(sum(toUInt256(abs(amount0)))), toString(sum(toUInt256(abs(amount1)))), toString(sum(amount_usd)),
+            toString(count())
+        ) AS facts
+    FROM
+    (
+        SELECT
+            pool, arrayJoin([1, 60, 3600, 86400]) AS resolution,
+            toDateTime(intDiv(toUnixTimestamp(ticks.time), resolution) * resolution, 'UTC') AS time,
+            (block, log_index) AS place, price, spot_price, amount0, amount1, amount_usd
+        FROM ticks FINAL
+        WHERE network = {network:String} AND pool IN {pools:Array(String)}
+          AND ticks.time >= toDateTime({from:UInt32}, 'UTC') AND ticks.time < toDateTime({to:UInt32}, 'UTC')
+    )
+    GROUP BY pool, resolution, time
+    UNION ALL
+    SELECT
+        pool, resolution, time, true AS is_stored,
+        array(
+            toString(open), toString(high), toString(low), toString(close),
+            toString(spot_open), toString(spot_high), toString(spot_low), toString(spot_close),
+            toString(volume0), toString(volume1), toString(volume_usd), toString(trades)
+        ) AS facts
+    FROM candles FINAL
+    WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution IN (1, 60, 3600, 86400)
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
+)
+GROUP BY pool, resolution, time
+HAVING NOT (has_stored AND has_counted) OR stored != counted
+ORDER BY pool, resolution, time
+LIMIT {limit:UInt32}

@@ -1,0 +1,56 @@
+/** Upkeep: the rebuilds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import type { Report } from '../ingest/report.ts'
+import { pause } from '../ingest/wait.ts'
+import { RESOLUTIONS } from './candle.ts'
+import type { AggregatorFact } from './fact.ts'
+import type { Keeping } from './flush.ts'
+import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
+import { rebuild } from './rebuild.ts'
+import type { Turns } from './turns.ts'
+
+const LOOK_MS = 1_000
+
+export type UpkeepOptions = {
+  network: NetworkName
+  keeping: Keeping
+  /** The time of the newest stored block. */
+  tip(): UnixSeconds
+  turns: Turns
+  report: Report<AggregatorFact>
+  signal: AbortSignal
+}
+
+/** Until the signal aborts; a rebuild that is open then is begun again by the next owner. */
+export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): Promise<void> {
+  const { network, signal } = options
+  while (!signal.aborted) {
+    // Tables that do not answer have no jobs for us now.
+    const jobs = await openJobs(client, network, 'rebuild').catch(() => [])
+    for (const job of jobs) if (!signal.aborted) await runRebuild(client, job, options)
+    await pause(LOOK_MS, signal)
+  }
+}
+
+async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
+  const { network, keeping, tip, turns, report, signal } = options
+  const began = performance.now()
+  try {
+    // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
+    const version = await turns.patient(async () => {
+      keeping.open.forgetAll(tip())
+      return keeping.versions.next()
+    })
+    const onProgress = (share: number) => noteJob(client, job, `${Math.floor(share * 100)} %`)
+    const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS
+    await rebuild(client, { ...job, resolutions, version, onProgress, signal })
+    await finishJob(client, job)
+    report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })
+  } catch (error) {
+    if (signal.aborted) return
+    report({ kind: 'rebuild-failed', network, job: job.id, error })
+    await failJob(client, job, error instanceof Error ? error.message : String(error)).catch(() => undefined)
+  }
+}

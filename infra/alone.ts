@@ -1,0 +1,31 @@
+/** An aggregator for as long as a command takes, on tables that nobody else writes. */
+import { aggregate } from '../aggregator/aggregate.ts'
+import { positionAfterStored } from '../aggregator/resume.ts'
+import type { TickLog } from '../ingest/log.ts'
+import type { Message, Restatement } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import { inProcessLog } from './log/in-process.ts'
+import type { Run } from './run.ts'
+import type { Store } from './store.ts'
+
+export async function withAggregator(
+  network: NetworkName,
+  store: Store,
+  run: Run,
+  use: (history: TickLog<Restatement>) => Promise<void>,
+): Promise<void> {
+  const stopping = new AbortController()
+  const signal = AbortSignal.any([run.signal, stopping.signal])
+  const log = inProcessLog<Message>({ nextOffset: 0 })
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const position = await positionAfterStored(store.owner, network)
+  const aggregating = aggregate(store.owner, { network, log, history, position, report: run.report, signal })
+  aggregating.catch(run.fail)
+  try {
+    await use(history)
+  } finally {
+    stopping.abort()
+    await Promise.all([log.close(), history.close()])
+    await Promise.allSettled([aggregating])
+  }
+}
