@@ -12,7 +12,7 @@ import { flushesOf } from './flushes.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
-import { restate } from './restate.ts'
+import { restate, runsOf } from './restate.ts'
 import { rollBack } from './rollback.ts'
 import { Turns } from './turns.ts'
 import { keepUp } from './upkeep.ts'
@@ -31,6 +31,8 @@ export type AggregateOptions = {
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
 const TICKS_PER_FLUSH = 20_000
+/** While these are stated the stream waits. */
+const TICKS_PER_RESTATEMENT = 20_000
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 10_000
 
@@ -81,14 +83,20 @@ async function restateAll(
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   for await (const entries of history.read(0, signal)) {
+    const unstored: Restatement[] = []
     for (const { message } of entries) {
+      // A log that keeps its messages shows them again at every start.
+      if (!(await untilStored(options, () => isRestated(client, message)))) unstored.push(message)
+    }
+    for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
       await turns.patient(async () => {
         const began = performance.now()
-        // A log that keeps its messages shows them again at every start.
-        if (await untilStored(options, () => isRestated(client, message))) return
-        await untilStored(options, () => restate(client, message, keeping, tip()))
-        const { job, from, to } = message
-        report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: performance.now() - began })
+        await untilStored(options, () => restate(client, run, keeping, tip()))
+        const ms = performance.now() - began
+        for (const message of run) {
+          const { job, from, to } = message
+          report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
+        }
       })
     }
   }

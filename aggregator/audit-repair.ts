@@ -4,7 +4,7 @@ import type { TickLog } from '../ingest/log.ts'
 import type { BlockContent, Restatement } from '../ingest/message.ts'
 import { pause } from '../ingest/wait.ts'
 import { isRestated, type Stretch } from './coverage.ts'
-import { finishJob, openJob } from './job.ts'
+import { failJob, finishJob, openJob, openJobs } from './job.ts'
 
 const LOOK_MS = 100
 
@@ -19,6 +19,7 @@ export async function repair(
   const blocks = runs.flat()
   const [from, to] = [blocks[0]?.number, blocks.at(-1)?.number]
   if (from === undefined || to === undefined) return
+  for (const job of await openJobs(client, network, 'audit')) await failJob(client, job, 'It was cut off.')
   // Above every job so far: its word counts, whatever an earlier one has said or still says.
   const job = await openJob(client, { network, from, to, pools, concurrency: 1 }, 'audit')
   const restatements = runs.flatMap((run): Restatement[] => {

@@ -12,14 +12,16 @@ export type BlockRange = { from: number; to: number }
 
 export async function recordCoverage(
   client: ClickHouseClient,
-  { network, job, pools, from, to, firstTimestamp, timestamp, blocks }: Restatement,
+  restatements: readonly Restatement[],
   version: Version,
 ): Promise<void> {
-  const ticks = blocks.flatMap((block) => block.ticks)
   await insertRows(client, 'coverage', (out) => {
-    out.string(network).string(filterOf(pools)).string('backfill').uint64(from).uint64(to)
-    out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOf(ticks))
-    out.uint32(job).uint64(version)
+    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of restatements) {
+      const ticks = blocks.flatMap((block) => block.ticks)
+      out.string(network).string(filterOf(pools)).string('backfill').uint64(from).uint64(to)
+      out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOf(ticks))
+      out.uint32(job).uint64(version)
+    }
   })
 }
 

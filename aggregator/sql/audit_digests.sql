@@ -25,3 +25,5 @@ FROM
       AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
 )
 GROUP BY number, if({each:UInt8}, log_index, 0)
+-- Live questions and flushes keep the other cores.
+SETTINGS max_threads = 1
