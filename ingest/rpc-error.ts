@@ -55,7 +55,9 @@ export function isRpcError(error: unknown): boolean {
 
 /** Text before code: −32005 is a rate limit here and too many results there. */
 export function classify(error: unknown): RpcProblem {
-  if (error instanceof BadAnswer) return error.problem
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause instanceof BadAnswer) return cause.problem
+  }
   const said = readError(error)
   return byText(said) ?? byStatus(said) ?? byCode(said) ?? byName(said)
 }
@@ -146,7 +148,7 @@ function byCode(said: Said): RpcProblem | undefined {
   return undefined
 }
 
-function byName({ names, codes, text }: Said): RpcProblem {
+function byName({ names, codes }: Said): RpcProblem {
   if (names.includes('ResponseBodyTooLargeError')) return { kind: 'too-many-results' }
   if (names.some((name) => name.startsWith('ContractFunction')) && !names.includes('HttpRequestError')) {
     if (names.some((name) => /Reverted|ZeroData/.test(name))) return { kind: 'reverted' }
@@ -154,8 +156,7 @@ function byName({ names, codes, text }: Said): RpcProblem {
   if (names.includes('TimeoutError') || codes.some((code) => /TIMEOUT|ETIMEDOUT/.test(String(code)))) {
     return { kind: 'timeout' }
   }
-  // viem takes a batch apart by position: one that is not an array, or too short, ends as a TypeError.
-  if (names.includes('SyntaxError') || /cannot (read|destructure)/i.test(text)) return { kind: 'malformed' }
+  if (names.includes('SyntaxError')) return { kind: 'malformed' }
   return { kind: 'unreachable' }
 }
 
