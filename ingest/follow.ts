@@ -82,12 +82,16 @@ type View = Heads & { ancestor: BlockRef | undefined }
  * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
  * fork of its own for ever.
  */
-function look(endpoints: Endpoints, { network, trail }: FollowOptions): Promise<View> {
+function look(endpoints: Endpoints, { network, trail, firstBlock }: FollowOptions): Promise<View> {
   const { tip } = trail
   return endpoints.run(
     async (client) => {
       const heads = await getHeads(client)
-      const { head } = heads
+      const { head, finalized } = heads
+      // What is stored first is final, whoever said so: all else may be replaced.
+      if (!tip && firstBlock > Math.max(0, finalized)) {
+        throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
+      }
       if (tip && head.number < tip.number && trail.has(head)) {
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }

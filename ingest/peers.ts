@@ -1,5 +1,7 @@
 /** Endpoints compared with each other: one that stands still answers without an error, and only its peers show it. */
 import type { Endpoint } from './endpoint.ts'
+import type { BlockRef } from './message.ts'
+import { getHeader, getHeads, type Heads } from './rpc.ts'
 
 /** A few blocks apart is how far nodes always are. */
 const LAG_BLOCKS = 3
@@ -20,30 +22,41 @@ export function comparePeers(everyMs: number): Look {
     const now = Date.now()
     if (now < nextAt) return
     nextAt = now + everyMs
-    const heads = await Promise.all(endpoints.map((endpoint) => headOf(endpoint, verify)))
-    const known = heads.filter((head) => head !== undefined)
+    const views = await Promise.all(endpoints.map((endpoint) => viewOf(endpoint, verify)))
+    const known = views.filter((view) => view !== undefined)
     if (known.length < 2) return
-    const best = Math.max(...known)
+    const best = Math.max(...known.map(({ head }) => head.number))
+    const final = known.reduce((newest, view) => (view.finalized > newest.finalized ? view : newest)).final
     const seconds = before ? (now - before.at) / 1_000 : 0
     const perSecond = before && seconds > 0 ? Math.max(0, best - before.best) / seconds : 0
     before = { best, at: now }
+    const elsewhere = await Promise.all(endpoints.map((endpoint) => isElsewhere(endpoint, final)))
     for (const [index, endpoint] of endpoints.entries()) {
-      const head = heads[index]
-      if (head === undefined) continue
-      const behind = head < best - LAG_BLOCKS - SKEW_SECONDS * perSecond
-      if (endpoint.setBehind(behind)) onBehind(endpoint, best)
+      const view = views[index]
+      if (!view) continue
+      const lags = view.head.number < best - LAG_BLOCKS - SKEW_SECONDS * perSecond
+      if (endpoint.setBehind(lags || elsewhere[index] === true)) onBehind(endpoint, best)
     }
   }
 }
 
 /** Undefined where it does not answer: whoever needs it will see that. */
-async function headOf(endpoint: Endpoint, verify: (endpoint: Endpoint) => Promise<void>): Promise<number | undefined> {
+async function viewOf(endpoint: Endpoint, verify: (endpoint: Endpoint) => Promise<void>): Promise<Heads | undefined> {
   try {
     await verify(endpoint)
-    if (endpoint.disabled) return undefined
-    const head = Number(await endpoint.client.request({ method: 'eth_blockNumber' }))
-    return Number.isSafeInteger(head) ? head : undefined
+    return endpoint.disabled ? undefined : await getHeads(endpoint.client)
   } catch {
     return undefined
+  }
+}
+
+/** Its head may be as high as any, on a fork that never becomes final: it has another block where one is final elsewhere. */
+async function isElsewhere(endpoint: Endpoint, final: BlockRef | undefined): Promise<boolean> {
+  if (!final || endpoint.disabled) return false
+  try {
+    const header = await getHeader(endpoint.client, final.number)
+    return header !== undefined && header.hash !== final.hash
+  } catch {
+    return false
   }
 }

@@ -1,89 +1,211 @@
-/** What the simulation has found, each as a plain test. */
+/** What the simulation has found, and what is too rare for it, each as a plain test. */
 
-import { createClient, custom } from 'viem'
-import { expect, test } from 'vitest'
+import { type Client, createClient, custom } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { onBranch } from '../../ingest/branch.ts'
 import { endpointsOf } from '../../ingest/endpoints.ts'
 import { ChainReplaced } from '../../ingest/errors.ts'
+import type { IngestFact } from '../../ingest/fact.ts'
 import { bootstrapPrices } from '../../ingest/reference.ts'
+import { Registry } from '../../ingest/registry.ts'
 import { UsdPrices } from '../../ingest/usd.ts'
-import { mine, mineHistory } from './block.ts'
+import { ancestorOf, type Block, mine, mineHistory, OLDEST } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { Happened } from './fault.ts'
-import { NETWORK, REFERENCE_POOL } from './market.ts'
+import { NETWORK, POOLS, REFERENCE_POOL } from './market.ts'
 import { MemoryStore } from './memory-store.ts'
-import { respond } from './node.ts'
-import { startBoth } from './processes.ts'
+import { type Call, type Outcome, respond } from './node.ts'
+import { type Surroundings, startBoth } from './processes.ts'
 import { randomOf } from './random.ts'
 import { simulate } from './simulate.ts'
 import { World } from './world.ts'
 
+type Setting = { finalityLag: number; isFinal: boolean; isBalanced?: boolean }
+
 /** A listener, with its aggregator, on a chain of 20 blocks. */
-async function listening({ finalityLag, isFinal }: { finalityLag: number; isFinal: boolean }) {
+async function listening({ finalityLag, isFinal, isBalanced = true }: Setting) {
   const random = randomOf(1)
-  const world = new World({ random, happened: new Happened(), isBalanced: true, finalityLag })
+  const world = new World({ random, happened: new Happened(), isBalanced, finalityLag })
   const store = new MemoryStore()
+  const facts: IngestFact[] = []
   world.grow(20)
   if (isFinal) world.finalize()
-  const process = startBoth({ world, store, random, report: () => {} }, () => 0)
+  const around: Surroundings = { world, store, random, report: (fact) => facts.push(fact) }
+  const process = startBoth(around, () => 0)
   while (store.tip?.hash !== world.head.hash) await sleep(50)
-  return { world, store, process }
+  return { world, store, process, around, facts }
 }
 
-test('a chain that replaces all that a young store holds, nothing of it final, ends no listener', async () => {
-  await inVirtualTime(async () => {
-    const { world, store, process } = await listening({ finalityLag: 50, isFinal: false })
-    world.fork(20, 21)
-    await sleep(10_000)
-    process.kill()
-    expect(process.failure()).toBeUndefined()
-    expect(store.tip?.hash).toBe(world.head.hash)
+describe('finality', () => {
+  test('a chain that replaces all that a young store holds, nothing of it final, ends no listener', async () => {
+    await inVirtualTime(async () => {
+      const { world, store, process } = await listening({ finalityLag: 50, isFinal: false })
+      world.fork(20, 21)
+      await sleep(10_000)
+      process.kill()
+      expect(process.failure()).toBeUndefined()
+      expect(store.tip?.hash).toBe(world.head.hash)
+    })
+  })
+
+  test('an only endpoint that falls back behind what is final, and comes back, ends no listener', async () => {
+    await inVirtualTime(async () => {
+      const { world, process } = await listening({ finalityLag: 5, isFinal: true })
+      for (const node of [0, 1]) world.put(node, { lag: 15 })
+      await sleep(10_000)
+      process.kill()
+      expect(process.failure()).toBeUndefined()
+    })
+  })
+
+  test('a chain replaced below finality while no listener ran ends the next one', async () => {
+    const halt = 'a chain replaced below finality while no listener ran'
+    const { failures } = await simulate({ seed: 1, faults: [], halt })
+    expect(failures).toEqual([expect.any(ChainReplaced)])
+  })
+
+  test('a chain replaced above finality while no listener ran, in all of it, does not', async () => {
+    await inVirtualTime(async () => {
+      const { world, store, process, around } = await listening({ finalityLag: 18, isFinal: true })
+      process.kill()
+      world.fork(world.maxDepth, world.maxDepth + 1)
+      const next = startBoth(around, () => 0)
+      await sleep(5_000)
+      next.kill()
+      expect(next.failure()).toBeUndefined()
+      expect(store.tip?.hash).toBe(world.head.hash)
+    })
+  })
+
+  test('a chain that one endpoint says was replaced ends nothing as long as the other lags', async () => {
+    await inVirtualTime(async () => {
+      const { world, store, process } = await listening({ finalityLag: 5, isFinal: true, isBalanced: false })
+      const { tip } = store
+      await sleep(1_000)
+      world.fork(world.maxDepth + 1, world.maxDepth + 9)
+      world.put(1, { lag: 17 })
+      await sleep(60_000)
+      expect(process.failure()).toBeUndefined()
+      expect(store.tip).toEqual(tip)
+      world.put(1, { lag: 0 })
+      await sleep(60_000)
+      expect(process.failure()).toBeInstanceOf(ChainReplaced)
+      expect(store.tip).toEqual(tip)
+    })
+  })
+
+  test.each([0, 1])('node %i, on a fork below what is final for ever, keeps nobody from the chain', async (node) => {
+    await inVirtualTime(async () => {
+      const { world, store, process, around, facts } = await listening({
+        finalityLag: 5,
+        isFinal: true,
+        isBalanced: false,
+      })
+      const branch = world.fork(3, 4)
+      world.put(node, { branch, isLost: true })
+      const goOn = async () => {
+        for (let left = 30; left > 0; left--) {
+          world.grow(1)
+          world.growBranch(node)
+          world.finalize()
+          await sleep(2_000)
+        }
+        expect(store.tip?.hash).toBe(world.head.hash)
+      }
+      await goOn()
+      expect(facts).toContainEqual(expect.objectContaining({ kind: 'endpoint-behind', endpoint: `node-${node}` }))
+      process.kill()
+      const next = startBoth(around, () => 0)
+      await goOn()
+      next.kill()
+      expect([process.failure(), next.failure()]).toEqual([undefined, undefined])
+    })
   })
 })
 
-test('an only endpoint that falls back behind what is final, and comes back, ends no listener', async () => {
-  await inVirtualTime(async () => {
-    const { world, process } = await listening({ finalityLag: 5, isFinal: true })
-    for (const node of [0, 1]) world.put(node, { lag: 15 })
-    await sleep(10_000)
-    process.kill()
-    expect(process.failure()).toBeUndefined()
-  })
-})
-
-test('a chain replaced below finality while no listener ran ends the next one', async () => {
-  const { failures } = await simulate({
-    seed: 1,
-    faults: [],
-    halt: 'a chain replaced below finality while no listener ran',
-  })
-  expect(failures).toEqual([expect.any(ChainReplaced)])
-})
-
-test('a price that an answer with two hashes for one block gives is not believed', async () => {
-  const random = randomOf(1)
-  const parent = mineHistory(random)
-  const withPrice = () => {
-    for (;;) {
-      const block = mine(parent, random)
-      if (block.logs.some((log) => log.address === REFERENCE_POOL && log.topics.length === 3)) return block
-    }
-  }
-  const [head, sibling] = [withPrice(), withPrice()]
-  const view = { chainId: NETWORK.chainId, head, finalized: parent, past: new Map() }
-  const client = createClient({
+/** A node with `head`, which may answer otherwise now and then. */
+function nodeAt(
+  head: Block,
+  finalized: Block,
+  answer: (call: Call, outcome: Outcome) => Outcome = (_, it) => it,
+): Client {
+  const view = { chainId: NETWORK.chainId, head, finalized, past: new Map() }
+  return createClient({
     transport: custom(
       {
         async request(call) {
-          const outcome = respond(view, { id: 1, ...call })
+          const asked = { id: 1, ...call }
+          const outcome = answer(asked, respond(view, asked))
           if ('error' in outcome) throw new Error(outcome.error.message)
-          if (call.method !== 'eth_getLogs') return outcome.result
-          const price = sibling.logs.findLast((log) => log.address === REFERENCE_POOL && log.topics.length === 3)
-          return [...(outcome.result as unknown[]), { ...price, logIndex: '0xff' }]
+          return outcome.result
         },
       },
       { retryCount: 0 },
     ),
   })
-  const bootstrap = () => bootstrapPrices(endpointsOf([client]), NETWORK, new UsdPrices(NETWORK), head.number + 1)
-  await expect(inVirtualTime(bootstrap)).rejects.toThrow('two blocks')
+}
+
+const isPrice = (log: Block['logs'][number]) => log.address === REFERENCE_POOL && log.topics.length === 3
+
+/** Blocks on one parent, both with a price. */
+function twoPrices() {
+  const random = randomOf(1)
+  const parent = mineHistory(random)
+  const withPrice = () => {
+    for (;;) {
+      const block = mine(parent, random)
+      if (block.logs.some(isPrice)) return block
+    }
+  }
+  return { parent, head: withPrice(), sibling: withPrice() }
+}
+
+describe('what is looked up', () => {
+  test('a price that an answer with two hashes for one block gives is not believed', async () => {
+    const { parent, head, sibling } = twoPrices()
+    const client = nodeAt(head, parent, ({ method }, outcome) => {
+      if (method !== 'eth_getLogs' || 'error' in outcome) return outcome
+      return { result: [...(outcome.result as unknown[]), { ...sibling.logs.findLast(isPrice), logIndex: '0xff' }] }
+    })
+    const bootstrap = () => bootstrapPrices(endpointsOf([client]), NETWORK, new UsdPrices(NETWORK), head.number + 1)
+    await expect(inVirtualTime(bootstrap)).rejects.toThrow('two blocks')
+  })
+
+  test('a price of another branch prices nothing on this one', async () => {
+    const { parent, head, sibling } = twoPrices()
+    const other = nodeAt(sibling, parent)
+    const usd = new UsdPrices(NETWORK)
+    const bootstrap = (clients: Client[]) =>
+      inVirtualTime(() => bootstrapPrices(onBranch(endpointsOf(clients), head), NETWORK, usd, head.number + 1))
+    await expect(bootstrap([other])).rejects.toThrow(`${sibling.hash} in the place of block ${head.number}`)
+    expect(usd.unknown()).toContain(REFERENCE_POOL)
+    await bootstrap([other, nodeAt(head, parent)])
+    expect(usd.unknown()).not.toContain(REFERENCE_POOL)
+  })
+
+  test('a pool that is asked of a node on another branch is no stranger for good', async () => {
+    const random = randomOf(1)
+    const parent = ancestorOf(mineHistory(random), OLDEST) as Block
+    const isNew = (block: Block) =>
+      POOLS.find(({ id, factory }) => block.pools.has(id) && !parent.pools.has(id) && factory === NETWORK.v3.factory)
+    let head = mine(parent, random)
+    while (!isNew(head)) head = mine(parent, random)
+    const pool = isNew(head)
+    if (!pool) throw new Error('There is one.')
+    const event = {
+      kind: 'liquidity',
+      pool: pool.id,
+      logIndex: 1,
+      tickLower: 0,
+      tickUpper: 1,
+      liquidityDelta: 1n,
+    } as const
+    const learn = (clients: Client[]) => {
+      const registry = new Registry(endpointsOf(clients), NETWORK)
+      return inVirtualTime(() => registry.learn([event], head).then(() => registry.get(pool.id)?.kind))
+    }
+    const other = nodeAt(mine(parent, randomOf(2)), parent)
+    await expect(learn([other])).rejects.toThrow('in the place of block')
+    expect(await learn([other, nodeAt(head, parent)])).toBe('pool')
+  })
 })

@@ -107,7 +107,7 @@ async function live(plan: Plan): Promise<Outcome> {
 /** Mostly from where there is most to read. */
 function startOf(random: Random): Start {
   if (random.chance(0.7)) return { kind: 'block', number: START }
-  return random.pick([{ kind: 'latest' }, { kind: 'blocks-ago', blocks: random.between(1, 60) }])
+  return random.pick([{ kind: 'latest' }, { kind: 'blocks-ago', blocks: random.between(1, 15) }])
 }
 
 function firstOf([first]: readonly Message[]): number {
