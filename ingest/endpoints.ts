@@ -1,4 +1,5 @@
 /** The endpoints of one network: each unit of work is done by one of them, and by the next where that one fails. */
+import { setMaxListeners } from 'node:events'
 import type { Client } from 'viem'
 import { getChainId } from 'viem/actions'
 import { Endpoint } from './endpoint.ts'
@@ -19,6 +20,8 @@ export type Endpoints = {
   run<T>(task: (client: Client) => Promise<T>, options?: RunOptions): Promise<T>
   /** The widest range of blocks that an endpoint at hand is not known to refuse. */
   maxBlocks(): number
+  /** How long it takes until another endpoint than this one may be asked; 0 where there is no other. */
+  waitForOther(client: Client): number
   /** An answer of this client was shown to be wrong by another endpoint. */
   doubt(client: Client, error: BadAnswer): void
 }
@@ -44,6 +47,8 @@ export type EndpointsOptions = {
 export function endpointsOf(clients: readonly Client[], options: EndpointsOptions = {}): Endpoints {
   const { network, signal = new AbortController().signal } = options
   const patience = { ...PATIENCE, ...options.patience }
+  // Every request that waits listens to it.
+  setMaxListeners(0, signal)
   const endpoints = clients.map((client) => new Endpoint(client.name, client, patience, signal))
   const attempts = Math.max(3, 2 * endpoints.length)
   const compare = comparePeers(patience.compareMs)
@@ -175,6 +180,10 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
       const usable = endpoints.filter((it) => !it.disabled)
       const atHand = usable.filter((it) => it.waitMs() === 0)
       return Math.max(...(atHand.length > 0 ? atHand : usable).map((it) => it.maxBlocks))
+    },
+    waitForOther(client) {
+      const others = endpoints.filter((it) => it.client !== client && !it.disabled)
+      return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
     doubt(client, error) {
       const endpoint = endpoints.find((it) => it.client === client)

@@ -1,25 +1,24 @@
-/** The rate that an endpoint bears, learnt from its refusals: unlimited until the first 429, then a token bucket. */
+/** The rate that an endpoint bears, learnt from its refusals: unlimited until the first 429, then so many in any second. */
 import type { Patience } from './patience.ts'
 import { pause } from './wait.ts'
 
-/** Tokens that an idle bucket holds, in time. */
-const BURST_MS = 1_000
+const SECOND_MS = 1_000
 const SLOW_DOWN = 0.7
-/** With each answer: 10/s are 15/s after some twenty answers. */
-const RECOVERY = 1.02
+/** With each second: a limit that was met is met again after some seven seconds, not at once. */
+const RECOVERY = 1.05
 /** A rate above this is no limit. */
 const UNLIMITED_PER_SECOND = 1_000
-const MAX_PAUSE_MS = 300_000
+/** Who names a longer time is asked once in it whether that still holds: an account may have been topped up. */
+const MAX_PAUSE_MS = 3_600_000
 
 export class Rate {
   readonly #patience: Patience
   #perSecond = Number.POSITIVE_INFINITY
-  /** When the next token is there. */
-  #nextAt = 0
   #pausedUntil = 0
   #slowedAt = 0
+  #grownAt = 0
   #refusals = 0
-  /** Requests of the last second, to know what was too much. */
+  /** When the requests of the last second were sent. */
   #sent: number[] = []
 
   constructor(patience: Patience) {
@@ -36,28 +35,28 @@ export class Rate {
 
   /** Resolves when a request may be sent, with a mark of its time; requests wait in line, none is dropped. */
   async take(signal: AbortSignal): Promise<number> {
-    while (!signal.aborted) {
-      const now = Date.now()
-      if (this.#pausedUntil > now) {
-        await pause(this.#pausedUntil - now, signal)
-        continue
-      }
-      if (this.#perSecond === Number.POSITIVE_INFINITY) break
-      const at = Math.max(this.#nextAt, now - BURST_MS)
-      this.#nextAt = at + 1_000 / this.#perSecond
-      if (at > now) await pause(at - now, signal)
-      if (this.#pausedUntil <= Date.now()) break
+    let now = Date.now()
+    for (let at = this.#freeAt(now); at > now && !signal.aborted; at = this.#freeAt(now)) {
+      await pause(at - now, signal)
+      now = Date.now()
     }
-    const now = Date.now()
     this.#sent.push(now)
-    while ((this.#sent[0] ?? now) < now - 1_000) this.#sent.shift()
     return now
+  }
+
+  #freeAt(now: number): number {
+    while ((this.#sent[0] ?? now) <= now - SECOND_MS) this.#sent.shift()
+    // A whole number, since it is one that providers count.
+    const oldest = this.#sent[this.#sent.length - Math.floor(this.#perSecond)] ?? now - SECOND_MS
+    return Math.max(this.#pausedUntil, oldest + SECOND_MS)
   }
 
   answered(): void {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return
     this.#refusals = 0
-    this.#perSecond *= RECOVERY
+    const now = Date.now()
+    this.#perSecond *= RECOVERY ** (Math.max(0, now - this.#grownAt) / SECOND_MS)
+    this.#grownAt = Math.max(now, this.#grownAt)
     if (this.#perSecond > UNLIMITED_PER_SECOND) this.#perSecond = Number.POSITIVE_INFINITY
   }
 
@@ -73,10 +72,10 @@ export class Rate {
     const tried =
       this.#perSecond === Number.POSITIVE_INFINITY ? Math.max(this.#sent.length, firstPerSecond) : this.#perSecond
     this.#perSecond = Math.max(1, tried * SLOW_DOWN)
-    this.#nextAt = 0
     this.#slowedAt = now + 1
     const backOff = Math.min(maxCoolDownMs, rateLimitMs * 2 ** Math.min(5, this.#refusals++)) * (0.5 + random() / 2)
     this.#pauseUntil(now + (retryAfterMs ?? backOff))
+    this.#grownAt = this.#pausedUntil
   }
 
   #pauseUntil(time: number): void {
