@@ -28,6 +28,9 @@ export type RangeToCompare = BlockRange & {
   first: Client
   /** Blocks that were found wrong before and may be repaired in part: they count as wrong, and not once more. */
   owed: ReadonlySet<number>
+  /** Blocks that nobody could prove before: that two answers agree now proves nothing. */
+  undecided: readonly number[]
+  signal: AbortSignal
 }
 
 export type Comparison = {
@@ -96,12 +99,12 @@ async function readTruth(
   isLast = false,
 ): Promise<{ contents: ReadonlyMap<number, BlockContent>; mismatched: number; undecided: number[] }> {
   const { network, assembler, report } = comparer
-  const { from, to, first, owed } = range
+  const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
   // What a repetition had seen of these blocks.
   assembler.rollBack(before)
-  const reading = await readAgain(endpoints, filter, { from, to, first })
+  const reading = await readAgain(endpoints, filter, { from, to, first, signal })
   let contents = await assembler.assemble(reading.logs, reading.headers)
   const told = new Map(contents.map((block) => [block.number, sumsOf(block)]))
   const differing = [...new Set([...told.keys(), ...stored.keys()])].filter(
@@ -109,7 +112,8 @@ async function readTruth(
   )
   const proven = new Map<number, ProvenBlock>()
   const undecided: number[] = []
-  for (const number of new Set([...differing, ...[...owed].filter((it) => from <= it && it <= to)])) {
+  const open = [...owed, ...range.undecided].filter((number) => from <= number && number <= to)
+  for (const number of new Set([...differing, ...open])) {
     const block = await proveBlock(endpoints, filter, number)
     if (block) proven.set(number, block)
     else undecided.push(number)

@@ -61,12 +61,13 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   async function audit(stretch: Stretch, record: AuditRecord, { from, to }: BlockRange, first: Client): Promise<void> {
     const comparer = await comparerAt(stretch, from)
     going = undefined
-    const repairing = new Set(record.repairing)
-    const found = await compare(client, endpoints, comparer, { from, to, first, owed: repairing })
+    const { undecided, repairing } = record
+    const range = { from, to, first, owed: new Set(repairing), undecided, signal }
+    const found = await compare(client, endpoints, comparer, range)
     const counted = count(record, found)
     const wrong = found.wrong.flat().map(({ number }) => number)
     // Half a repair looks whole to the next comparison: that it was begun has to be known.
-    const begun = { ...counted, repairing: [...new Set([...record.repairing, ...wrong])] }
+    const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
     const standing = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stretch, found.wrong, signal)
     const isOpen = (block: number) => block < from || block > to
@@ -75,8 +76,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       logs: record.logs + found.logs,
       // What a block that was undecided until now had priced is behind us: it is gone through once more.
       next: to < record.next && wrong.length > 0 ? to + 1 : Math.max(record.next, to + 1),
-      undecided: [...record.undecided.filter(isOpen), ...found.undecided],
-      repairing: record.repairing.filter((block) => isOpen(block) || found.undecided.includes(block)),
+      undecided: [...undecided.filter(isOpen), ...found.undecided],
+      repairing: repairing.filter((block) => isOpen(block) || found.undecided.includes(block)),
     })
     going = {
       stretch: keyOf(stretch.job, stretch.from),

@@ -8,7 +8,7 @@ import { pause } from '../ingest/wait.ts'
 import type { Run } from './run.ts'
 import type { Store } from './store.ts'
 
-/** Between two ranges, so that live work finds endpoints and tables free. */
+/** Between two ranges, and at least as long as the last one took: live work finds endpoints and tables free. */
 const BETWEEN_MS = 250
 /** While nothing new is final. */
 const IDLE_MS = 5_000
@@ -27,9 +27,10 @@ export async function runAudit(
   let retryMs = IDLE_MS
   while (!signal.aborted) {
     try {
+      const began = performance.now()
       const isMore = await step()
       retryMs = IDLE_MS
-      await pause(isMore ? BETWEEN_MS : IDLE_MS, signal)
+      await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)
     } catch (error) {
       if (signal.aborted) return
       report({ kind: 'audit-waiting', network: network.name, error, retryMs })

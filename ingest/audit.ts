@@ -9,6 +9,7 @@ import { readInPieces, readRange } from './range.ts'
 import type { Report } from './report.ts'
 import { getHeads, getLogs, type LogFilter, type RpcLog } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
+import { pause } from './wait.ts'
 
 /** Logs and the headers of the blocks that have them, in order. */
 export type Answer = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
@@ -21,12 +22,13 @@ export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; fina
   return endpoints.run(async (first) => ({ first, finalized: (await getHeads(first)).finalized }))
 }
 
-/** From another endpoint than `first`, where there is one; else from the same, later than the first time. */
+/** From another endpoint than `first`, which is waited for where it rests; where there is none, from the same, later than the first time. */
 export async function readAgain(
   endpoints: Endpoints,
   filter: LogFilter,
-  { from, to, first }: { from: number; to: number; first: Client },
+  { from, to, first, signal }: { from: number; to: number; first: Client; signal: AbortSignal },
 ): Promise<Reading> {
+  await pause(endpoints.waitForOther(first), signal)
   const others: Endpoints = {
     ...endpoints,
     run: (task, options) => endpoints.run(task, { ...options, notFirst: first }),

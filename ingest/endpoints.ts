@@ -83,28 +83,34 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
     return undefined
   }
 
+  /** Whatever it answered: it is there. */
+  function answered(endpoint: Endpoint, epoch: number): void {
+    const failures = endpoint.health.succeeded(epoch)
+    if (failures > 0) report({ kind: 'endpoint-recovered', endpoint: endpoint.name, failures })
+  }
+
   /** Takes note of a failure; true where the endpoint is not worth asking again for this. */
   function blame(endpoint: Endpoint, epoch: number, error: unknown, problem: RpcProblem, run: RunOptions): boolean {
     const { name } = endpoint
     const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, error } as const
     switch (problem.kind) {
       case 'too-many-results':
-        endpoint.health.succeeded(epoch)
+        answered(endpoint, epoch)
         return true
       case 'range-capped':
-        endpoint.health.succeeded(epoch)
+        answered(endpoint, epoch)
         endpoint.capRange(problem.maxBlocks, run.blocks ?? Number.POSITIVE_INFINITY)
         return true
       case 'behind':
-        endpoint.health.succeeded(epoch)
+        answered(endpoint, epoch)
         if (endpoint.setBehind(true)) report(behindFact(endpoint, run.atLeast))
         return true
       case 'unsupported':
-        endpoint.health.succeeded(epoch)
+        answered(endpoint, epoch)
         report({ ...fact, retryMs: 0 })
         return true
       case 'rate-limited':
-        endpoint.health.succeeded(epoch)
+        answered(endpoint, epoch)
         report({ ...fact, retryMs: endpoint.rate.waitMs() })
         return false
       default: {
@@ -139,14 +145,14 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
           await verify(endpoint)
           if (endpoint.disabled) continue
           const answer = await task(endpoint.client)
-          endpoint.health.succeeded(epoch)
+          answered(endpoint, epoch)
           lookAtPeers()
           return answer
         } catch (error) {
           signal.throwIfAborted()
           if (error instanceof ChainReplaced) {
             // One endpoint may be on a fork of its own; all of them are not.
-            endpoint.health.succeeded(epoch)
+            answered(endpoint, epoch)
             left.delete(endpoint)
             replaced.add(endpoint)
             if (endpoints.every((it) => it.disabled || replaced.has(it))) throw error
@@ -165,7 +171,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
           }
           const problem = isRpcError(error) ? classify(error) : undefined
           if (!problem || problem.kind === 'reverted') {
-            endpoint.health.succeeded(epoch)
+            answered(endpoint, epoch)
             throw problem ? new RpcFailed(endpoint.name, problem, error) : error
           }
           failure = new RpcFailed(endpoint.name, problem, error)

@@ -4,14 +4,15 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { AuditStep } from '../../aggregator/audit.ts'
 import { readRecords, writeRecord } from '../../aggregator/audit-record.ts'
 import { insertContents } from '../../aggregator/contents.ts'
-import { openJob } from '../../aggregator/job.ts'
+import { openJob, openJobs } from '../../aggregator/job.ts'
 import { finalRowVersion } from '../../aggregator/version.ts'
+import { firstChoice } from '../../ingest/audit.ts'
 import { backfill } from '../../ingest/backfill.ts'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import type { TickLog } from '../../ingest/log.ts'
 import type { Restatement } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
-import type { RpcLog } from '../../ingest/rpc.ts'
+import { getHeads, type RpcLog } from '../../ingest/rpc.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -210,6 +211,25 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
+  test('waits for its endpoint where that rests', async () => {
+    const log = some(logsOf(V3_TOPICS.swap))
+    nodes.one.faults.hideLogs = hide(log)
+    await listen([nodes.one, nodes.two], { coolDownMs: 1_000 })
+    const step = listening.audit()
+    const { endpoints } = listening
+    let rests = 0
+    for (let more = true; more; more = await step()) {
+      // It fails just before each step, in which the first one would be asked at once.
+      nodes.two.faults.nextStatus = [500]
+      const { first } = await firstChoice(endpoints)
+      await endpoints.run(getHeads, { notFirst: first })
+      rests += Number(endpoints.waitForOther(first) > 0)
+    }
+    expect(rests).toBeGreaterThan(2)
+    expect(await record()).toMatchObject({ omitted: 1 })
+    await expectClean()
+  })
+
   test('asks a single endpoint again, which is right the second time', async () => {
     nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)))
     await listen([nodes.one])
@@ -236,29 +256,33 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test.each(['half of a repair', 'a whole repair'])('goes on after a crash that left %s', async (left) => {
-    nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)), some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.8))
-    await listen()
-    const dying: TickLog<Restatement> = {
-      ...listening.history,
-      async append(restatements) {
-        if (left === 'a whole repair') await listening.history.append(restatements)
-        else {
-          // The first statement of a restatement: its ticks are there, its candles are not.
-          const rows = restatements.flatMap(({ network, job, blocks }) =>
-            blocks.map((block) => ({ network, block, version: finalRowVersion(job) })),
-          )
-          await insertContents(database.client, rows)
-        }
-        throw new Error('The process dies here.')
-      },
-    }
-    await expect(finish(listening.audit(dying))).rejects.toThrow('dies here')
-    expect((await record())?.next).toBeLessThan(FINALIZED)
-    await finish()
-    expect(await record()).toMatchObject({ omitted: 2, invented: 0, repairing: [], next: FINALIZED + 1 })
-    await expectClean()
-  })
+  test.each(['nothing of a repair', 'half of a repair', 'a whole repair'])(
+    'goes on after a crash that left %s',
+    async (left) => {
+      nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)), some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.8))
+      await listen()
+      const dying: TickLog<Restatement> = {
+        ...listening.history,
+        async append(restatements) {
+          if (left === 'a whole repair') await listening.history.append(restatements)
+          if (left === 'half of a repair') {
+            // The first statement of a restatement: its ticks are there, its candles are not.
+            const rows = restatements.flatMap(({ network, job, blocks }) =>
+              blocks.map((block) => ({ network, block, version: finalRowVersion(job) })),
+            )
+            await insertContents(database.client, rows)
+          }
+          throw new Error('The process dies here.')
+        },
+      }
+      await expect(finish(listening.audit(dying))).rejects.toThrow('dies here')
+      expect((await record())?.next).toBeLessThan(FINALIZED)
+      await finish()
+      expect(await record()).toMatchObject({ omitted: 2, invented: 0, repairing: [], next: FINALIZED + 1 })
+      expect(await openJobs(database.client, 'ethereum', 'audit')).toEqual([])
+      await expectClean()
+    },
+  )
 
   test('goes on where an earlier process stopped, with the prices that are stored', async () => {
     const swaps = logsOf(V3_TOPICS.swap)

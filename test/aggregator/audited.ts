@@ -104,11 +104,11 @@ export type Listening = {
   stop(): Promise<void>
 }
 
-/** Reads the first node's chain, from the second one where the first fails; `from` is undefined where nobody listens. */
+/** Reads the first node's chain, from the second one where the first fails. */
 export async function startListening(
   { client }: TestDatabase,
   nodes: readonly RpcServer[],
-  { from = FIRST, pools }: { from?: number | undefined; pools?: readonly PoolId[] } = {},
+  { from = FIRST, pools, coolDownMs = 20 }: { from?: number; pools?: readonly PoolId[]; coolDownMs?: number } = {},
 ): Promise<Listening> {
   const facts: Listening['facts'] = []
   const stopping = new AbortController()
@@ -116,7 +116,7 @@ export async function startListening(
   const position = await positionAfterStored(client, 'ethereum')
   const log = inProcessLog<Message>({ nextOffset: position.offset })
   const history = inProcessLog<Restatement>({ nextOffset: 0 })
-  const patience = { coolDownMs: 20, maxCoolDownMs: 50 }
+  const patience = { coolDownMs, maxCoolDownMs: Math.max(50, coolDownMs) }
   const { endpoints } = connectChain(
     nodes.map(({ url }) => url),
     { network: ethereum, patience, ...shared },
