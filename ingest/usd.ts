@@ -2,11 +2,12 @@
 import type { Address } from 'viem'
 import type { Swap } from './event.ts'
 import { NATIVE_CURRENCY, type Network } from './network.ts'
+import { nearestInteger, type Pair, product, quotient, toPair } from './pair.ts'
 import type { PoolId } from './pool.ts'
 import { magnitude, powerOfTen } from './price.ts'
 
-/** Millionths of a dollar for one raw unit of a token, as an exact ratio. */
-type UnitPrice = { numerator: bigint; denominator: bigint }
+/** Millionths of a dollar for one raw unit of a token, as an exact ratio, and as near as a pair comes to it. */
+type UnitPrice = { numerator: bigint; denominator: bigint; pair: Pair }
 
 /** What prices need to know of a pool. */
 type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address: Address } }
@@ -30,10 +31,7 @@ export class UsdPrices {
     this.#wrappedNative = network.wrappedNative.toLowerCase() as Address
     for (const token of network.trustedTokens) {
       if (token.role !== 'stablecoin') continue
-      this.#stable.set(token.address.toLowerCase() as Address, {
-        numerator: MICROS,
-        denominator: powerOfTen(token.decimals),
-      })
+      this.#stable.set(token.address.toLowerCase() as Address, unitPrice(MICROS, powerOfTen(token.decimals)))
     }
     for (const { pool, token } of network.referencePools) {
       this.#reference.set(pool.toLowerCase() as PoolId, token.toLowerCase() as Address)
@@ -49,8 +47,8 @@ export class UsdPrices {
     if (!stable) return
     const square = sqrtPriceX96 * sqrtPriceX96
     const price = isToken0
-      ? { numerator: square * stable.numerator, denominator: Q192 * stable.denominator }
-      : { numerator: Q192 * stable.numerator, denominator: square * stable.denominator }
+      ? unitPrice(square * stable.numerator, Q192 * stable.denominator)
+      : unitPrice(Q192 * stable.numerator, square * stable.denominator)
     const history = this.#observed.get(token) ?? []
     // Within a block only the latest matters to whoever comes after it.
     if (history.at(-1)?.block === block) history.pop()
@@ -90,6 +88,9 @@ export class UsdPrices {
     const price = this.#priceOf(token)
     if (!price) return undefined
     const size = magnitude(amount)
+    const quick = nearestInteger(product(toPair(size), price.pair))
+    if (quick !== undefined) return BigInt(quick)
+    // To the nearest, a half upwards.
     return (size * price.numerator * 2n + price.denominator) / (price.denominator * 2n)
   }
 
@@ -97,4 +98,8 @@ export class UsdPrices {
     const priced = token === NATIVE_CURRENCY ? this.#wrappedNative : token
     return this.#stable.get(priced) ?? this.#observed.get(priced)?.at(-1)?.price
   }
+}
+
+function unitPrice(numerator: bigint, denominator: bigint): UnitPrice {
+  return { numerator, denominator, pair: quotient(toPair(numerator), toPair(denominator)) }
 }

@@ -56,6 +56,43 @@ describe('prices of a swap', () => {
     expect(executionPrice(0n, 5n, usdcWeth)).toBeUndefined()
   })
 
+  describe('are the same as by exact arithmetic alone', () => {
+    const places = fc.oneof(fc.integer({ min: 0, max: 24 }), fc.integer({ min: 0, max: 255 }))
+    const amount = fc.oneof(
+      fc.bigInt({ min: 10_000n, max: 2n ** 127n }),
+      fc.bigInt({ min: 10_000n, max: 2n ** 60n }),
+      // Round numbers, as people trade them, end in ties.
+      fc
+        .tuple(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 4, max: 30 }))
+        .map(([n, e]) => BigInt(n) * 10n ** BigInt(e)),
+      fc.integer({ min: 14, max: 120 }).map((e) => 2n ** BigInt(e)),
+      fc
+        .tuple(fc.bigInt({ min: 2n ** 53n, max: 2n ** 54n }), fc.integer({ min: 0, max: 60 }))
+        .map(([n, e]) => n << BigInt(e)),
+    )
+
+    test('spot', () => {
+      const roots = fc.oneof(fc.bigInt({ min: 4295128739n, max: 2n ** 160n }), amount)
+      fc.assert(
+        fc.property(roots, places, places, (root, decimals0, decimals1) => {
+          const exact = ratioToNumber(root * root * 10n ** BigInt(decimals0), 2n ** 192n * 10n ** BigInt(decimals1))
+          expect(spotPrice(root, { decimals0, decimals1 })).toBe(exact)
+        }),
+        { numRuns: 5_000 },
+      )
+    })
+
+    test('execution', () => {
+      fc.assert(
+        fc.property(amount, amount, places, places, (amount0, amount1, decimals0, decimals1) => {
+          const exact = ratioToNumber(amount1 * 10n ** BigInt(decimals0), amount0 * 10n ** BigInt(decimals1))
+          expect(executionPrice(amount0, -amount1, { decimals0, decimals1 })).toBe(exact)
+        }),
+        { numRuns: 5_000 },
+      )
+    })
+  })
+
   test('absurd decimals give finite prices', () => {
     const smallest = spotPrice(4295128739n, { decimals0: 0, decimals1: 255 })
     const largest = spotPrice(1461446703485210103287273052203988822378723970342n, { decimals0: 255, decimals1: 0 })

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { NATIVE_CURRENCY } from '../../ingest/network.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
@@ -52,6 +53,21 @@ describe('what a swap was worth in US dollars', () => {
     usd.observe(reference, AT_2500, 100)
     expect(usd.amountUsdMicros(reference, { amount0: 2_400_000_000n, amount1: -ONE_ETH })).toBe(2_450_000_000n)
     expect(usd.amountUsdMicros(pool(dog, dog), { amount0: 1n, amount1: -1n })).toBe(0n)
+  })
+
+  test('values are the same as by exact arithmetic alone, to the nearest, a half upwards', () => {
+    const usd = new UsdPrices(NETWORKS.ethereum)
+    const sizes = fc.oneof(fc.bigInt({ min: 0n, max: 2n ** 128n }), fc.bigInt({ min: 0n, max: 10n ** 20n }))
+    const roots = fc.oneof(fc.bigInt({ min: 2n ** 100n, max: 2n ** 120n }), fc.constant(AT_2500))
+    fc.assert(
+      fc.property(sizes, roots, (size, root) => {
+        usd.observe(reference, root, 100)
+        const [numerator, denominator] = [size * 2n ** 192n, root * root]
+        const exact = (numerator * 2n + denominator) / (denominator * 2n)
+        expect(usd.amountUsdMicros(pool(dog, weth), { amount0: 1n, amount1: -size })).toBe(exact)
+      }),
+      { numRuns: 3_000 },
+    )
   })
 
   test('before the reference pool has shown a price, only stablecoins count', () => {
