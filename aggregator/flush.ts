@@ -5,10 +5,11 @@ import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
+import { recordChanges } from './changes.ts'
 import { insertContents } from './contents.ts'
 import type { OpenBuckets } from './open-buckets.ts'
 import type { CandleVersions } from './owner.ts'
-import { recompute } from './recompute.ts'
+import { recompute, type Touched } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
 import { blockRow, type RowContext } from './rows.ts'
 import { insertRows, together } from './store.ts'
@@ -54,11 +55,26 @@ export async function beginFlush(
         insertBuckets(client, network, buckets, version),
         makeAnew(client, network, unknown, timesOf(contents), { versions, open }),
       ])
-      await insertRows(client, 'blocks', (out) => {
-        for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
-      })
+      await together([
+        insertRows(client, 'blocks', (out) => {
+          for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
+        }),
+        recordChanges(client, network, touchedBy(contents), versions),
+      ])
     },
   }
+}
+
+function touchedBy(contents: readonly RowContext[]): Iterable<Touched> {
+  const touched = new Map<PoolId, Touched>()
+  for (const { block } of contents) {
+    for (const { pool } of block.ticks) {
+      const known = touched.get(pool)
+      if (known) known.last = Math.max(known.last, block.timestamp)
+      else touched.set(pool, { pool, first: block.timestamp, last: block.timestamp })
+    }
+  }
+  return touched.values()
 }
 
 function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } {

@@ -1,6 +1,7 @@
 /** A restatement: final history as a job read it, in place of whatever is stored of its blocks. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Restatement, UnixSeconds } from '../ingest/message.ts'
+import { recordChanges } from './changes.ts'
 import { insertContents } from './contents.ts'
 import { recordCoverage } from './coverage.ts'
 import type { Keeping } from './flush.ts'
@@ -42,6 +43,7 @@ export async function restate(
   const scope = scopeOf(touched)
   open.forget(scope.pools, tip)
   await recompute(client, network, scope, versions)
+  await recordChanges(client, network, touched, versions)
   await recordCoverage(client, restatements, row)
 }
 

@@ -2,6 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
+import { recordChanges } from './changes.ts'
 import type { CandleVersions } from './owner.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
 import { ask, loadSql, run } from './store.ts'
@@ -30,5 +31,6 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   const pools = await ask<Touched>(client, touched, above)
   for (const bury of buryRest) await run(client, bury, above)
   await recompute(client, network, scopeOf(pools), versions)
+  await recordChanges(client, network, pools, versions)
   return pools.map(({ pool }) => pool)
 }

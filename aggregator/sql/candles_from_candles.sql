@@ -14,24 +14,28 @@ SELECT
     maxIf(c.spot_high, is_finer)             AS spot_high,
     minIf(c.spot_low, is_finer)              AS spot_low,
     argMaxIf(c.spot_close, c.time, is_finer) AS spot_close,
-    sumIf(c.volume0, is_finer)               AS volume0,
-    sumIf(c.volume1, is_finer)               AS volume1,
-    sumIf(c.volume_usd, is_finer)            AS volume_usd,
-    sumIf(c.trades, is_finer)                AS trades,
+    sum(c.volume0)                           AS volume0,
+    sum(c.volume1)                           AS volume1,
+    sum(c.volume_usd)                        AS volume_usd,
+    sum(c.trades)                            AS trades,
     {version:UInt128}                        AS version
 FROM
 (
     SELECT
-        *, true AS is_finer,
+        pool, time, open, high, low, close, spot_open, spot_high, spot_low, spot_close,
+        volume0, volume1, volume_usd, trades, true AS is_finer,
         toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket
     FROM candles FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = {finer:UInt32}
       AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
     UNION ALL
     SELECT
-        *, false AS is_finer, time AS bucket
+        pool, time, 0 AS open, 0 AS high, 0 AS low, 0 AS close,
+        0 AS spot_open, 0 AS spot_high, 0 AS spot_low, 0 AS spot_close,
+        toUInt256(0) AS volume0, toUInt256(0) AS volume1, toDecimal256(0, 6) AS volume_usd, toUInt64(0) AS trades,
+        false AS is_finer, time AS bucket
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = {resolution:UInt32}
-      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
+      AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND candles.trades > 0
 ) AS c
 GROUP BY pool, bucket
