@@ -17,6 +17,8 @@ export type IngestFact = { network: NetworkName } & (
   /** It answers as another chain, and is not asked again. */
   | { kind: 'endpoint-disabled'; endpoint: string; chainId: number; expected: number }
   | { kind: 'endpoint-cooling'; endpoint: string; problem: RpcProblemKind; ms: number; failures: number }
+  /** It answers again. */
+  | { kind: 'endpoint-recovered'; endpoint: string; failures: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }

@@ -32,10 +32,13 @@ export class Health {
     return this.#epoch
   }
 
-  succeeded(epoch: number): void {
-    if (epoch !== this.#epoch) return
+  /** How many failures in a row ended with it. */
+  succeeded(epoch: number): number {
+    if (epoch !== this.#epoch) return 0
+    const failures = this.#failures
     this.#failures = 0
     this.#probing = false
+    return failures
   }
 
   /** How long the endpoint now rests; undefined where the failure was counted already. */

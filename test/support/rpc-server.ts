@@ -31,6 +31,9 @@ export type RecordedChain = {
   timestampOf(block: number): number
 }
 
+/** Half of the answer arrives, in an answer of half the length, or before the connection ends, or before nothing more; or none of it. */
+type Spoiled = 'cut text' | 'cut connection' | 'half, then silence' | 'silence' | 'reset'
+type HttpAnswer = { status: number; headers?: Record<string, string>; body?: string }
 type RpcError = { code: number; message: string }
 /** What is wrong with the node, until it is changed again. */
 export type Faults = {
@@ -39,13 +42,21 @@ export type Faults = {
   /** The next calls of a method fail. */
   failNext: { method: string; error: RpcError }[]
   /** The next requests answer this HTTP status, with these headers. */
-  nextStatus: (number | { status: number; headers?: Record<string, string>; body?: string })[]
+  nextStatus: (number | HttpAnswer)[]
   /** Every request waits this long. */
   delayMs?: number
   /** Connections are cut as soon as a request is read, as those of a process that dies. */
   reset?: boolean
   /** The next requests answer 200 with something that is not JSON. */
   malformedNext?: number
+  /** What becomes of the next answers. */
+  spoilNext?: Spoiled[]
+  /** Of every batch the first answer, or the last one, is missing. */
+  shortBatches?: 'first' | 'last'
+  /** Answers of a batch come in another order than the requests. */
+  shuffleBatches?: boolean
+  /** More requests than this in any second are refused with 429, and these headers. */
+  limit?: { perSecond: number; headers?: Record<string, string> }
   /** A whole batch is answered with one object, as gateways do that take none. */
   refuseBatches?: string
   /** Ranges wider than this are refused, however few logs they have. */
@@ -76,6 +87,8 @@ export type RpcServer = {
   faults: Faults
   /** How often each method was called. */
   calls: Record<string, number>
+  /** How many requests the `limit` has refused. */
+  refused: number
   stop(): Promise<void>
 }
 
@@ -94,46 +107,70 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
     return { jsonrpc: '2.0', id, ...outcome }
   }
 
+  let lastSecond: number[] = []
+  function isTooFast(count: number): boolean {
+    const now = performance.now()
+    lastSecond = lastSecond.filter((time) => time > now - 1_000)
+    if (!faults.limit || lastSecond.length + count <= faults.limit.perSecond) {
+      lastSecond.push(...new Array<number>(count).fill(now))
+      return false
+    }
+    node.refused += count
+    return true
+  }
+
+  function answerAll(body: Call | Call[]): unknown {
+    if (!Array.isArray(body)) return answer(body)
+    if (faults.refuseBatches) {
+      return { jsonrpc: '2.0', id: null, error: { code: -32600, message: faults.refuseBatches } }
+    }
+    const answers = body.map(answer)
+    if (faults.shuffleBatches) answers.reverse()
+    if (faults.shortBatches === 'first') answers.shift()
+    if (faults.shortBatches === 'last') answers.pop()
+    return answers
+  }
+
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await textOf(request)) as Call | Call[]
     if (faults.delayMs) await new Promise((resolve) => setTimeout(resolve, faults.delayMs))
     if (faults.reset) return void request.socket.destroy()
-    const next = faults.nextStatus.shift()
+    const tooFast = isTooFast(Array.isArray(body) ? body.length : 1)
+    const next = tooFast ? { status: 429, headers: faults.limit?.headers ?? {} } : faults.nextStatus.shift()
     if (next !== undefined) {
-      const { status, headers, body: text } = typeof next === 'number' ? { status: next } : next
+      const { status, headers, body: text }: HttpAnswer = typeof next === 'number' ? { status: next } : next
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
       response.end(text ?? JSON.stringify({ error: `HTTP ${status}` }))
       return
     }
     const isMalformed = (faults.malformedNext ?? 0) > 0
     if (isMalformed) faults.malformedNext = (faults.malformedNext ?? 0) - 1
-    const refused = Array.isArray(body) && faults.refuseBatches
-    const text = isMalformed
-      ? '<html><body>502 Bad Gateway</body></html>'
-      : JSON.stringify(
-          refused
-            ? { jsonrpc: '2.0', id: null, error: { code: -32600, message: refused } }
-            : Array.isArray(body)
-              ? body.map(answer)
-              : answer(body),
-        )
+    const text = isMalformed ? '<html><body>502 Bad Gateway</body></html>' : JSON.stringify(answerAll(body))
     // An answer of a process that died meanwhile does not arrive.
     if (faults.reset) return void request.socket.destroy()
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
-    response.end(text)
+    const spoiled = faults.spoilNext?.shift()
+    if (spoiled === 'reset') return void request.socket.destroy()
+    if (spoiled === 'silence') return
+    const sent = spoiled ? text.slice(0, Math.floor(text.length / 2)) : text
+    const length = Buffer.byteLength(spoiled === 'cut text' ? sent : text)
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': length })
+    if (spoiled === undefined || spoiled === 'cut text') response.end(sent)
+    else response.write(sent, () => spoiled === 'cut connection' && request.socket.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
+  const node: RpcServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     chain,
     faults,
     calls,
+    refused: 0,
     stop: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),
   }
+  return node
 }
 
 type Outcome = { result: unknown } | { error: RpcError }

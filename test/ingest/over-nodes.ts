@@ -1,0 +1,109 @@
+/** A listener over several nodes of one network, each of which can be given the faults of real providers. */
+import { expect } from 'vitest'
+import { connectChain } from '../../infra/chain-client.ts'
+import type { IngestFact } from '../../ingest/fact.ts'
+import { listen } from '../../ingest/listener.ts'
+import { blocksOf, type Message, tipOf } from '../../ingest/message.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+import type { Patience } from '../../ingest/patience.ts'
+import { type ArrayLog, arrayLog } from '../support/array-log.ts'
+import { until } from '../support/candlepool.ts'
+import { DAY } from '../support/recorded.ts'
+import { recordedDayChain } from '../support/recorded-day.ts'
+import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+
+export const FROM = DAY.lastBlock - 1_200
+export const FINALIZED = DAY.lastBlock - 40
+const chain = recordedDayChain({ finalized: FINALIZED })
+export const PATIENCE: Patience = {
+  coolDownMs: 20,
+  maxCoolDownMs: 80,
+  rateLimitMs: 20,
+  firstPerSecond: 1_000,
+  capMs: 60_000,
+  behindMs: 200,
+  compareMs: 50,
+  random: () => 0.5,
+}
+
+export const startNode = (): Promise<RpcServer> => startRpcServer({ ...chain })
+export const hostOf = (node: RpcServer): string => new URL(node.url).host
+
+export type Listening = {
+  log: ArrayLog
+  facts: IngestFact[]
+  factsOf<K extends IngestFact['kind']>(kind: K): Extract<IngestFact, { kind: K }>[]
+  /** What is wrong with this node, as its facts say it. */
+  problemsOf(node: RpcServer): (string | undefined)[]
+  /** What ended the listener. */
+  failure(): unknown
+  messagesUpTo(block: number): Promise<readonly Message[]>
+  stop(): Promise<void>
+}
+
+type Options = { timeoutMs?: number; path?: string; patience?: Partial<Patience> }
+
+export function listenTo(
+  nodes: readonly RpcServer[],
+  { timeoutMs = 10_000, path = '', patience }: Options = {},
+): Listening {
+  const log = arrayLog()
+  const facts: IngestFact[] = []
+  const stopping = new AbortController()
+  const network = NETWORKS.ethereum
+  const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
+  const urls = nodes.map(({ url }) => `${url}${path}`)
+  const { endpoints } = connectChain(urls, { ...shared, timeoutMs, patience: { ...PATIENCE, ...patience } })
+  let failure: unknown
+  const listening = listen(endpoints, {
+    ...shared,
+    log,
+    stored: { tip: async () => undefined, below: async () => [] },
+    start: { kind: 'block', number: FROM },
+    pollMs: 10,
+  }).catch((error: unknown) => {
+    failure = error
+  })
+  const factsOf: Listening['factsOf'] = (kind) =>
+    facts.filter((fact): fact is Extract<IngestFact, { kind: typeof kind }> => fact.kind === kind)
+  return {
+    log,
+    facts,
+    factsOf,
+    problemsOf: (node) =>
+      factsOf('rpc-failed').flatMap(({ endpoint, problem }) => (endpoint === hostOf(node) ? [problem] : [])),
+    failure: () => failure,
+    async messagesUpTo(block) {
+      await until(async () => {
+        const newest = log.messages.at(-1)
+        return failure || (newest && tipOf(newest).number === block) ? true : undefined
+      }, `block ${block} is appended`)
+      if (failure) throw failure
+      return log.messages
+    },
+    async stop() {
+      stopping.abort()
+      await listening
+    },
+  }
+}
+
+/** What was said of the chain, however it was cut into ranges; and that it was said without a gap. */
+export function contentOf(messages: readonly Message[]): unknown[] {
+  let next = FROM
+  for (const message of messages) {
+    expect(message.kind === 'range' ? message.from : message.number).toBe(next)
+    next = tipOf(message).number + 1
+  }
+  return messages.flatMap((message): unknown[] => (message.kind === 'range' ? [...blocksOf(message)] : [message]))
+}
+
+/** What a listener over one node without faults says. */
+export async function cleanContent(): Promise<unknown[]> {
+  const node = await startNode()
+  const listening = listenTo([node])
+  const clean = contentOf(await listening.messagesUpTo(DAY.lastBlock))
+  await listening.stop()
+  await node.stop()
+  return clean
+}
