@@ -14,7 +14,8 @@
 import type { Address } from 'viem'
 import type { Decoded } from './event.ts'
 import type { RpcLog } from './rpc.ts'
-import { address, int, int24, uint, uint24, wordCount } from './word.ts'
+import { swapWords } from './swap-words.ts'
+import { address, int24, uint, uint24, wordCount } from './word.ts'
 
 export const V3_TOPICS = {
   swap: '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67',
@@ -30,20 +31,22 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
   const pool = log.address.toLowerCase() as Address
   const logIndex = Number(log.logIndex)
   switch (topic) {
-    case V3_TOPICS.swap:
-      if (log.topics.length !== 3 || wordCount(log.data) !== 5) return broken('v3 Swap', log)
+    case V3_TOPICS.swap: {
+      const words = swapWords(log.data, 5)
+      if (log.topics.length !== 3 || !words) return broken('v3 Swap', log)
       return {
         kind: 'swap',
         pool,
         logIndex,
         transactionHash: log.transactionHash,
-        amount0: -int(log.data, 0),
-        amount1: -int(log.data, 1),
-        sqrtPriceX96: uint(log.data, 2),
-        liquidity: uint(log.data, 3),
-        poolTick: int24(log.data, 4),
+        amount0: -words.amount0,
+        amount1: -words.amount1,
+        sqrtPriceX96: words.sqrtPriceX96,
+        liquidity: words.liquidity,
+        poolTick: words.poolTick,
         fee: undefined,
       }
+    }
     case V3_TOPICS.poolCreated:
       // Forks emit the same event; theirs says nothing to us.
       if (pool !== factory.toLowerCase()) return undefined

@@ -17,6 +17,7 @@ import { broken } from './decode-v3.ts'
 import type { Decoded } from './event.ts'
 import type { PoolId } from './pool.ts'
 import type { RpcLog } from './rpc.ts'
+import { swapWords } from './swap-words.ts'
 import { address, int, int24, uint, uint24, wordCount } from './word.ts'
 
 export const V4_TOPICS = {
@@ -33,20 +34,22 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
   const pool = id.toLowerCase() as PoolId
   const logIndex = Number(log.logIndex)
   switch (topic) {
-    case V4_TOPICS.swap:
-      if (log.topics.length !== 3 || wordCount(log.data) !== 6) return broken('v4 Swap', log)
+    case V4_TOPICS.swap: {
+      const words = swapWords(log.data, 6)
+      if (log.topics.length !== 3 || !words) return broken('v4 Swap', log)
       return {
         kind: 'swap',
         pool,
         logIndex,
         transactionHash: log.transactionHash,
-        amount0: int(log.data, 0),
-        amount1: int(log.data, 1),
-        sqrtPriceX96: uint(log.data, 2),
-        liquidity: uint(log.data, 3),
-        poolTick: int24(log.data, 4),
+        amount0: words.amount0,
+        amount1: words.amount1,
+        sqrtPriceX96: words.sqrtPriceX96,
+        liquidity: words.liquidity,
+        poolTick: words.poolTick,
         fee: uint24(log.data, 5),
       }
+    }
     case V4_TOPICS.initialize:
       // Data: fee, tickSpacing, hooks, sqrtPriceX96, tick.
       if (!second || !third || wordCount(log.data) !== 5) return broken('v4 Initialize', log)

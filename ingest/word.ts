@@ -1,4 +1,4 @@
-/** Words of ABI-encoded data, read by slicing hex: twenty times faster than a generic decoder. */
+/** Words of ABI-encoded data, read by slicing hex: many times faster than a generic decoder. */
 import type { Address, Hex } from 'viem'
 
 /** How many 32-byte words `data` holds; not whole where the data is cut. */
@@ -13,25 +13,13 @@ function digits(data: Hex, index: number): string {
 }
 
 export function uint(data: Hex, index: number): bigint {
-  const word = digits(data, index)
-  // Reading takes as long as the text: most words are mostly padding.
-  if (word.startsWith(ZEROS_192)) return BigInt(`0x${word.slice(48)}`)
-  if (word.startsWith(ZEROS_128)) return BigInt(`0x${word.slice(32)}`)
-  return BigInt(`0x${word}`)
+  return BigInt(`0x${digits(data, index)}`)
 }
 
 /** Two's complement. */
 export function int(data: Hex, index: number): bigint {
-  const word = digits(data, index)
-  if (word.startsWith(ONES_192)) return BigInt(`0x${word.slice(48)}`) - 2n ** 64n
-  if (word.startsWith(ONES_128)) return BigInt(`0x${word.slice(32)}`) - 2n ** 128n
   return BigInt.asIntN(256, uint(data, index))
 }
-
-const ZEROS_192 = '0'.repeat(48)
-const ZEROS_128 = '0'.repeat(32)
-const ONES_192 = 'f'.repeat(48)
-const ONES_128 = 'f'.repeat(32)
 
 /** A word whose value is known to fit 24 bits, unsigned. */
 export function uint24(data: Hex, index: number): number {

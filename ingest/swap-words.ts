@@ -1,0 +1,58 @@
+/** The data of a Swap log, whose first five words v3 and v4 share. Nearly every log is one, so all of it is read at once, as bytes. */
+import type { Hex } from 'viem'
+
+export type SwapWords = {
+  /** With the sign of the log. */
+  amount0: bigint
+  amount1: bigint
+  sqrtPriceX96: bigint
+  liquidity: bigint
+  poolTick: number
+}
+
+const MOST_WORDS = 6
+/** Nothing is left in it from one call to the next: a buffer for each log would cost more than reading it. */
+const bytes = Buffer.alloc(MOST_WORDS * 32)
+const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+
+/** Undefined where `data` is not so many words of hex digits. */
+export function swapWords(data: Hex, count: 5 | 6): SwapWords | undefined {
+  // `write` stops at the first character that is no digit.
+  if (data.length !== 2 + count * 64 || bytes.write(data.slice(2), 0, 'hex') !== count * 32) return undefined
+  return { amount0: int(0), amount1: int(1), sqrtPriceX96: uint(2), liquidity: uint(3), poolTick: int24(4) }
+}
+
+/** Most words are mostly padding: bigints of one or two times 64 bits are made without those of 256. */
+function uint(word: number): bigint {
+  const at = word * 32
+  const low = view.getBigUint64(at + 24)
+  if (isFilled(at, 0) && isFilled(at + 8, 0)) {
+    return isFilled(at + 16, 0) ? low : (view.getBigUint64(at + 16) << 64n) | low
+  }
+  return (upper(at) << 128n) | (view.getBigUint64(at + 16) << 64n) | low
+}
+
+/** Two's complement. */
+function int(word: number): bigint {
+  const at = word * 32
+  const sign = view.getInt8(at) >> 7
+  if (isFilled(at, sign) && isFilled(at + 8, sign)) {
+    if (isFilled(at + 16, sign) && view.getInt8(at + 24) >> 7 === sign) return view.getBigInt64(at + 24)
+    if (view.getInt8(at + 16) >> 7 === sign) return (view.getBigInt64(at + 16) << 64n) | view.getBigUint64(at + 24)
+  }
+  return BigInt.asIntN(256, uint(word))
+}
+
+function upper(at: number): bigint {
+  return (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8)
+}
+
+/** Whether all 64 bits from `at` on are the sign's. */
+function isFilled(at: number, sign: number): boolean {
+  return view.getInt32(at) === sign && view.getInt32(at + 4) === sign
+}
+
+/** Of a word whose value is known to fit. */
+function int24(word: number): number {
+  return (view.getInt32(word * 32 + 28) << 8) >> 8
+}
