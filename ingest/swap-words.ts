@@ -19,7 +19,13 @@ const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 export function swapWords(data: Hex, count: 5 | 6): SwapWords | undefined {
   // `write` stops at the first character that is no digit.
   if (data.length !== 2 + count * 64 || bytes.write(data.slice(2), 0, 'hex') !== count * 32) return undefined
-  return { amount0: int(0), amount1: int(1), sqrtPriceX96: uint(2), liquidity: uint(3), poolTick: int24(4) }
+  return {
+    amount0: int(0),
+    amount1: int(1),
+    sqrtPriceX96: uint(2),
+    liquidity: uint(3),
+    poolTick: view.getInt32(4 * 32 + 28),
+  }
 }
 
 /** Most words are mostly padding: bigints of one or two times 64 bits are made without those of 256. */
@@ -50,9 +56,4 @@ function upper(at: number): bigint {
 /** Whether all 64 bits from `at` on are the sign's. */
 function isFilled(at: number, sign: number): boolean {
   return view.getInt32(at) === sign && view.getInt32(at + 4) === sign
-}
-
-/** Of a word whose value is known to fit. */
-function int24(word: number): number {
-  return (view.getInt32(word * 32 + 28) << 8) >> 8
 }
