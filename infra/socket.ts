@@ -1,5 +1,14 @@
 /** JSON-RPC over WebSocket: it connects again when it is asked again, and tells of new heads whenever it is up. */
-import { type Client, createClient, RpcRequestError, TimeoutError, WebSocketRequestError, webSocket } from 'viem'
+import {
+  type BaseError,
+  type Client,
+  createClient,
+  HttpRequestError,
+  RpcRequestError,
+  TimeoutError,
+  WebSocketRequestError,
+  webSocket,
+} from 'viem'
 import { pause } from '../ingest/wait.ts'
 
 export type Socket = {
@@ -25,7 +34,7 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
     // viem hands out a closed connection for ever, until it is closed once more.
     if (current && current.socket.readyState !== current.socket.OPEN) drop(current)
     current = await inTime(inner.transport.getRpcClient()).catch((cause: unknown) => {
-      throw cause instanceof TimeoutError ? cause : new WebSocketRequestError({ url: name, cause: errorOf(cause) })
+      throw cause instanceof TimeoutError ? cause : unopened(cause, name)
     })
     if (signal.aborted) drop(current)
     return current
@@ -106,7 +115,10 @@ function isAnswer(error: unknown): boolean {
   return false
 }
 
-/** A socket that cannot be opened fails with an event. */
-function errorOf(cause: unknown): Error {
-  return cause instanceof Error ? cause : new Error((cause as { message?: string } | null)?.message || 'cannot connect')
+/** A socket that cannot be opened fails with an event, which may tell the HTTP status. */
+function unopened(cause: unknown, name: string): BaseError {
+  const message = (cause as { message?: string } | null)?.message || 'The connection could not be opened.'
+  const status = /^Unexpected server response: (\d+)/.exec(message)?.[1]
+  if (status !== undefined) return new HttpRequestError({ url: name, status: Number(status), details: message })
+  return new WebSocketRequestError({ url: name, cause: new Error(message) })
 }
