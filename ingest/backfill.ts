@@ -70,6 +70,7 @@ async function persist(
 const FIRST_RETRY_MS = 500
 const MOST_RETRY_MS = 20_000
 const MOST_FAILURES = 10
+const APPENDS_AT_ONCE = 4
 
 /** Yields the last block of each range once it is in the log. */
 async function* restateRange(
@@ -81,6 +82,8 @@ async function* restateRange(
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from))
   let firstTimestamp = first?.timestamp ?? 0
+  /** Appends under way, oldest first, and the last block of each. */
+  const waiting: Promise<number>[] = []
   const stream = readRanges(endpoints, {
     filter: assembler.filter,
     from,
@@ -94,9 +97,15 @@ async function* restateRange(
     const blocks = await assembler.assemble(range.logs, range.headers)
     assembler.usd.finalize(range.to)
     const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
-    await log.append([{ kind: 'restatement', network: network.name, job, pools, ...where, blocks }])
+    const message: Restatement = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
+    const appended = log.append([message]).then(() => range.to)
+    // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
+    appended.catch(() => undefined)
+    waiting.push(appended)
     // Time is covered without a gap: the next range begins where this one ends.
     firstTimestamp = timestamp
-    yield range.to
+    // The next ranges are made ready while these are stored, and what waits together is stored as one.
+    if (waiting.length > APPENDS_AT_ONCE) yield (await waiting.shift()) ?? from
   }
+  for (const to of waiting) yield await to
 }
