@@ -32,8 +32,8 @@ export type FollowOptions = {
 /** Blocks asked for at once while catching up near the head. */
 const BLOCKS_AT_ONCE = 16
 
-/** In a row, and each of them of every endpoint: behind a load balancer a single node may have lost its way. */
-const LOOKS_BEFORE_HALT = 5
+/** In a row, and each of them at every endpoint: behind one address some nodes may have lost their way, and others not. */
+const LOOKS_BEFORE_HALT = 30
 
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
@@ -67,7 +67,8 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       const isDoubtful = error instanceof ChainReplaced && ++replaced < LOOKS_BEFORE_HALT
       if (signal.aborted || (isFinal(error) && !isDoubtful)) throw error
       // What endpoints did is reported already, and they have been given their rest.
-      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
+      const isNews = isDoubtful ? replaced === 1 : !(error instanceof RpcFailed)
+      if (isNews) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)
       continue
     }
@@ -120,6 +121,8 @@ function nextBlock({ trail, firstBlock }: FollowOptions): number {
 
 async function* history(endpoints: Endpoints, final: BlockRef, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
   const { network, assembler, trail, signal, report } = options
+  // Both blocks of one node: behind one address the trail may be on the branch of one, and what is final on another's.
+  if (trail.tip) await onBranch(endpoints, trail.tip).run(async () => undefined)
   const from = nextBlock(options)
   const ranges = readRanges(endpoints, {
     filter: assembler.filter,

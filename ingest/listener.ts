@@ -95,8 +95,7 @@ async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
   const logged = last && tipOf(last.message)
   if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)
-  const finalized = last.message.kind === 'range' ? last.message.to : last.message.finalized
-  return new Trail([...refs, logged], Math.max(finalized, tip?.finalized ?? 0))
+  return new Trail([...refs, logged], last.message.kind === 'range' ? logged.number : tip?.finalized)
 }
 
 /** Down to the newest one that was final. */

@@ -9,13 +9,14 @@ import type { IngestFact } from '../../ingest/fact.ts'
 import { bootstrapPrices } from '../../ingest/reference.ts'
 import { Registry } from '../../ingest/registry.ts'
 import { UsdPrices } from '../../ingest/usd.ts'
+import { arrayLog } from '../support/array-log.ts'
 import { ancestorOf, type Block, mine, mineHistory, OLDEST } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { Happened } from './fault.ts'
 import { NETWORK, POOLS, REFERENCE_POOL } from './market.ts'
 import { MemoryStore } from './memory-store.ts'
 import { type Call, type Outcome, respond } from './node.ts'
-import { type Surroundings, startBoth } from './processes.ts'
+import { type Surroundings, startBoth, startListener } from './processes.ts'
 import { randomOf } from './random.ts'
 import { simulate } from './simulate.ts'
 import { World } from './world.ts'
@@ -94,6 +95,25 @@ describe('finality', () => {
     })
   })
 
+  test('a chain replaced below the last range of a log ends the next listener, though no table knows of it', async () => {
+    await inVirtualTime(async () => {
+      const random = randomOf(1)
+      const world = new World({ random, happened: new Happened(), isBalanced: true, finalityLag: 5 })
+      world.grow(20)
+      world.finalize()
+      const [store, log] = [new MemoryStore(), arrayLog()]
+      const around: Surroundings = { world, store, random, report: () => {} }
+      const listener = startListener(around, log)
+      while (!log.messages.some(({ kind }) => kind === 'range')) await sleep(50)
+      listener.kill()
+      log.messages.length = log.messages.findLastIndex(({ kind }) => kind === 'range') + 1
+      world.fork(world.maxDepth + 1, world.maxDepth + 5)
+      const next = startListener(around, log)
+      await sleep(10_000)
+      expect(next.failure()).toBeInstanceOf(ChainReplaced)
+    })
+  })
+
   test.each([0, 1])('node %i, on a fork below what is final for ever, keeps nobody from the chain', async (node) => {
     await inVirtualTime(async () => {
       const { world, store, process, around, facts } = await listening({
@@ -159,6 +179,27 @@ function twoPrices() {
   }
   return { parent, head: withPrice(), sibling: withPrice() }
 }
+
+test('one of two nodes behind one address, on a fork below what is final for ever, ends no listener', async () => {
+  await inVirtualTime(async () => {
+    const { world, store, process } = await listening({ finalityLag: 5, isFinal: true })
+    world.put(0, { branch: world.fork(3, 4), isLost: true })
+    for (let left = 60; left > 0; left--) {
+      world.grow(1)
+      world.growBranch(0)
+      world.finalize()
+      await sleep(2_000)
+    }
+    expect(process.failure()).toBeUndefined()
+    world.calm()
+    for (let left = 10; left > 0; left--) {
+      world.grow(1)
+      await sleep(2_000)
+    }
+    expect(store.tip?.hash).toBe(world.head.hash)
+    process.kill()
+  })
+})
 
 describe('what is looked up', () => {
   test('a price that an answer with two hashes for one block gives is not believed', async () => {

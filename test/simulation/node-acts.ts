@@ -95,11 +95,9 @@ export const NODE_ACTS: readonly Act[] = [
     },
   },
   {
-    // Behind one address nobody can tell it from a chain that was replaced.
     needs: 'a node on a fork below what is final',
     async run(life) {
       const { world, random } = life
-      if (world.endpoints.length < 2) return
       world.grow(2)
       const node = putAside(life, life.anyDepth(), true)
       for (let left = random.between(2, 5); left > 0; left--) {
