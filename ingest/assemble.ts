@@ -29,7 +29,7 @@ export type Assembler = {
   rollBack(block: number): void
 }
 
-type Draft = BlockHeader & { ticks: Tick[]; pools: Pool[]; liquidity: BlockContent['liquidity'][number][] }
+type Draft = BlockContent & { ticks: Tick[]; pools: Pool[]; liquidity: BlockContent['liquidity'][number][] }
 
 export function createAssembler(
   endpoints: Endpoints,
@@ -101,14 +101,14 @@ export function createAssembler(
       }
       // From here on nothing waits: a call that fails above has changed no state, and can be repeated.
       const drafts = new Map<number, Draft>()
-      for (const header of headers) {
-        drafts.set(header.number, { ...header, ticks: [], pools: [], liquidity: [] })
+      for (const { number, hash, timestamp } of headers) {
+        drafts.set(number, { number, hash, timestamp, ticks: [], pools: [], liquidity: [], balances: [] })
       }
       for (const { block, event } of events) {
         const draft = drafts.get(block)
         if (draft) add(draft, event)
       }
-      return [...drafts.values()].map((draft) => ({ ...draft, balances: [] }))
+      return [...drafts.values()]
     },
     rollBack(block) {
       usd.rollBack(block)
