@@ -95,16 +95,16 @@ export function wordsOf(error: unknown): string {
 }
 
 const RATE_LIMITED =
-  /too many requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over rate|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
+  /too many (concurrent )?requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over (rate|capacity)|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
 const REVERTED = /execution reverted|always failing transaction|returned no data/i
 const BEHIND =
-  /header not found|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|specified in filter|resource not found|still syncing/i
+  /header not found|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
 const UNSUPPORTED =
-  /method \S* ?(not found|does not exist|is not)|not supported|unsupported|missing trie node|prun(ed|ing)|historical state|no state available|archive|specify an address/i
+  /method \S* ?(not found|does not exist|is not)|not supported|unsupported|missing trie node|prun(ed|ing)|historical (state|RPC)|no state available|archive|specify an address/i
 const TOO_MANY =
-  /returned more than|more than [\d,]+ (results|logs)|response size|too many (logs|results)|max(imum)? results|exceeds? limit of \d+$|query (timeout|timed? ?out)|reduc(e|ing) (your|the) (block )?range|set too large|(length|size) limit exceeded|response is too|body (is )?too large|duration must not/i
+  /returned more than|more than [\d,]+ (results|logs)|response size|too many (logs|results)|max(imum)? results|exceeds? limit of \d+$|query (timeout|timed? ?out)|reduc(e|ing) (your|the) (block )?range|set too large|(length|size) limit exceeded|response (is )?too|body (is )?too large|duration must not/i
 const CAPPED =
-  /(blocks?|max|maximum|allowed|requested|[’']) range|range [\d,]+ exceeds|blocks distance|range (is )?too|range limit|limited to|ranges over|too many blocks|wide blocks/i
+  /(blocks?|max|maximum|allowed|requested|[’']) range|range [\d,]+ exceeds|blocks distance|range (is )?too|range limit|limited to|ranges over|too many blocks|wide blocks|at most [\d,]+ blocks/i
 
 function byText(said: Said): RpcProblem | undefined {
   const { text } = said

@@ -76,6 +76,18 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { code: -32000, message: 'logs matched by query exceeds limit of 10000' },
     { kind: 'too-many-results' },
   ],
+  [
+    'Alchemy, formerly',
+    { code: -32602, message: 'Log response size exceeded. Please reduce query block range.' },
+    { kind: 'too-many-results' },
+  ],
+  ['Infura, slow', { code: -32005, message: 'query timeout exceeded' }, { kind: 'too-many-results' }],
+  [
+    'Ankr',
+    { code: -32008, message: 'Response is too big', data: 'Exceeded max limit of 157286400' },
+    { kind: 'too-many-results' },
+  ],
+  ["Base's gateway", { code: -32020, message: 'backend response too large' }, { kind: 'too-many-results' }],
   ['geth, slow', { code: -32002, message: 'request timed out' }, { kind: 'timeout' }],
   ['Ankr and others, slow', { code: -32000, message: 'query timeout exceeded' }, { kind: 'too-many-results' }],
   // A cap on the width of ranges.
@@ -132,6 +144,17 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { code: -32614, message: 'eth_getLogs is limited to a 2,000 range' },
     { kind: 'range-capped', maxBlocks: 2_000 },
   ],
+  [
+    "Base's gateway",
+    { code: -32602, message: 'block range greater than 2000 max' },
+    { kind: 'range-capped', maxBlocks: 2_000 },
+  ],
+  [
+    'Base at Coinbase',
+    { code: -32602, message: 'please limit the query to at most 1000 blocks' },
+    { kind: 'range-capped', maxBlocks: 1_000 },
+  ],
+  ['Ankr, of some chains', { code: -32062, message: 'Block range is too large' }, { kind: 'range-capped' }],
   [
     'PublicNode',
     { code: -32701, message: 'exceed maximum block range: 50000' },
@@ -220,6 +243,17 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { kind: 'rate-limited' },
   ],
   ["Base's public node", { code: -32016, message: 'over rate limit' }, { kind: 'rate-limited' }],
+  ["Base's gateway", { code: -32012, message: 'backend is over capacity' }, { kind: 'rate-limited' }],
+  [
+    'Nethermind, busy',
+    { code: -32000, message: 'Unable to rent an instance of IEthRpcModule. Too many concurrent requests.' },
+    { kind: 'rate-limited' },
+  ],
+  [
+    'QuickNode, by plan',
+    { code: 429, message: 'The requests per second (RPS) of your requests are higher than your plan allows.' },
+    { kind: 'rate-limited' },
+  ],
   ['Tenderly and Merkle', { code: -32005, message: 'rate limit exceeded' }, { kind: 'rate-limited' }],
   ['dRPC', { code: 15, message: 'Too many request, try again later' }, { kind: 'rate-limited' }],
   // Not there yet.
@@ -241,6 +275,8 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ],
   ['Base, flashblocks', { code: -32014, message: 'block not yet imported' }, { kind: 'behind' }],
   ['Nethermind', { code: -32001, message: 'Block 0x10 was not found' }, { kind: 'behind' }],
+  ['Nethermind, formerly', { code: -32001, message: '8633830 could not be found' }, { kind: 'behind' }],
+  ["Base's gateway", { code: -32019, message: 'block is out of range' }, { kind: 'behind' }],
   // It cannot, another may.
   [
     'geth, no such method',
@@ -250,6 +286,17 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   [
     'geth, pruned',
     { code: -32000, message: 'missing trie node 5a3f (path ) state is not available' },
+    { kind: 'unsupported' },
+  ],
+  ['geth and reth, without old blocks', { code: 4444, message: 'pruned history unavailable' }, { kind: 'unsupported' }],
+  [
+    'Chainstack, old blocks',
+    { code: -32000, message: 'Archive, Debug and Trace requests are not available on your current plan.' },
+    { kind: 'unsupported' },
+  ],
+  [
+    'op-geth, before Bedrock',
+    { code: -32000, message: 'no historical RPC is available for this historical (pre-bedrock) request' },
     { kind: 'unsupported' },
   ],
   [
@@ -275,6 +322,11 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ['geth, bad range', { code: -32602, message: 'invalid block range params' }, { kind: 'refused' }],
   ['Alchemy, no key', { code: -32600, message: 'Must be authenticated!' }, { kind: 'refused' }],
   ['geth, a contract', { code: 3, message: 'execution reverted' }, { kind: 'reverted' }],
+  [
+    "Base's gateway",
+    { code: -32011, message: 'no backend is currently healthy to serve traffic' },
+    { kind: 'unreachable' },
+  ],
   ['anybody', { code: -32603, message: 'Internal error' }, { kind: 'unreachable' }],
 ]
 
@@ -340,8 +392,10 @@ describe('what never arrived', () => {
   })
 })
 
-test('an answer that was looked at and not believed says so itself', () => {
-  expect(classify(new BadAnswer('contradictory', 'two hashes'))).toEqual({ kind: 'contradictory' })
+test('an answer that was looked at and not believed says so itself, whatever it is wrapped in', () => {
+  const bad = new BadAnswer('contradictory', 'two hashes')
+  expect(classify(bad)).toEqual({ kind: 'contradictory' })
+  expect(classify(new HttpRequestError({ url: URL, cause: bad }))).toEqual({ kind: 'contradictory' })
 })
 
 test('a bug of ours is no RPC error', () => {
