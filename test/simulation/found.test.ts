@@ -103,10 +103,18 @@ describe('finality', () => {
       world.finalize()
       const [store, log] = [new MemoryStore(), arrayLog()]
       const around: Surroundings = { world, store, random, report: () => {} }
-      const listener = startListener(around, log)
-      while (!log.messages.some(({ kind }) => kind === 'range')) await sleep(50)
-      listener.kill()
-      log.messages.length = log.messages.findLastIndex(({ kind }) => kind === 'range') + 1
+      const untilRange = async (count: number) => {
+        const listener = startListener(around, log)
+        const ranges = () => log.messages.filter(({ kind }) => kind === 'range')
+        while (ranges().length < count) await sleep(50)
+        listener.kill()
+        log.messages.splice(0, Number.POSITIVE_INFINITY, ...ranges())
+      }
+      await untilRange(1)
+      for (const message of log.messages) await store.take(message)
+      world.grow(20)
+      world.finalize()
+      await untilRange(2)
       world.fork(world.maxDepth + 1, world.maxDepth + 5)
       const next = startListener(around, log)
       await sleep(10_000)
