@@ -1,67 +1,52 @@
 /**
- * A swap's log decoded, priced and written for the log, beside the bare parsing of the same answer as JSON: logs a second on one core.
- * Each figure is the best of its rounds: what the machine does beside this only ever adds.
+ * A swap's log decoded, priced and written for the log, beside the bare parsing of the same answer as JSON, on one core: a recorded day
+ * of a reference pool, whose every swap moves the price of ether too. Best of the rounds.
  */
-
 import { connectChain } from '../../infra/chain-client.ts'
 import { encode } from '../../infra/log/codec.ts'
 import { createAssembler } from '../../ingest/assemble.ts'
 import { decodeV3, V3_TOPICS } from '../../ingest/decode-v3.ts'
 import type { RangeMessage } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import type { RpcLog } from '../../ingest/rpc.ts'
 import { DAY, recordedDay } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
+import { costOf, figure, least, title } from './figure.ts'
 
-const ROUNDS = 30
-const logs = recordedDay().filter((log) => log.topics[0] === V3_TOPICS.swap)
-const answer = JSON.stringify(logs)
-const rpc = await startRecordedDay()
+const ROUNDS = 60
 const { ethereum } = NETWORKS
-const assembler = createAssembler(connectChain([rpc.url]).endpoints, ethereum, undefined, () => {})
+const answer = JSON.stringify(recordedDay().filter((log) => log.topics[0] === V3_TOPICS.swap))
+const logs = JSON.parse(answer) as RpcLog[]
 const headers = [...new Map(logs.map((log) => [log.blockNumber, log])).values()].map((log) => ({
   number: Number(log.blockNumber),
   hash: log.blockHash,
   timestamp: Number(log.blockTimestamp),
 }))
+const rpc = await startRecordedDay()
+const assembler = createAssembler(connectChain([rpc.url]).endpoints, ethereum, undefined, () => {})
 
-async function ticksOf(): Promise<RangeMessage> {
+async function priced(): Promise<RangeMessage> {
   const blocks = await assembler.assemble(logs, headers)
+  assembler.usd.finalize(DAY.lastBlock)
   const { number: to, hash, timestamp } = headers.at(-1) ?? { number: 0, hash: '0x', timestamp: 0 }
-  return {
-    kind: 'range',
-    network: 'ethereum',
-    from: DAY.firstBlock,
-    to,
-    hash,
-    timestamp,
-    parentHash: undefined,
-    blocks,
-  }
+  const place = { from: DAY.firstBlock, to, hash, timestamp, parentHash: undefined } as const
+  return { kind: 'range', network: 'ethereum', ...place, blocks }
 }
 
-const message = await ticksOf()
-const floor = await best(() => JSON.parse(answer))
-report('JSON.parse of the logs (floor)', floor)
-report('decode', await best(() => logs.map((log) => decodeV3(log, ethereum.v3.factory))))
-report('decode + price + tick', await best(ticksOf))
-report('serialise', await best(() => encode(message)))
-report('decode + price + serialise', await best(async () => encode(await ticksOf())))
+const message = await priced()
+title(`${logs.length.toLocaleString('en')} recorded swaps, one core`)
+const floor = await perLog('JSON.parse of the logs (floor)', () => JSON.parse(answer))
+await perLog('decode', () => logs.map((log) => decodeV3(log, ethereum.v3.factory)), floor)
+await perLog('decode + price', priced, floor)
+await perLog('serialise', () => encode(message), floor)
+const all = await perLog('decode + price + serialise', async () => encode(await priced()), floor)
+figure('decode + price + serialise', 1_000_000 / all, 'logs/s', 1_000_000 / floor)
 await rpc.stop()
 
-async function best(work: () => unknown): Promise<number> {
-  let shortest = Number.POSITIVE_INFINITY
-  for (let round = 0; round < ROUNDS; round++) {
-    const began = performance.now()
-    await work()
-    shortest = Math.min(shortest, performance.now() - began)
-  }
-  return (shortest * 1_000) / logs.length
-}
-
-function report(what: string, microseconds: number): void {
-  const rate = Math.round(1_000_000 / microseconds).toLocaleString('en')
-  const ratio = (microseconds / floor).toFixed(2)
-  console.log(
-    `${what.padEnd(32)} ${microseconds.toFixed(2).padStart(6)} µs a log ${rate.padStart(12)} logs/s ${ratio.padStart(6)} × floor`,
-  )
+async function perLog(what: string, work: () => unknown, floorMicros?: number): Promise<number> {
+  const costs = []
+  for (let round = 0; round < ROUNDS; round++) costs.push(await costOf(work))
+  const micros = (least(costs).seconds * 1_000_000) / logs.length
+  figure(what, micros, 'µs/log', floorMicros)
+  return micros
 }

@@ -1,0 +1,29 @@
+/**
+ * `npm run bench [-- name…]`: every bench, or those named, one after the other and each in a process of its own. Each says beside its
+ * figures what the barest way to do the same work takes in the same run. Nothing is written outside of the system's temporary folder.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+
+const BENCHES = ['decode', 'log', 'backfill', 'memory', 'head', 'flush'] as const
+
+const named = process.argv.slice(2)
+const unknown = named.filter((name) => !BENCHES.some((it) => it === name))
+if (unknown.length > 0) {
+  console.error(`There is no bench ${unknown.join(', ')}. There are ${BENCHES.join(', ')}.`)
+  process.exit(2)
+}
+
+console.log(`Node ${process.version}, ${cpus().length} cores of ${cpus()[0]?.model ?? 'an unknown kind'}`)
+for (const name of BENCHES) {
+  if (named.length > 0 && !named.includes(name)) continue
+  const script = join(import.meta.dirname, `${name}.bench.ts`)
+  const bench = spawn(process.execPath, ['--import', 'tsx', script], { stdio: 'inherit' })
+  const [code] = await once(bench, 'exit')
+  if (code !== 0) {
+    console.error(`The bench ${name} ended with ${code}.`)
+    process.exitCode = 1
+  }
+}
