@@ -14,7 +14,8 @@ export function onBranch(endpoints: Endpoints, block: BlockRef): Endpoints {
     run(task, options) {
       return endpoints.run(
         async (client) => {
-          const [answer, header] = await Promise.all([task(client), getHeader(client, block.number)])
+          // In this order: where the two are sent apart, a node may have come back to the chain in between.
+          const [header, answer] = await Promise.all([getHeader(client, block.number), task(client)])
           if (header?.hash === block.hash) return answer
           const place = header ? `has ${header.hash} in the place of` : 'does not have'
           throw new BadAnswer('behind', `The node ${place} block ${block.number} (${block.hash}).`)

@@ -71,8 +71,10 @@ export type Heads = {
 export async function getHeads(client: Client): Promise<Heads> {
   const [head, tagged] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
   const final = tagged ?? (await fallbackBelow(client, head))
-  // Of two nodes behind one address the one may lag behind what is final at the other.
-  if (final && final.number > head.number) return { head, finalized: head.number, final: head }
+  if (final && final.number > head.number) {
+    // Two nodes behind one address: the head may be of a branch that was left.
+    throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${final.number} is final.`)
+  }
   return { head, finalized: final?.number ?? -1, final }
 }
 

@@ -235,6 +235,7 @@ describe('a listener that is started again', () => {
       log: arrayLog(),
       stored,
       start: { kind: 'latest' },
+      pollMs: 20,
       report: () => {},
       signal: new AbortController().signal,
     })
