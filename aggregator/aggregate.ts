@@ -7,8 +7,9 @@ import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { isRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
-import type { Keeping, Placed } from './flush.ts'
+import type { Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
+import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { type CandleVersions, takeCharge } from './owner.ts'
@@ -118,7 +119,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const ledger = await persist(() => Ledger.load(client, network))
   await persist(() => clearAway(client, options, ledger, versions))
   const since = await persist(() => newestTick(client, network, ledger.tip))
-  const keeping: Keeping = { versions, open: new OpenBuckets(since) }
+  const keeping: Keeping = { versions, open: new OpenBuckets(since), history: undefined }
   const { generation, offset } = position
   report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
@@ -131,6 +132,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     const placed = pending
     pending = []
     pendingTicks = 0
+    if (keeping.history && firstTime(placed) < keeping.history.until) keeping.history = undefined
     await flushes.begin(placed)
   }
 
@@ -196,6 +198,10 @@ async function untilStored<T>({ network, report, signal }: AggregateOptions, tas
       await pause(retryMs, signal)
     }
   }
+}
+
+function firstTime(placed: readonly Placed[]): UnixSeconds {
+  return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
 }
 
 function ticksIn(message: Message | Restatement): number {

@@ -1,7 +1,8 @@
 /** Flushes in a row: the next one begins while the candles and the ledger of the one before are still on their way. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
-import { beginFlush, type Keeping, type Placed } from './flush.ts'
+import { beginFlush, type Placed } from './flush.ts'
+import type { Keeping } from './keeping.ts'
 
 export type Flushes = {
   /** Resolves once its ticks are stored; may be called again then. Everything placed is on the ledger once `done` resolves. */

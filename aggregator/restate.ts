@@ -1,18 +1,28 @@
 /** A restatement: final history as a job read it, in place of whatever is stored of its blocks. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Restatement, UnixSeconds } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import { bucketStart } from './candle.ts'
 import { recordChanges } from './changes.ts'
 import { insertContents } from './contents.ts'
 import { recordCoverage } from './coverage.ts'
-import type { Keeping } from './flush.ts'
+import { foldContents } from './folding.ts'
+import type { Keeping } from './keeping.ts'
+import { OpenBuckets } from './open-buckets.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
+import type { RowContext } from './rows.ts'
 import { ask, loadSql, run, together } from './store.ts'
 import { finalRowVersion, finalTombstoneVersion } from './version.ts'
 
 const touchedBetween = loadSql(import.meta.url, './sql/touched_between.sql')
-const buryUnstated = ['ticks', 'liquidity_changes'].map((table) =>
-  loadSql(import.meta.url, `./sql/bury_unstated_${table}.sql`),
-)
+const isTouchedSql = loadSql(import.meta.url, './sql/is_touched.sql')
+const buryUnstated = {
+  ticks: loadSql(import.meta.url, './sql/bury_unstated_ticks.sql'),
+  liquidity_changes: loadSql(import.meta.url, './sql/bury_unstated_liquidity_changes.sql'),
+}
+
+const DAY = 86_400
 
 /** Of one job, for one set of pools, each beginning where the one before it ends. */
 export type Run = readonly [Restatement, ...Restatement[]]
@@ -24,27 +34,69 @@ export type Run = readonly [Restatement, ...Restatement[]]
 export async function restate(
   client: ClickHouseClient,
   restatements: Run,
-  { versions, open }: Keeping,
+  keeping: Keeping,
   tip: UnixSeconds,
 ): Promise<void> {
   const [first] = restatements
   const last = restatements.at(-1) ?? first
   const { network, job, pools = [] } = first
-  open.runsAhead(last.timestamp)
   const row = finalRowVersion(job)
-  await insertContents(
-    client,
-    restatements.flatMap(({ blocks }) => blocks.map((block) => ({ network, block, version: row }))),
-  )
+  const contents = restatements.flatMap(({ blocks }) => blocks.map((block) => ({ network, block, version: row })))
   const stated = { network, first: first.from, last: last.to, pools }
-  const tombstone = finalTombstoneVersion(job).toString()
-  await together(buryUnstated.map((bury) => run(client, bury, { ...stated, row: row.toString(), tombstone })))
-  const touched = await ask<Touched>(client, touchedBetween, stated)
-  const scope = scopeOf(touched)
-  open.forget(scope.pools, tip)
-  await recompute(client, network, scope, versions)
-  await recordChanges(client, network, touched, versions)
+  const until = bucketStart(last.timestamp, DAY) + DAY
+  const going = keeping.history
+  // Given up until this is done: after a failure nobody knows what is stored.
+  keeping.history = undefined
+  keeping.open.runsAhead(last.timestamp)
+  let touched: readonly Touched[]
+  const [isTouched] = await ask(client, isTouchedSql, { network, first: first.from, until, pools })
+  if (isTouched) {
+    touched = await replace(client, stated, contents, job, keeping)
+  } else {
+    // Buckets that begin after all that was there before have only what is stated from here on.
+    const goesOn = going?.job === job && going.pools === String(pools) && going.next === first.from
+    const open = goesOn
+      ? going.open
+      : new OpenBuckets(Math.max(first.firstTimestamp, contents[0]?.block.timestamp ?? 0))
+    const folding = await foldContents(client, network, contents, { versions: keeping.versions, open })
+    touched = folding.touched
+    await together([folding.storeCandles(), bury(client, ['liquidity_changes'], stated, job)])
+    keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
+  }
+  keeping.open.forget(
+    touched.map(({ pool }) => pool),
+    tip,
+  )
+  await recordChanges(client, network, touched, keeping.versions)
   await recordCoverage(client, restatements, row)
+}
+
+type Stated = { network: NetworkName; first: number; last: number; pools: readonly PoolId[] }
+
+/** Over whatever is stored of these blocks: what is not stated of them is buried, and the tables make their candles anew. */
+async function replace(
+  client: ClickHouseClient,
+  stated: Stated,
+  contents: readonly RowContext[],
+  job: number,
+  { versions }: Keeping,
+): Promise<readonly Touched[]> {
+  await insertContents(client, contents)
+  await bury(client, ['ticks', 'liquidity_changes'], stated, job)
+  const touched = await ask<Touched>(client, touchedBetween, stated)
+  await recompute(client, stated.network, scopeOf(touched), versions)
+  return touched
+}
+
+/** What is stored of these blocks by anybody else. */
+async function bury(
+  client: ClickHouseClient,
+  tables: readonly (keyof typeof buryUnstated)[],
+  stated: Stated,
+  job: number,
+): Promise<void> {
+  const versions = { row: finalRowVersion(job).toString(), tombstone: finalTombstoneVersion(job).toString() }
+  await together(tables.map((table) => run(client, buryUnstated[table], { ...stated, ...versions })))
 }
 
 /** Messages in as few runs as can be, none of them with many more ticks than this. */

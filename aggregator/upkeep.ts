@@ -6,8 +6,8 @@ import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { RESOLUTIONS } from './candle.ts'
 import type { AggregatorFact } from './fact.ts'
-import type { Keeping } from './flush.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
+import type { Keeping } from './keeping.ts'
 import { rebuild } from './rebuild.ts'
 import type { Turns } from './turns.ts'
 
@@ -41,6 +41,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
     const version = await turns.patient(async () => {
       keeping.open.forgetAll(tip())
+      keeping.history = undefined
       return keeping.versions.next()
     })
     const onProgress = (share: number) => noteJob(client, job, `${Math.floor(share * 100)} %`)

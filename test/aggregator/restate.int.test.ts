@@ -11,6 +11,7 @@ import type { PoolId } from '../../ingest/pool.ts'
 import { asBlocks, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
+import { seededOnServers } from '../support/seed.ts'
 
 const NETWORK: NetworkName = 'ethereum'
 const [plans] = fc.sample(fc.array(blockPlan({ full: true }), { minLength: 12, maxLength: 12 }), {
@@ -142,5 +143,91 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     ])
     await expectClean()
     await running.stop()
+  })
+})
+
+describe.skipIf(withoutClickHouse)('history that a job states where nobody has written', () => {
+  let database: TestDatabase
+  let clean: TestDatabase
+
+  beforeAll(async () => {
+    ;[database, clean] = await Promise.all([freshDatabase(), freshDatabase()])
+  })
+  afterAll(async () => {
+    await Promise.all([database?.drop(), clean?.drop()])
+  })
+
+  const rows = (of: TestDatabase) =>
+    Promise.all((['ticks', 'liquidity_changes', 'candles'] as const).map((table) => rowsOf(of.client, table)))
+
+  /** From which block on, and how many of them. */
+  const piece = fc.record({
+    kind: fc.constant('state' as const),
+    from: fc.nat(20),
+    count: fc.integer({ min: 1, max: 8 }),
+  })
+  const next = fc.record({
+    kind: fc.constantFrom('state next' as const, 'append' as const),
+    count: fc.integer({ min: 1, max: 6 }),
+  })
+  const restart = fc.record({ kind: fc.constant('restart' as const), count: fc.constant(0) })
+  const act = fc.oneof(
+    { weight: 2, arbitrary: piece },
+    { weight: 6, arbitrary: next },
+    { weight: 1, arbitrary: restart },
+  )
+
+  test('piece by piece, in any order, before, behind and beside a stream in the same hours and days, is what a listener would have stored', {
+    timeout: 600_000,
+  }, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(blockPlan({ full: true }), { minLength: 28, maxLength: 28 }),
+        fc.array(act, { minLength: 4, maxLength: 14 }),
+        fc.array(fc.constantFrom(0, 1, 12, 600, 3_600), { minLength: 28, maxLength: 28 }),
+        async (plans, acts, gaps) => {
+          for (const of of [database, clean]) {
+            for (const table of ['blocks', 'ticks', 'liquidity_changes', 'pools', 'candles', 'coverage', 'owners']) {
+              await of.client.command({ query: `TRUNCATE TABLE ${table}` })
+            }
+          }
+          const chain = mine(
+            [],
+            plans.map((plan, index) => ({ ...plan, secondsLater: gaps[index] ?? 0 })),
+          )
+          let running = await start(database)
+          let appended = 0
+          let stated = 0
+          const state = async (from: number, count: number) => {
+            const blocks = chain.slice(from, from + count)
+            if (blocks.length === 0) return
+            const message = restatementOf(blocks, 1)
+            const before = chain[from - 1]
+            await running.history.append([{ ...message, firstTimestamp: before?.timestamp ?? message.firstTimestamp }])
+            stated = from + blocks.length
+          }
+          const append = async (count: number) => {
+            await running.log.append(asBlocks(NETWORK, chain.slice(appended, appended + count)))
+            appended += count
+          }
+          for (const act of acts) {
+            if (act.kind === 'state') await state(act.from, act.count)
+            else if (act.kind === 'state next') await state(stated, act.count)
+            else if (act.kind === 'append') await append(act.count)
+            else {
+              await running.stop()
+              running = await start(database)
+            }
+          }
+          await append(chain.length)
+          await running.stop()
+          const listener = await start(clean)
+          await listener.log.append(asBlocks(NETWORK, chain))
+          await listener.stop()
+          expect(await rows(database)).toEqual(await rows(clean))
+        },
+      ),
+      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 6) }),
+    )
   })
 })

@@ -47,7 +47,8 @@ CREATE TABLE IF NOT EXISTS ticks
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 PARTITION BY toYYYYMM(time)
-ORDER BY (network, pool, time, block, log_index);
+ORDER BY (network, pool, time, block, log_index)
+SETTINGS index_granularity = 1024;                -- most questions are for some rows of one pool
 
 CREATE TABLE IF NOT EXISTS candles
 (
@@ -70,7 +71,8 @@ CREATE TABLE IF NOT EXISTS candles
     version    UInt128 CODEC(ZSTD)                -- epoch of the owner, then a counter of its writes
 )
 ENGINE = ReplacingMergeTree(version)
-ORDER BY (network, pool, resolution, time);
+ORDER BY (network, pool, resolution, time)
+SETTINGS index_granularity = 1024;
 
 -- Sightings: a pool has one row for each block in which a listener met it anew, so that a rollback takes only its own.
 CREATE TABLE IF NOT EXISTS pools
@@ -107,7 +109,8 @@ CREATE TABLE IF NOT EXISTS liquidity_changes
     tick_upper      Int32 CODEC(ZSTD),
     liquidity_delta Int256 CODEC(ZSTD),
     version         UInt64 CODEC(DoubleDelta, ZSTD),
-    is_deleted      UInt8 CODEC(ZSTD)
+    is_deleted      UInt8 CODEC(ZSTD),
+    INDEX by_block block TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version, is_deleted)
 ORDER BY (network, pool, block, log_index);

@@ -1,0 +1,75 @@
+/** Blocks that nobody has stored yet, into the tables: their rows, then their candles, folded in memory where memory knows enough. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
+import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
+import { insertContents } from './contents.ts'
+import type { OpenBuckets } from './open-buckets.ts'
+import type { CandleVersions } from './owner.ts'
+import { recompute, type Touched } from './recompute.ts'
+import type { RowContext } from './rows.ts'
+import { together } from './store.ts'
+
+/** Blocks whose rows are stored. */
+export type Folding = {
+  storeCandles(): Promise<void>
+  touched: readonly Touched[]
+  /** All of it was folded in memory, so that what comes next can be folded before these candles are stored. */
+  isFolded: boolean
+}
+
+/**
+ * `open` has to be given up where this or `storeCandles` fails.
+ * Ticks stand before their candles, so that a crash between the two leaves ticks that tell which buckets to make anew.
+ */
+export async function foldContents(
+  client: ClickHouseClient,
+  network: NetworkName,
+  contents: readonly RowContext[],
+  { versions, open }: { versions: CandleVersions; open: OpenBuckets },
+): Promise<Folding> {
+  const inserted = insertContents(client, contents)
+  // Folding goes on while the ticks are on their way.
+  inserted.catch(() => undefined)
+  const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
+  const version = versions.next()
+  await inserted
+
+  /** Has the tables make the buckets that memory knows too little of, and takes them in. */
+  async function makeAnew(pools: readonly PoolId[], { first, last }: { first: UnixSeconds; last: UnixSeconds }) {
+    if (pools.length === 0) return
+    await recompute(client, network, { pools, first, last }, versions)
+    open.remember(pools, await readOpenBuckets(client, network, pools, last), last)
+  }
+
+  return {
+    touched: touchedBy(contents),
+    isFolded: unknown.length === 0,
+    storeCandles: () =>
+      together([insertBuckets(client, network, buckets, version), makeAnew(unknown, timesOf(contents))]),
+  }
+}
+
+function touchedBy(contents: readonly RowContext[]): Touched[] {
+  const touched = new Map<PoolId, Touched>()
+  for (const { block } of contents) {
+    for (const { pool } of block.ticks) {
+      const known = touched.get(pool)
+      if (known) known.last = Math.max(known.last, block.timestamp)
+      else touched.set(pool, { pool, first: block.timestamp, last: block.timestamp })
+    }
+  }
+  return [...touched.values()]
+}
+
+function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } {
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  for (const { block } of contents) {
+    if (block.ticks.length === 0) continue
+    first = Math.min(first, block.timestamp)
+    last = Math.max(last, block.timestamp)
+  }
+  return { first, last }
+}
