@@ -1,39 +1,89 @@
-/** `npm run status`: how far each network is read and stored. */
-import { ask } from '../aggregator/store.ts'
-import { askHead } from './chain-client.ts'
-import { print, printTable, runCommand } from './command.ts'
-import type { Config } from './config.ts'
+/** `npm run status`: how far each network is read, stored and audited, and what is missing. */
+import { parseArgs } from 'node:util'
+import { print, printTable, runCommand, UsageError } from './command.ts'
+import { blocksIn, type NetworkStatus, networksOf, statusOf } from './network-status.ts'
 
-type Row = { network: string; first: string; tip: string; seconds: number; ticks: string; pools: string }
+const SHOWN_GAPS = 3
 
-await runCommand(async ({ owner }, config) => {
-  const rows = await ask<Row>(
-    owner,
-    `SELECT network, toString(min(first)) AS first, toString(max(number)) AS tip, toUnixTimestamp(max(time)) AS seconds,
-            (SELECT toString(count()) FROM ticks FINAL WHERE ticks.network = b.network) AS ticks,
-            (SELECT toString(uniqExact(pool)) FROM pools FINAL WHERE pools.network = b.network) AS pools
-     FROM blocks AS b FINAL GROUP BY network ORDER BY network`,
-    {},
-  )
+await runCommand(async (store, config) => {
+  const { json } = readArguments()
+  const now = Math.floor(Date.now() / 1000)
+  const networks = await networksOf(store, config)
+  const statuses = await Promise.all(networks.map((network) => statusOf(store, config, network, now)))
+  if (json) return print(JSON.stringify(statuses, undefined, 2))
   if (config.chain.kind === 'devnet') print('These are the tables of the devnet that stands in for ethereum.', '')
-  if (rows.length === 0) return print('Nothing is stored yet.')
-  printTable([
-    ['NETWORK', 'FIRST BLOCK', 'STORED TIP', 'TIP TIME', 'LAG', 'HEAD', 'TICKS', 'POOLS'],
-    ...(await Promise.all(
-      rows.map(async ({ network, first, tip, seconds, ticks, pools }) => {
-        const lag = Math.max(0, Math.round(Date.now() / 1000 - seconds))
-        const time = new Date(seconds * 1000).toISOString().replace('.000', '')
-        return [network, first, tip, time, `${lag} s`, await headOf(network, config), ticks, pools]
-      }),
-    )),
-  ])
+  if (statuses.length === 0) return print('Nothing is stored yet.')
+  const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
+  printTable([header, ...statuses.map(rowOf)])
+  for (const status of statuses) {
+    const notes = [...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
+    if (notes.length > 0) print('', ...notes)
+  }
 })
 
-/** `-` where no endpoint is configured or none answers. */
-async function headOf(network: string, { chain }: Config): Promise<string> {
-  if (chain.kind === 'devnet') return '-'
-  const urls = chain.networks.find((it) => it.network.name === network)?.urls
-  if (!urls) return '-'
-  const head = await askHead(urls)
-  return head ? String(head.number) : '-'
+function readArguments(): { json: boolean } {
+  try {
+    const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: false })
+    return values
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\nUsage: npm run status [-- --json]`)
+  }
+}
+
+function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): string[] {
+  return [
+    network,
+    textOf(head),
+    textOf(tip?.number),
+    tip ? timeOf(tip.time) : '-',
+    lag ? [`${lag.seconds} s`, ...(lag.blocks === undefined ? [] : [counted(lag.blocks, 'block')])].join(', ') : '-',
+    textOf(first),
+    first === undefined ? '-' : gaps.length === 0 ? 'none' : String(gaps.length),
+    textOf(audit?.mismatched),
+    textOf(audit?.upTo),
+  ]
+}
+
+function noteOfNothing({ network, tip, first }: NetworkStatus): string[] {
+  if (first === undefined) return [`Nothing is stored yet of ${network}.`]
+  return tip ? [] : [`No listener has stored anything of ${network} yet: its blocks are of backfills.`]
+}
+
+function notesOfGaps({ network, gaps }: NetworkStatus): string[] {
+  const [gap] = gaps
+  if (!gap) return []
+  const more = gaps.length - SHOWN_GAPS
+  return [
+    `${network}: nothing is known of ${counted(blocksIn(gaps), 'block')} in ${counted(gaps.length, 'gap')}:`,
+    ...gaps.slice(0, SHOWN_GAPS).map((it) => {
+      const times = `between ${timeOf(it.fromTime)} and ${timeOf(it.toTime)}`
+      return `  ${it.from} to ${it.to}  ${counted(blocksIn([it]), 'block')}, ${times}`
+    }),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    `Fill the first with: npm run backfill -- --network ${network} --from-block ${gap.from} --to-block ${gap.to}`,
+  ]
+}
+
+function notesOfAudit({ network, first, audit }: NetworkStatus): string[] {
+  if (!audit) return first === undefined ? [] : [`${network}: nothing is audited yet.`]
+  const { mismatched, omitted, invented, repriced, undecided, repairing } = audit
+  if (mismatched + repriced + undecided + repairing === 0) return []
+  return [
+    `${network}: the audit found ${counted(mismatched, 'block')} of which two answers told different logs.`,
+    `  repaired   ${counted(omitted, 'log')} added, ${counted(invented, 'log')} removed, ${counted(repriced, 'block')} priced anew`,
+    `  undecided  ${counted(undecided, 'block')}, which are asked for again`,
+    ...(repairing > 0 ? [`  under way  ${counted(repairing, 'block')}`] : []),
+  ]
+}
+
+function textOf(number: number | undefined): string {
+  return number === undefined ? '-' : String(number)
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000', '')
 }

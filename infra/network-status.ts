@@ -1,0 +1,100 @@
+/** How far a network is read, stored and audited, and what is missing in between. */
+import { type AuditRecord, readRecords } from '../aggregator/audit-record.ts'
+import type { BlockRange } from '../aggregator/coverage.ts'
+import { gapsBetween, type KnownRange, knownRanges } from '../aggregator/known-ranges.ts'
+import { ask } from '../aggregator/store.ts'
+import type { UnixSeconds } from '../ingest/message.ts'
+import type { NetworkName } from '../ingest/network.ts'
+import { askHead } from './chain-client.ts'
+import type { Config } from './config.ts'
+import type { Store } from './store.ts'
+
+export type NetworkStatus = {
+  network: NetworkName
+  /** Of the chain; absent where no endpoint is configured or none answers. */
+  head?: number
+  /** The newest block that the listener has stored. */
+  tip?: { number: number; time: UnixSeconds }
+  lag?: { seconds: number; blocks?: number }
+  /** The oldest block that anybody has stored. */
+  first?: number
+  /** What is known whole, and what is missing between that. */
+  known: readonly KnownRange[]
+  gaps: readonly KnownRange[]
+  /** Absent before the first audit. */
+  audit?: AuditSums
+}
+
+/** Over all that is audited: what the listener has stored, and each backfill. */
+export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
+  /** The newest audited block of the listener's. */
+  upTo?: number
+  /** Blocks that nobody can prove, and blocks whose repair is under way. */
+  undecided: number
+  repairing: number
+}
+
+/** Those that are configured, and those that anything is stored of. */
+export async function networksOf({ owner }: Store, { chain }: Config): Promise<NetworkName[]> {
+  const configured = chain.kind === 'networks' ? chain.networks.map((it) => it.network.name) : []
+  const stored = await ask<{ network: NetworkName }>(
+    owner,
+    'SELECT DISTINCT network FROM (SELECT DISTINCT network FROM blocks UNION ALL SELECT DISTINCT network FROM coverage) ORDER BY network',
+    {},
+  )
+  return [...new Set([...configured, ...stored.map((it) => it.network)])]
+}
+
+export async function statusOf(
+  { owner }: Store,
+  { chain, pools }: Config,
+  network: NetworkName,
+  now: UnixSeconds,
+): Promise<NetworkStatus> {
+  const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
+  const [head, [tip], known, records] = await Promise.all([
+    urls ? askHead(urls) : undefined,
+    ask<{ number: number; time: UnixSeconds }>(
+      owner,
+      `SELECT toFloat64(number) AS number, toUnixTimestamp(time) AS time FROM blocks FINAL
+       WHERE network = {network:String} ORDER BY blocks.number DESC LIMIT 1`,
+      { network },
+    ),
+    knownRanges(owner, network, pools && [...pools]),
+    readRecords(owner, network),
+  ])
+  const [oldest] = known
+  return {
+    network,
+    ...(head && { head: head.number }),
+    ...(tip && { tip, lag: lagOf(tip, head?.number, now) }),
+    ...(oldest && { first: oldest.from }),
+    known,
+    gaps: gapsBetween(known),
+    ...(records.length > 0 && { audit: sumsOf(records) }),
+  }
+}
+
+function lagOf(tip: { number: number; time: UnixSeconds }, head: number | undefined, now: UnixSeconds) {
+  const seconds = Math.max(0, now - tip.time)
+  return { seconds, ...(head !== undefined && { blocks: Math.max(0, head - tip.number) }) }
+}
+
+function sumsOf(records: readonly AuditRecord[]): AuditSums {
+  const sum = (of: (record: AuditRecord) => number) => records.reduce((total, record) => total + of(record), 0)
+  const live = records.filter(({ job, next, first }) => job === 0 && next > first)
+  return {
+    ...(live.length > 0 && { upTo: Math.max(...live.map(({ next }) => next - 1)) }),
+    logs: sum(({ logs }) => logs),
+    mismatched: sum(({ mismatched }) => mismatched),
+    omitted: sum(({ omitted }) => omitted),
+    invented: sum(({ invented }) => invented),
+    repriced: sum(({ repriced }) => repriced),
+    undecided: sum(({ undecided }) => undecided.length),
+    repairing: sum(({ repairing }) => repairing.length),
+  }
+}
+
+export function blocksIn(ranges: readonly BlockRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+}
