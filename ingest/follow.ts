@@ -33,7 +33,7 @@ export type FollowOptions = {
 const BLOCKS_AT_ONCE = 16
 
 /** In a row, and each of them at every endpoint: behind one address some nodes may have lost their way, and others not. */
-const LOOKS_BEFORE_HALT = 30
+const LOOKS_BEFORE_HALT = 15
 
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
