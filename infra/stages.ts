@@ -56,7 +56,10 @@ export async function runListener(
 ): Promise<void> {
   const { config, report, signal } = run
   const { endpoints, watchHeads } = connectChain(urls, { network, report, signal })
-  if (isPublic) report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '' })
+  if (isPublic) {
+    const advice = `It is shared by everybody, and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
+    report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '', advice })
+  }
   await untilAnswered(network.name, { report, signal }, async () => {
     // The first thing that an endpoint is asked is its chain: a wrong one is found here, not in the tables.
     await endpoints.run(getHead)

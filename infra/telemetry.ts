@@ -11,7 +11,7 @@ import type { DevnetFact } from './devnet/devnet.ts'
 import type { LogFact } from './log/facts.ts'
 
 export type ProcessFact =
-  | { kind: 'public-endpoint'; network: string; url: string }
+  | { kind: 'public-endpoint'; network: string; url: string; advice: string }
   | { kind: 'earlier-start'; network: string; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
   | { kind: 'stage-restarted'; stage: string; network: string; error: unknown }

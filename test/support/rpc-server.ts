@@ -1,5 +1,5 @@
 /** A JSON-RPC node over recorded logs: real HTTP, batches, and the errors that real providers answer, on demand. */
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
   bytesToHex,
@@ -87,6 +87,8 @@ export type RpcServer = {
   faults: Faults
   /** How often each method was called. */
   calls: Record<string, number>
+  /** Of the last request. */
+  headers: IncomingHttpHeaders
   /** How many requests the `limit` has refused. */
   refused: number
   stop(): Promise<void>
@@ -133,6 +135,7 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
 
   const server = createServer(async (request, response) => {
     const body = JSON.parse(await textOf(request)) as Call | Call[]
+    node.headers = request.headers
     if (faults.delayMs) await new Promise((resolve) => setTimeout(resolve, faults.delayMs))
     if (faults.reset) return void request.socket.destroy()
     const tooFast = isTooFast(Array.isArray(body) ? body.length : 1)
@@ -163,6 +166,7 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
     chain,
     faults,
     calls,
+    headers: {},
     refused: 0,
     stop: () =>
       new Promise((resolve) => {
