@@ -12,8 +12,10 @@ import { flushesOf } from './flushes.ts'
 import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
-import { type CandleVersions, takeCharge } from './owner.ts'
+import { takeCharge } from './owner.ts'
+import type { Remaking } from './recompute.ts'
 import { restate, runsOf } from './restate.ts'
+import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
 import { Turns } from './turns.ts'
 import { keepUp } from './upkeep.ts'
@@ -116,10 +118,11 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const { network, position, report } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => takeCharge(client, network))
+  const remaking = { versions, horizon: await persist(() => readHorizon(client)) }
   const ledger = await persist(() => Ledger.load(client, network))
-  await persist(() => clearAway(client, options, ledger, versions))
+  await persist(() => clearAway(client, options, ledger, remaking))
   const since = await persist(() => newestTick(client, network, ledger.tip))
-  const keeping: Keeping = { versions, open: new OpenBuckets(since), history: undefined }
+  const keeping: Keeping = { ...remaking, open: new OpenBuckets(since), history: undefined }
   const { generation, offset } = position
   report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
@@ -144,7 +147,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
     const tip = ledger.tip ?? to
-    const pools = await persist(() => rollBack(client, { network, to, version, versions }))
+    const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
     keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
     report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
@@ -181,10 +184,10 @@ async function clearAway(
   client: ClickHouseClient,
   { network, position }: AggregateOptions,
   ledger: Ledger,
-  versions: CandleVersions,
+  remaking: Remaking,
 ): Promise<void> {
   const to = ledger.tip ?? { number: -1, timestamp: 0 }
-  await rollBack(client, { network, to, version: tombstoneVersion(position), versions })
+  await rollBack(client, { network, to, version: tombstoneVersion(position), remaking })
 }
 
 /** Tries until the tables answer: nothing that was read is given up. Throws only when the signal aborts. */

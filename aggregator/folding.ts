@@ -6,8 +6,7 @@ import type { PoolId } from '../ingest/pool.ts'
 import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
 import { insertContents } from './contents.ts'
 import type { OpenBuckets } from './open-buckets.ts'
-import type { CandleVersions } from './owner.ts'
-import { recompute, type Touched } from './recompute.ts'
+import { type Remaking, recompute, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
 import { together } from './store.ts'
 
@@ -27,19 +26,19 @@ export async function foldContents(
   client: ClickHouseClient,
   network: NetworkName,
   contents: readonly RowContext[],
-  { versions, open }: { versions: CandleVersions; open: OpenBuckets },
+  { open, ...remaking }: Remaking & { open: OpenBuckets },
 ): Promise<Folding> {
   const inserted = insertContents(client, contents)
   // Folding goes on while the ticks are on their way.
   inserted.catch(() => undefined)
   const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
-  const version = versions.next()
+  const version = remaking.versions.next()
   await inserted
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
   async function makeAnew(pools: readonly PoolId[], { first, last }: { first: UnixSeconds; last: UnixSeconds }) {
     if (pools.length === 0) return
-    await recompute(client, network, { pools, first, last }, versions)
+    await recompute(client, network, { pools, first, last }, remaking)
     open.remember(pools, await readOpenBuckets(client, network, pools, last), last)
   }
 

@@ -1,10 +1,9 @@
 /** What an aggregator keeps from one write to the next, besides the tables. */
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { OpenBuckets } from './open-buckets.ts'
-import type { CandleVersions } from './owner.ts'
+import type { Remaking } from './recompute.ts'
 
-export type Keeping = {
-  versions: CandleVersions
+export type Keeping = Remaking & {
   /** The buckets that the stream goes on in. */
   open: OpenBuckets
   /** The job that goes on where nobody has written before it. */

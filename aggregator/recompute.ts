@@ -1,5 +1,6 @@
 /** Candles made anew by ClickHouse from the ticks that are stored: right whatever happened before. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { bucketStart, RESOLUTIONS } from './candle.ts'
@@ -28,18 +29,27 @@ const POOLS_PER_STATEMENT = 1_000
 const fromTicks = loadSql(import.meta.url, './sql/candles_from_ticks.sql')
 const fromCandles = loadSql(import.meta.url, './sql/candles_from_candles.sql')
 
+/** What candles are made anew with. */
+export type Remaking = {
+  versions: CandleVersions
+  /** Buckets that begin before this are left alone: see `readHorizon`. */
+  horizon(): UnixSeconds
+}
+
 /** 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
 export async function recompute(
   client: ClickHouseClient,
   network: NetworkName,
   scope: Scope,
-  versions: CandleVersions,
+  { versions, horizon }: Remaking,
 ): Promise<void> {
+  const oldest = horizon()
   for (let start = 0; start < scope.pools.length; start += POOLS_PER_STATEMENT) {
     const pools = scope.pools.slice(start, start + POOLS_PER_STATEMENT)
     for (const [index, resolution] of RESOLUTIONS.entries()) {
-      const from = bucketStart(scope.first, resolution)
+      const from = Math.max(bucketStart(scope.first, resolution), Math.ceil(oldest / resolution) * resolution)
       const to = bucketStart(scope.last, resolution) + resolution
+      if (from >= to) continue
       const parameters = { network, pools, from, to, version: versions.next().toString() }
       const finer = RESOLUTIONS[index - 1]
       if (finer === undefined) await run(client, fromTicks, parameters)

@@ -58,7 +58,7 @@ export async function restate(
     const open = goesOn
       ? going.open
       : new OpenBuckets(Math.max(first.firstTimestamp, contents[0]?.block.timestamp ?? 0))
-    const folding = await foldContents(client, network, contents, { versions: keeping.versions, open })
+    const folding = await foldContents(client, network, contents, { ...keeping, open })
     touched = folding.touched
     await together([folding.storeCandles(), bury(client, ['liquidity_changes'], stated, job)])
     keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
@@ -79,12 +79,12 @@ async function replace(
   stated: Stated,
   contents: readonly RowContext[],
   job: number,
-  { versions }: Keeping,
+  keeping: Keeping,
 ): Promise<readonly Touched[]> {
   await insertContents(client, contents)
   await bury(client, ['ticks', 'liquidity_changes'], stated, job)
   const touched = await ask<Touched>(client, touchedBetween, stated)
-  await recompute(client, stated.network, scopeOf(touched), versions)
+  await recompute(client, stated.network, scopeOf(touched), keeping)
   return touched
 }
 

@@ -3,8 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { recordChanges } from './changes.ts'
-import type { CandleVersions } from './owner.ts'
-import { recompute, scopeOf, type Touched } from './recompute.ts'
+import { type Remaking, recompute, scopeOf, type Touched } from './recompute.ts'
 import { ask, loadSql, run } from './store.ts'
 import type { Version } from './version.ts'
 
@@ -20,17 +19,17 @@ export type RollbackOptions = {
   to: { number: number; timestamp: number }
   /** Of the tombstones: only rows of lower versions are buried. */
   version: Version
-  versions: CandleVersions
+  remaking: Remaking
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
-  const { network, to, versions } = options
+  const { network, to, remaking } = options
   const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
   await run(client, buryBlocks, above)
   const pools = await ask<Touched>(client, touched, above)
   for (const bury of buryRest) await run(client, bury, above)
-  await recompute(client, network, scopeOf(pools), versions)
-  await recordChanges(client, network, pools, versions)
+  await recompute(client, network, scopeOf(pools), remaking)
+  await recordChanges(client, network, pools, remaking.versions)
   return pools.map(({ pool }) => pool)
 }

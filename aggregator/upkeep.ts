@@ -12,6 +12,7 @@ import { rebuild } from './rebuild.ts'
 import type { Turns } from './turns.ts'
 
 const LOOK_MS = 1_000
+const DAY = 86_400
 
 export type UpkeepOptions = {
   network: NetworkName
@@ -46,7 +47,9 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     })
     const onProgress = (share: number) => noteJob(client, job, `${Math.floor(share * 100)} %`)
     const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS
-    await rebuild(client, { ...job, resolutions, version, onProgress, signal })
+    // The first day of which all ticks are there.
+    const from = Math.max(job.from, Math.ceil(keeping.horizon() / DAY) * DAY)
+    await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
     await finishJob(client, job)
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })
   } catch (error) {

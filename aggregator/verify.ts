@@ -6,6 +6,7 @@ import type { PoolId } from '../ingest/pool.ts'
 import { pause } from '../ingest/wait.ts'
 import type { Resolution } from './candle.ts'
 import { type BlockRange, gapsIn } from './coverage.ts'
+import { oldestWholeDay } from './retention.ts'
 import { slicesOf } from './slices.ts'
 import { ask, loadSql } from './store.ts'
 
@@ -45,7 +46,9 @@ const MOST_DIFFERENCES = 10_000
 const BLOCKS_AT_ONCE = 2_000_000
 
 export async function* verify(client: ClickHouseClient, options: VerifyOptions): AsyncGenerator<Difference> {
-  const { network, from = 0, to = 2 ** 32 - 1, signal, onProgress } = options
+  const { network, to = 2 ** 32 - 1, signal, onProgress } = options
+  // What was made of ticks that are gone has nothing to be held against.
+  const from = Math.max(options.from ?? 0, await oldestWholeDay(client))
   const slices = await slicesOf(client, network, { from, to })
   for (const [index, slice] of slices.entries()) {
     yield* standing(() => candlesOf(client, { network, ...slice, limit: MOST_DIFFERENCES }), signal)
@@ -55,12 +58,16 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   if (options.from !== undefined || options.to !== undefined) return
   const stated = await readStated(client, network)
   const covered = mergedOf(stated)
-  for (const chunk of await chunksOf(client, network)) {
+  for (const chunk of await chunksOf(client, network, from)) {
     yield* standing(() => blocksOf(client, network, chunk, covered), signal)
   }
   for (const one of stated) {
     // What a later job stated of the same blocks counts instead.
-    if (stated.some((other) => other.job > one.job && other.from <= one.to && other.to >= one.from)) continue
+    if (
+      one.firstTime < from ||
+      stated.some((other) => other.job > one.job && other.from <= one.to && other.to >= one.from)
+    )
+      continue
     yield* standing(() => coverageOf(client, network, one), signal)
   }
 }
@@ -133,7 +140,7 @@ async function blocksOf(
   }))
 }
 
-type Stated = BlockRange & Tally & { job: number; pools: readonly PoolId[] }
+type Stated = BlockRange & Tally & { firstTime: UnixSeconds; job: number; pools: readonly PoolId[] }
 
 async function coverageOf(client: ClickHouseClient, network: NetworkName, stated: Stated): Promise<Difference[]> {
   const { from, to, pools, ticks, digest } = stated
@@ -151,7 +158,7 @@ async function coverageOf(client: ClickHouseClient, network: NetworkName, stated
 async function readStated(client: ClickHouseClient, network: NetworkName): Promise<Stated[]> {
   const rows = await ask<Omit<Stated, 'pools'> & { filter: string }>(
     client,
-    `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, job, toString(ticks) AS ticks,
+    `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, job, toUnixTimestamp(first_time) AS "firstTime", toString(ticks) AS ticks,
             toString(digest) AS digest
      FROM coverage FINAL WHERE network = {network:String} ORDER BY first`,
     { network },
@@ -166,16 +173,16 @@ function mergedOf(ranges: readonly BlockRange[]): BlockRange[] {
   return gapsIn({ from: 0, to: last }, holes)
 }
 
-/** All blocks that are stored, some millions at a time. */
-async function chunksOf(client: ClickHouseClient, network: NetworkName): Promise<BlockRange[]> {
+/** All blocks that are stored from a second on, some millions at a time. */
+async function chunksOf(client: ClickHouseClient, network: NetworkName, since: UnixSeconds): Promise<BlockRange[]> {
   const [row] = await ask<{ first: number; last: number }>(
     client,
     `SELECT toFloat64(min(block)) AS first, toFloat64(max(block)) AS last FROM (
-       SELECT min(number) AS block FROM blocks WHERE network = {network:String} HAVING count() > 0
-       UNION ALL SELECT max(number) FROM blocks WHERE network = {network:String} HAVING count() > 0
-       UNION ALL SELECT min(block) FROM ticks WHERE network = {network:String} HAVING count() > 0
-       UNION ALL SELECT max(block) FROM ticks WHERE network = {network:String} HAVING count() > 0)`,
-    { network },
+       SELECT min(number) AS block FROM blocks WHERE network = {network:String} AND time >= toDateTime({since:UInt32}, 'UTC') HAVING count() > 0
+       UNION ALL SELECT max(number) FROM blocks WHERE network = {network:String} AND time >= toDateTime({since:UInt32}, 'UTC') HAVING count() > 0
+       UNION ALL SELECT min(block) FROM ticks WHERE network = {network:String} AND time >= toDateTime({since:UInt32}, 'UTC') HAVING count() > 0
+       UNION ALL SELECT max(block) FROM ticks WHERE network = {network:String} AND time >= toDateTime({since:UInt32}, 'UTC') HAVING count() > 0)`,
+    { network, since },
   )
   if (!row) return []
   const chunks: BlockRange[] = []

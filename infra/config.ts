@@ -1,6 +1,8 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import type { Resolution } from '../aggregator/candle.ts'
+import type { Retention } from '../aggregator/retention.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../ingest/network.ts'
 import { NETWORKS } from '../ingest/networks.ts'
 import type { PoolId } from '../ingest/pool.ts'
@@ -22,6 +24,7 @@ export type Config = {
   log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
   store: { kind: 'embedded' } | { kind: 'server'; url: string; username: string; password: string; database: string }
   pools: ReadonlySet<PoolId> | undefined
+  retention: Retention
   dataDir: string
   host: string
   port: number
@@ -79,6 +82,13 @@ const poolIds = list.pipe(
     .nonempty('names no pool'),
 )
 
+/** An outage shorter than a week must not reach what is dropped already. */
+const days = z
+  .string()
+  .regex(/^\d{1,5}$/, 'is not a number of days')
+  .transform(Number)
+  .refine((it) => it >= 7, 'is less than 7 days')
+
 const perNetwork = Object.fromEntries(
   NETWORK_NAMES.flatMap((name) => [
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
@@ -110,6 +120,11 @@ const schema = z.object({
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
     .default('candlepool'),
+  TICKS_TTL_DAYS: days.optional(),
+  CANDLES_1S_TTL_DAYS: days.optional(),
+  CANDLES_1M_TTL_DAYS: days.optional(),
+  CANDLES_1H_TTL_DAYS: days.optional(),
+  CANDLES_1D_TTL_DAYS: days.optional(),
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
@@ -117,6 +132,29 @@ const schema = z.object({
   BOOTSTRAP_API_KEY: z.string().min(16, 'is shorter than 16 characters: anybody could guess it').optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
+
+const CANDLE_TTLS = {
+  CANDLES_1S_TTL_DAYS: 1,
+  CANDLES_1M_TTL_DAYS: 60,
+  CANDLES_1H_TTL_DAYS: 3_600,
+  CANDLES_1D_TTL_DAYS: 86_400,
+} as const
+
+/** Candles are made anew of finer ones down to the ticks, so that they are kept at least as long as those. */
+function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DAYS', number | undefined>>): Retention {
+  const ticks = it.TICKS_TTL_DAYS
+  const candles: Retention['candles'] = {}
+  const problems: string[] = []
+  for (const [name, resolution] of Object.entries(CANDLE_TTLS) as [keyof typeof CANDLE_TTLS, Resolution][]) {
+    const days = it[name]
+    if (days === undefined) continue
+    if (ticks === undefined || days < ticks)
+      problems.push(`${name} is shorter than TICKS_TTL_DAYS: candles outlive their ticks`)
+    candles[resolution] = days
+  }
+  if (problems.length > 0) throw new BadConfiguration(problems)
+  return { ticks, candles }
+}
 
 const DEFAULT_START: Start = { kind: 'seconds-ago', seconds: 86_400 }
 
@@ -145,6 +183,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         }
       : { kind: 'embedded' },
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
+    retention: retentionOf(it),
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
     port: it.PORT,

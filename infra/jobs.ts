@@ -1,6 +1,7 @@
 /** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
 import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
 import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
+import { oldestWholeDay } from '../aggregator/retention.ts'
 import { backfill } from '../ingest/backfill.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { Restatement } from '../ingest/message.ts'
@@ -42,7 +43,9 @@ export async function runJob(
   try {
     const { endpoints } = connectChain(urls, { network, report, signal })
     const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
-    await backfill(endpoints, { network, job: id, ranges, pools, concurrency, log: history, report, signal })
+    const notBefore = await oldestWholeDay(store.owner)
+    const options = { network, job: id, ranges, pools, concurrency, notBefore, log: history, report, signal }
+    await backfill(endpoints, options)
     await finishJob(store.owner, job)
     report({ kind: 'job-done', network: network.name, job: id })
   } catch (error) {

@@ -3,6 +3,7 @@
 import { aggregate } from '../aggregator/aggregate.ts'
 import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
+import { applyRetention } from '../aggregator/retention.ts'
 import type { Endpoints } from '../ingest/endpoints.ts'
 import { WrongChain } from '../ingest/errors.ts'
 import { listen } from '../ingest/listener.ts'
@@ -111,6 +112,7 @@ export async function runAggregator(network: NetworkName, logs: Logs, store: Sto
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
   await restarting('aggregator', network, run, async () => {
     const { stream: log, history } = logs
+    await applyRetention(store.owner, config.retention)
     const position = await findPosition(store.owner, network, log)
     await aggregate(store.owner, { network, log, history, position, report, signal })
   })

@@ -2,10 +2,10 @@
 import { createAssembler } from './assemble.ts'
 import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
-import { BlocksNotFinal, isFinal } from './errors.ts'
+import { BlocksNotFinal, HistoryTooOld, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
 import type { TickLog } from './log.ts'
-import type { Restatement } from './message.ts'
+import type { Restatement, UnixSeconds } from './message.ts'
 import type { Network } from './network.ts'
 import type { PoolId } from './pool.ts'
 import { readRanges } from './ranges.ts'
@@ -23,6 +23,8 @@ export type BackfillOptions = {
   pools: readonly PoolId[] | undefined
   /** Ranges in flight. */
   concurrency: number
+  /** Ticks before this are not kept. */
+  notBefore?: UnixSeconds
   log: TickLog<Restatement>
   report: Report<IngestFact>
   signal: AbortSignal
@@ -30,12 +32,15 @@ export type BackfillOptions = {
 
 /** Resolves once everything is appended. May be repeated: what is stated again counts once. */
 export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<void> {
-  const { network, ranges } = options
+  const { network, ranges, notBefore = 0 } = options
   const last = ranges.at(-1)?.to
   if (last === undefined) return
   const { finalized, final } = await endpoints.run(getHeads)
   if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
   const onChain = onBranch(endpoints, final)
+  const from = ranges[0]?.from ?? 0
+  const first = await endpoints.run((client) => getHeader(client, from))
+  if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
   for (const range of ranges) await persist(range, options, (rest) => restateRange(onChain, rest, options))
 }
 

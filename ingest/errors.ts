@@ -50,7 +50,24 @@ export class BlocksNotFinal extends Error {
   }
 }
 
+/** Ticks of that time are dropped as soon as they are stored, and its candles were made when they were still there. */
+export class HistoryTooOld extends Error {
+  override readonly name = 'HistoryTooOld'
+
+  constructor(network: NetworkName, from: number, timestamp: number, oldest: number) {
+    const [time, first] = [timestamp, oldest].map((it) => new Date(it * 1000).toISOString().replace('.000', ''))
+    super(
+      `Block ${from} of ${network} is of ${time}, and ticks are kept from ${first} on: begin with a later block, or raise TICKS_TTL_DAYS.`,
+    )
+  }
+}
+
 /** No retry helps, whoever is asked. */
 export function isFinal(error: unknown): boolean {
-  return error instanceof ChainReplaced || error instanceof WrongChain || error instanceof BlocksNotFinal
+  return (
+    error instanceof ChainReplaced ||
+    error instanceof WrongChain ||
+    error instanceof BlocksNotFinal ||
+    error instanceof HistoryTooOld
+  )
 }

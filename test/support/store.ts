@@ -14,7 +14,12 @@ import type { Tick } from '../../ingest/tick.ts'
 export function openStore(client: ClickHouseClient, network: NetworkName) {
   let offset = 0
   const open = new OpenBuckets(0)
-  const keeping = takeCharge(client, network).then((versions) => ({ versions, open, history: undefined }))
+  const keeping = takeCharge(client, network).then((versions) => ({
+    versions,
+    open,
+    history: undefined,
+    horizon: () => 0,
+  }))
   return async function store(blocks: readonly BlockContent[]): Promise<void> {
     const [first, last] = [blocks[0], blocks.at(-1)]
     if (first === undefined || last === undefined) return

@@ -1,0 +1,94 @@
+/** What is dropped takes nothing with it: candles outlive the ticks that they were made of. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RESOLUTIONS } from '../../aggregator/candle.ts'
+import { applyRetention, oldestWholeDay, readHorizon } from '../../aggregator/retention.ts'
+import { type Difference, verify } from '../../aggregator/verify.ts'
+import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { rowsOf } from '../support/rows.ts'
+import { networkOf, startAggregator } from './running.ts'
+
+const DAY = 86_400
+const network = networkOf('ethereum')
+const now = Math.floor(Date.now() / 1000)
+
+/** Twenty days up to an hour ago, then a reorg of the last block. */
+const PLANS = fullBlocks(12, 31).map((plan) => ({ ...plan, secondsLater: 2 * DAY - 3_000 }))
+const shifted = (chain: ReturnType<typeof mine>) => {
+  const offset = now - 3_600 - (chain.at(-1)?.timestamp ?? 0)
+  return chain.map((block) => ({ ...block, timestamp: block.timestamp + offset }))
+}
+const CHAIN = shifted(mine([], PLANS))
+
+describe.skipIf(withoutClickHouse)('retention', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database?.drop())
+
+  async function count(table: string, where = '1'): Promise<number> {
+    const answer = await database.client.query({
+      query: `SELECT count() AS rows FROM ${table} FINAL WHERE ${where}`,
+      format: 'JSONEachRow',
+    })
+    const [row] = await answer.json<{ rows: string }>()
+    return Number(row?.rows)
+  }
+
+  test('keeps everything unless it is told otherwise', async () => {
+    expect((await readHorizon(database.client))()).toBe(0)
+    await applyRetention(database.client, { ticks: undefined, candles: {} })
+    const aggregator = await startAggregator(database.client, { network })
+    await aggregator.append(asBlocks(network, CHAIN))
+    await aggregator.stop()
+    await database.client.command({ query: 'OPTIMIZE TABLE ticks FINAL' })
+    expect(await count('ticks')).toBe(CHAIN.flatMap(({ ticks }) => ticks).length)
+  })
+
+  test('drops ticks and short candles of their age, and no others', async () => {
+    const candles = await rowsOf(database.client, 'candles')
+    await applyRetention(database.client, { ticks: 7, candles: { 1: 10, 60: 15 } })
+    for (const table of ['ticks', 'candles']) await database.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+    const kept = CHAIN.filter(({ timestamp }) => timestamp > now - 7 * DAY).flatMap(({ ticks }) => ticks)
+    expect(await count('ticks')).toBe(kept.length)
+    const days = { 1: 10, 60: 15, 3600: 10_000, 86400: 10_000 } as const
+    for (const resolution of RESOLUTIONS) {
+      const where = `resolution = ${resolution} AND time < now() - INTERVAL ${days[resolution]} DAY`
+      expect(await count('candles', where)).toBe(0)
+    }
+    const long = (rows: readonly string[]) => rows.filter((row) => /"resolution":"(3600|86400)"/.test(row))
+    expect(long(await rowsOf(database.client, 'candles'))).toEqual(long(candles))
+  })
+
+  test('no bucket that begins before the kept ticks is made anew, whatever a rollback touches', async () => {
+    const before = await rowsOf(database.client, 'candles')
+    const fork = 2
+    const branch = mine(
+      CHAIN.slice(0, fork),
+      PLANS.slice(fork).map((plan) => ({ ...plan, ticks: [] })),
+      'other',
+    )
+    const aggregator = await startAggregator(database.client, { network })
+    await aggregator.append(asBlocks(network, branch.slice(fork)))
+    await aggregator.stop()
+    expect(aggregator.facts.some(({ kind }) => kind === 'rolled-back')).toBe(true)
+    const after = await rowsOf(database.client, 'candles')
+    const oldest = await oldestWholeDay(database.client)
+    const isOld = (row: string) => Date.parse((JSON.parse(row) as { time: string }).time) / 1000 < oldest - DAY
+    expect(after.filter(isOld)).toEqual(before.filter(isOld))
+    expect(before.filter(isOld).length).toBeGreaterThan(0)
+  })
+
+  test('verify holds nothing against ticks that are gone', async () => {
+    const found: Difference[] = []
+    for await (const one of verify(database.client, { network, signal: new AbortController().signal })) found.push(one)
+    expect(found).toEqual([])
+  })
+
+  test('told again it changes nothing, told otherwise it keeps what is left', async () => {
+    await applyRetention(database.client, { ticks: 7, candles: { 1: 10, 60: 15 } })
+    await applyRetention(database.client, { ticks: undefined, candles: {} })
+    expect((await readHorizon(database.client))()).toBe(0)
+  })
+})
