@@ -184,7 +184,7 @@ describe.skipIf(withoutClickHouse)('history that a job states where nobody has w
       fc.asyncProperty(
         fc.array(blockPlan({ full: true }), { minLength: 28, maxLength: 28 }),
         fc.array(act, { minLength: 4, maxLength: 14 }),
-        fc.array(fc.constantFrom(0, 1, 12, 600, 3_600), { minLength: 28, maxLength: 28 }),
+        fc.array(fc.constantFrom(0, 1, 12, 600, 3_600, 20_000), { minLength: 28, maxLength: 28 }),
         async (plans, acts, gaps) => {
           for (const of of [database, clean]) {
             for (const table of ['blocks', 'ticks', 'liquidity_changes', 'pools', 'candles', 'coverage', 'owners']) {
