@@ -1,4 +1,5 @@
 /** One HTTP request with JSON both ways: a limit on time and length, and errors that keep what the node said. */
+import { isAscii } from 'node:buffer'
 import { HttpRequestError, ResponseBodyTooLargeError, TimeoutError } from 'viem'
 
 /** A range of 20,000 logs is 15 MB; what is longer is refused, and asked for in halves. */
@@ -39,7 +40,9 @@ async function textOf({ body }: Response): Promise<string> {
     if (size > MAX_ANSWER_BYTES) throw new ResponseBodyTooLargeError({ maxSize: MAX_ANSWER_BYTES, size })
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString()
+  const bytes = Buffer.concat(chunks)
+  // An answer is ASCII as a rule, which is not worth decoding: that takes as long as all the rest.
+  return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
 }
 
 /** `fetch` takes no address with a user and a password in it. */

@@ -87,15 +87,13 @@ export function createAssembler(
     balances,
     async assemble(logs, headers) {
       const events: { block: number; event: PoolEvent }[] = []
-      let newest: BlockRef | undefined
       for (const log of logs) {
         const decoded = decode(log)
-        if (!decoded || decoded.kind === 'broken') continue
-        newest = { number: Number(log.blockNumber), hash: log.blockHash }
-        events.push({ block: newest.number, event: decoded })
+        if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
       }
       const pools = events.map(({ event }) => event)
-      const learnt = newest ? await registry.learn(pools, newest) : []
+      const newest = logs.at(-1)
+      const learnt = newest ? await registry.learn(pools, blockOf(newest)) : []
       for (const skipped of learnt) {
         report({ kind: 'pool-skipped', network: network.name, ...skipped })
       }
@@ -115,6 +113,10 @@ export function createAssembler(
       for (const [pool, first] of sightings) if (first > block) sightings.delete(pool)
     },
   }
+}
+
+function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {
+  return { number: Number(blockNumber), hash: blockHash }
 }
 
 /** Undefined where the log cannot be a real pool's: no pool has a price of zero. */

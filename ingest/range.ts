@@ -93,17 +93,17 @@ export async function readRange(client: Client, filter: LogFilter, from: number,
 
 /** Times come from the logs where the node writes them there, else from headers; never interpolated. */
 async function headersOf(client: Client, logs: readonly RpcLog[]): Promise<BlockHeader[]> {
-  const ofBlocks = new Map<number, RpcLog>()
-  for (const log of logs) {
-    const number = Number(log.blockNumber)
-    if (ofBlocks.get(number)?.blockTimestamp === undefined) ofBlocks.set(number, log)
-  }
-  return Promise.all(
-    [...ofBlocks].map(async ([number, { blockHash: hash, blockTimestamp }]) => {
-      if (blockTimestamp !== undefined) return { number, hash, timestamp: Number(blockTimestamp) }
-      const header = await getHeader(client, number)
-      if (header?.hash !== hash) throw twoBlocks(number, header?.hash, hash)
-      return { number, hash, timestamp: header.timestamp }
+  const firsts = logs.filter((log, index) => log.blockNumber !== logs[index - 1]?.blockNumber)
+  const headers = firsts.map(({ blockNumber, blockHash: hash, blockTimestamp }) => {
+    return { number: Number(blockNumber), hash, timestamp: Number(blockTimestamp ?? Number.NaN) }
+  })
+  const untimed = headers.filter((_, index) => firsts[index]?.blockTimestamp === undefined)
+  await Promise.all(
+    untimed.map(async (block) => {
+      const header = await getHeader(client, block.number)
+      if (header?.hash !== block.hash) throw twoBlocks(block.number, header?.hash, block.hash)
+      block.timestamp = header.timestamp
     }),
   )
+  return headers
 }
