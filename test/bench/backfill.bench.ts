@@ -1,9 +1,8 @@
 /**
- * History over JSON-RPC, 3 swaps a block and 400 pools, at 0 and 50 ms latency: to the log, and to candles that can be read;
- * beside a bare loop that fetches and parses the same ranges with as many in flight. The node runs in a process of its own on this machine.
+ * History over JSON-RPC, dense (3 swaps a block over 400 pools) and sparse, at 0 and 50 ms latency: to the log, and to candles that can
+ * be read; beside a bare loop that fetches and parses the same ranges with as many in flight. The node is another process on this
+ * machine. BLOCKS, ROUNDS and LATENCIES scale it. Best of the rounds, which take turns with the floor's.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,46 +17,57 @@ import { V4_TOPICS } from '../../ingest/decode-v4.ts'
 import type { TickLog } from '../../ingest/log.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import { startChain } from './chain-node.ts'
+import { type Cost, costOf, figure, least, title } from './figure.ts'
 
 const BLOCKS = Number(process.env['BLOCKS'] ?? 100_000)
-const TICKS = BLOCKS * 3
+const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
+const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
 const IN_FLIGHT = 4
-/** What our own ranges settle at on such a chain. */
-const FLOOR_RANGE_BLOCKS = 2_000
 const never = new AbortController().signal
 
-for (const latency of [0, 50]) {
-  const { url, stop } = await startNode(latency)
-  console.log(`\n${latency} ms latency, ${BLOCKS.toLocaleString('en')} blocks, ${TICKS.toLocaleString('en')} swaps`)
-  const floor = await timed('bare fetch and parse (floor)', () => bareLoop(url))
-  await timed('to the log: read, decoded, priced, serialised', () => toLog(url), floor)
-  await timed('to candles that can be read', () => toCandles(url), floor)
-  stop()
-}
+/** `rangeBlocks` is what our own ranges settle at on such a chain. */
+const CHAINS = [
+  { name: 'dense', swapsPerBlock: 3, blocks: BLOCKS, rangeBlocks: 2_000 },
+  { name: 'sparse', swapsPerBlock: 0.02, blocks: BLOCKS * 20, rangeBlocks: 20_000 },
+] as const
+type Shape = (typeof CHAINS)[number]
+
+for (const chain of CHAINS) for (const latencyMs of LATENCIES) await bench(chain, latencyMs)
 process.exit()
 
-async function timed(what: string, work: () => Promise<void>, floor?: number): Promise<number> {
-  const began = performance.now()
-  await work()
-  const seconds = (performance.now() - began) / 1_000
-  const rate = TICKS / seconds
-  const ratio = floor === undefined ? '' : `${(rate / floor).toFixed(2)} of the floor`
-  console.log(
-    `${what.padEnd(48)} ${Math.round(rate).toLocaleString('en').padStart(9)} ticks/s ${Math.round(BLOCKS / seconds)
-      .toLocaleString('en')
-      .padStart(9)} blocks/s  ${ratio}`,
-  )
-  return rate
+async function bench(shape: Shape, latencyMs: number): Promise<void> {
+  const { name, swapsPerBlock, blocks } = shape
+  const { url, stop } = await startChain({ latencyMs, head: blocks + 1_000, swapsPerBlock })
+  const swaps = blocks * swapsPerBlock
+  title(`${name}, ${latencyMs} ms latency: ${blocks.toLocaleString('en')} blocks, ${swaps.toLocaleString('en')} swaps`)
+  const floors: Cost[] = []
+  const ours: Cost[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    floors.push(await costOf(() => bareLoop(url, shape)))
+    ours.push(await costOf(() => toLog(url, blocks)))
+  }
+  const floor = least(floors)
+  function print(what: string, { seconds, cpuSeconds }: Cost, isFloor = false): void {
+    const beside = (value: number) => (isFloor ? undefined : value)
+    figure(what, swaps / seconds, 'ticks/s', beside(swaps / floor.seconds))
+    figure(`${what}, this process`, (cpuSeconds / swaps) * 1e6, 'µs/tick', beside((floor.cpuSeconds / swaps) * 1e6))
+    figure(what, blocks / seconds, 'blocks/s', beside(blocks / floor.seconds))
+  }
+  print('bare fetch and parse (floor)', floor, true)
+  print('to the log: read, decoded, priced, serialised', least(ours))
+  if (shape.name === 'dense') print('to candles that can be read', await toCandles(url, blocks))
+  await stop()
 }
 
-async function bareLoop(url: string): Promise<void> {
+async function bareLoop(url: string, { blocks, rangeBlocks }: Shape): Promise<void> {
   const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS)]]
   let next = 1
   async function lane(): Promise<void> {
-    while (next <= BLOCKS) {
+    while (next <= blocks) {
       const from = next
-      next += FLOOR_RANGE_BLOCKS
-      const filter = { topics, fromBlock: hex(from), toBlock: hex(Math.min(BLOCKS, next - 1)) }
+      next += rangeBlocks
+      const filter = { topics, fromBlock: hex(from), toBlock: hex(Math.min(blocks, next - 1)) }
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] })
       await (await fetch(url, { method: 'POST', body })).json()
     }
@@ -65,7 +75,7 @@ async function bareLoop(url: string): Promise<void> {
   await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
 }
 
-async function toLog(url: string): Promise<void> {
+function toLog(url: string, blocks: number): Promise<void> {
   const log: TickLog<Restatement> = {
     append: async (messages) => {
       for (const message of messages) encode(message)
@@ -74,10 +84,11 @@ async function toLog(url: string): Promise<void> {
     at: async () => undefined,
     async *read() {},
   }
-  await run(url, log)
+  return run(url, blocks, log)
 }
 
-async function toCandles(url: string): Promise<void> {
+/** Starting and closing the store don't count. */
+async function toCandles(url: string, blocks: number): Promise<Cost> {
   const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
   const stopping = new AbortController()
@@ -86,41 +97,19 @@ async function toCandles(url: string): Promise<void> {
   const position = { generation: 0, offset: 0 }
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(store.owner, options)
-  await run(url, history)
+  const cost = await costOf(() => run(url, blocks, history))
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating
   await store.close()
   await rm(folder, { recursive: true, force: true })
+  return cost
 }
 
-function run(url: string, log: TickLog<Restatement>): Promise<void> {
-  const network = NETWORKS.ethereum
-  const ranges = [{ from: 1, to: BLOCKS }]
+function run(url: string, blocks: number, log: TickLog<Restatement>): Promise<void> {
+  const options = { network: NETWORKS.ethereum, job: 1, ranges: [{ from: 1, to: blocks }], pools: undefined } as const
   const { endpoints } = connectChain([url])
-  return backfill(endpoints, {
-    network,
-    job: 1,
-    ranges,
-    pools: undefined,
-    concurrency: IN_FLIGHT,
-    log,
-    report: () => {},
-    signal: never,
-  })
-}
-
-async function startNode(latency: number): Promise<{ url: string; stop: () => void }> {
-  const script = join(import.meta.dirname, 'chain-process.ts')
-  const node: ChildProcess = spawn(
-    process.execPath,
-    ['--import', 'tsx', script, String(latency), String(BLOCKS + 1_000)],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    },
-  )
-  const [line] = (await once(node.stdout ?? node, 'data')) as [Buffer]
-  return { url: line.toString().trim(), stop: () => node.stdin?.end() }
+  return backfill(endpoints, { ...options, concurrency: IN_FLIGHT, log, report: () => {}, signal: never })
 }
 
 function hex(value: number): string {

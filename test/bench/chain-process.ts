@@ -1,4 +1,7 @@
-/** A JSON-RPC node over an endless made-up chain, in a process of its own: 3 swaps a block, 400 pools, as quick as text can be joined. */
+/**
+ * A JSON-RPC node over an endless made-up chain of 400 pools, in a process of its own, as quick as text can be joined.
+ * Arguments: its latency in ms, its head, and its swaps a block (0.02 are one every 50 blocks).
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import {
@@ -14,8 +17,10 @@ import {
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 
-const [latencyMs = '0', head = '1000000'] = process.argv.slice(2)
-const SWAPS_PER_BLOCK = 3
+const [latencyMs = '0', head = '1000000', density = '3'] = process.argv.slice(2)
+const SWAPS_PER_BLOCK = Math.ceil(Number(density))
+/** Only these have swaps. */
+const EVERY_BLOCKS = Math.max(1, Math.round(1 / Number(density)))
 const POOLS = 400
 const FIRST_SECOND = 1_600_000_000
 const { ethereum } = NETWORKS
@@ -36,7 +41,7 @@ const DATA = Array.from({ length: 1_000 }, (_, index) => {
 
 function logsOf(from: number, to: number): string {
   const logs: string[] = []
-  for (let block = from; block <= to; block++) {
+  for (let block = Math.ceil(from / EVERY_BLOCKS) * EVERY_BLOCKS; block <= to; block += EVERY_BLOCKS) {
     const place = `"blockNumber":"${numberToHex(block)}","blockHash":"${hashOf(block)}","blockTimestamp":"${numberToHex(timeOf(block))}"`
     for (let index = 0; index < SWAPS_PER_BLOCK; index++) {
       const swap = block * SWAPS_PER_BLOCK + index
@@ -120,5 +125,7 @@ const server = createServer((request, response) => {
     }, Number(latencyMs))
   })
 })
+// A bench may pause for longer than the five seconds after which connections are closed.
+server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
 process.stdin.resume().on('end', () => process.exit())
