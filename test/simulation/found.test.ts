@@ -1,21 +1,12 @@
-/** What the simulation has found, and what is too rare for it, each as a plain test. */
+/** What the simulation has found about finality, and what is too rare for it, each as a plain test. */
 
-import { type Client, createClient, custom } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { onBranch } from '../../ingest/branch.ts'
-import { endpointsOf } from '../../ingest/endpoints.ts'
 import { ChainReplaced } from '../../ingest/errors.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
-import { bootstrapPrices } from '../../ingest/reference.ts'
-import { Registry } from '../../ingest/registry.ts'
-import { UsdPrices } from '../../ingest/usd.ts'
 import { arrayLog } from '../support/array-log.ts'
-import { ancestorOf, type Block, mine, mineHistory, OLDEST } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { Happened } from './fault.ts'
-import { NETWORK, POOLS, REFERENCE_POOL } from './market.ts'
 import { MemoryStore } from './memory-store.ts'
-import { type Call, type Outcome, respond } from './node.ts'
 import { type Surroundings, startBoth, startListener } from './processes.ts'
 import { randomOf } from './random.ts'
 import { simulate } from './simulate.ts'
@@ -149,112 +140,25 @@ describe('finality', () => {
       expect([process.failure(), next.failure()]).toEqual([undefined, undefined])
     })
   })
-})
 
-/** A node with `head`, which may answer otherwise now and then. */
-function nodeAt(
-  head: Block,
-  finalized: Block,
-  answer: (call: Call, outcome: Outcome) => Outcome = (_, it) => it,
-): Client {
-  const view = { chainId: NETWORK.chainId, head, finalized, past: new Map() }
-  return createClient({
-    transport: custom(
-      {
-        async request(call) {
-          const asked = { id: 1, ...call }
-          const outcome = answer(asked, respond(view, asked))
-          if ('error' in outcome) throw new Error(outcome.error.message)
-          return outcome.result
-        },
-      },
-      { retryCount: 0 },
-    ),
-  })
-}
-
-const isPrice = (log: Block['logs'][number]) => log.address === REFERENCE_POOL && log.topics.length === 3
-
-/** Blocks on one parent, both with a price. */
-function twoPrices() {
-  const random = randomOf(1)
-  const parent = mineHistory(random)
-  const withPrice = () => {
-    for (;;) {
-      const block = mine(parent, random)
-      if (block.logs.some(isPrice)) return block
-    }
-  }
-  return { parent, head: withPrice(), sibling: withPrice() }
-}
-
-test('one of two nodes behind one address, on a fork below what is final for ever, ends no listener', async () => {
-  await inVirtualTime(async () => {
-    const { world, store, process } = await listening({ finalityLag: 5, isFinal: true })
-    world.put(0, { branch: world.fork(3, 4), isLost: true })
-    for (let left = 60; left > 0; left--) {
-      world.grow(1)
-      world.growBranch(0)
-      world.finalize()
-      await sleep(2_000)
-    }
-    expect(process.failure()).toBeUndefined()
-    world.calm()
-    for (let left = 10; left > 0; left--) {
-      world.grow(1)
-      await sleep(2_000)
-    }
-    expect(store.tip?.hash).toBe(world.head.hash)
-    process.kill()
-  })
-})
-
-describe('what is looked up', () => {
-  test('a price that an answer with two hashes for one block gives is not believed', async () => {
-    const { parent, head, sibling } = twoPrices()
-    const client = nodeAt(head, parent, ({ method }, outcome) => {
-      if (method !== 'eth_getLogs' || 'error' in outcome) return outcome
-      return { result: [...(outcome.result as unknown[]), { ...sibling.logs.findLast(isPrice), logIndex: '0xff' }] }
+  test('one of two nodes behind one address, on a fork below what is final for ever, ends no listener', async () => {
+    await inVirtualTime(async () => {
+      const { world, store, process } = await listening({ finalityLag: 5, isFinal: true })
+      world.put(0, { branch: world.fork(3, 4), isLost: true })
+      for (let left = 60; left > 0; left--) {
+        world.grow(1)
+        world.growBranch(0)
+        world.finalize()
+        await sleep(2_000)
+      }
+      expect(process.failure()).toBeUndefined()
+      world.calm()
+      for (let left = 10; left > 0; left--) {
+        world.grow(1)
+        await sleep(2_000)
+      }
+      expect(store.tip?.hash).toBe(world.head.hash)
+      process.kill()
     })
-    const bootstrap = () => bootstrapPrices(endpointsOf([client]), NETWORK, new UsdPrices(NETWORK), head.number + 1)
-    await expect(inVirtualTime(bootstrap)).rejects.toThrow('two blocks')
-  })
-
-  test('a price of another branch prices nothing on this one', async () => {
-    const { parent, head, sibling } = twoPrices()
-    const other = nodeAt(sibling, parent)
-    const usd = new UsdPrices(NETWORK)
-    const bootstrap = (clients: Client[]) =>
-      inVirtualTime(() => bootstrapPrices(onBranch(endpointsOf(clients), head), NETWORK, usd, head.number + 1))
-    await expect(bootstrap([other])).rejects.toThrow(`${sibling.hash} in the place of block ${head.number}`)
-    expect(usd.unknown()).toContain(REFERENCE_POOL)
-    await bootstrap([other, nodeAt(head, parent)])
-    expect(usd.unknown()).not.toContain(REFERENCE_POOL)
-  })
-
-  test('a pool that is asked of a node on another branch is no stranger for good', async () => {
-    const random = randomOf(1)
-    const parent = ancestorOf(mineHistory(random), OLDEST) as Block
-    const isNew = (block: Block) =>
-      POOLS.find(({ id, factory }) => block.pools.has(id) && !parent.pools.has(id) && factory === NETWORK.v3.factory)
-    let head = mine(parent, random)
-    while (!isNew(head)) head = mine(parent, random)
-    const pool = isNew(head)
-    if (!pool) throw new Error('There is one.')
-    const event = {
-      kind: 'liquidity',
-      pool: pool.id,
-      logIndex: 1,
-      tickLower: 0,
-      tickUpper: 1,
-      liquidityDelta: 1n,
-    } as const
-    const learn = (clients: Client[]) => {
-      const registry = new Registry(endpointsOf(clients), NETWORK)
-      return inVirtualTime(() => registry.learn([event], head).then(() => registry.get(pool.id)?.kind))
-    }
-    const other = nodeAt(mine(parent, randomOf(2)), parent)
-    await expect(learn([other])).rejects.toThrow('in the place of block')
-    expect(await learn([other, nodeAt(head, parent)])).toBe('pool')
   })
 })
