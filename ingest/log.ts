@@ -21,4 +21,6 @@ export type TickLog<M = Message> = {
    * find its position in its own store again: the log was taken away, was waited for too long, or is not the one it was.
    */
   read(from: Offset, signal: AbortSignal): AsyncIterable<readonly Entry<M>[]>
+  /** Sets a message aside that its reader can't use, with the reason. Absent where nothing is kept. */
+  reject?(offset: Offset, reason: string): Promise<void>
 }

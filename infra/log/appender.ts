@@ -48,7 +48,7 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
   }
 
   async function send(batch: readonly LogRecord[]): Promise<void> {
-    const messages = batch.map(({ value, part }) => ({ key: null, value, partition: 0, ...headersOf(part) }))
+    const messages = batch.map(({ value, part }) => ({ key: null, value, partition: 0, headers: headersOf(part) }))
     await retried('append', context, async () => {
       try {
         await (await connected()).send({ topic, acks: -1, compression: kafkajs.CompressionTypes.GZIP, messages })
@@ -93,7 +93,6 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
   }
 }
 
-function headersOf(part: LogRecord['part']): { headers?: Record<string, string> } {
-  if (!part) return {}
-  return { headers: { message: part.messageId, part: String(part.index), parts: String(part.count) } }
+export function headersOf(part: LogRecord['part']): Record<string, string> {
+  return part ? { message: part.messageId, part: String(part.index), parts: String(part.count) } : {}
 }

@@ -70,6 +70,8 @@ type Wire = {
   balances: Columns<WireBalance>
 }
 
+const KINDS: ReadonlySet<string> = new Set<WireHead['kind']>(['block', 'range', 'restatement'])
+
 /** What a log carries: the stream, or restatements beside it. */
 export type AnyMessage = Message | Restatement
 
@@ -147,6 +149,7 @@ export function decode(bytes: Buffer): AnyMessage {
     }),
   )
   const { head } = wire
+  if (!KINDS.has(head.kind)) throw new UnreadableMessage(`it is of no kind that is known: ${JSON.stringify(head.kind)}`)
   if (head.kind === 'block') return { ...head, ...at(blocks, 0) }
   if (head.kind === 'restatement') return { ...head, pools: head.pools ?? undefined, blocks }
   return { ...head, parentHash: head.parentHash ?? undefined, blocks }

@@ -7,7 +7,7 @@ export type LogFact =
   | {
       kind: 'log-retried'
       topic: string
-      step: 'open' | 'append' | 'ask' | 'read'
+      step: 'open' | 'append' | 'ask' | 'read' | 'set aside'
       attempt: number
       waitMs: number
       error: string
@@ -18,5 +18,9 @@ export type LogFact =
   | { kind: 'log-begins-later'; topic: string; position: Offset; begins: Offset }
   /** A writer stopped in the middle of a message; whoever writes next publishes it again. */
   | { kind: 'log-parts-dropped'; topic: string; messageId: string; lastOffset: Offset; parts: number; count: number }
+  /** It is no message: it was passed over, and whoever wrote it sends again what is missing. */
+  | { kind: 'message-rejected'; topic: string; offset: Offset; reason: string }
+  /** Of rejected messages there is only what their own topic still has. */
+  | { kind: 'rejected-not-copied'; topic: string; error: string }
   /** What kafkajs would have printed. */
   | { kind: 'kafka-client'; level: 'error' | 'warning'; scope: string; message: string; error: string | undefined }

@@ -3,7 +3,7 @@ import type { EachBatchPayload, Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
 import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
-import { assembler } from './parts.ts'
+import { assembler, type Rejected } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
 import { atMost, OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
 import { slot } from './slot.ts'
@@ -11,9 +11,11 @@ import { type Claim, soleMember } from './sole-member.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
 
+export type Batch = { entries: readonly Entry<AnyMessage>[]; rejected: readonly Rejected[] }
+
 export type OpenedReader = {
-  /** The next batch; undefined once stopped. */
-  take(): Promise<readonly Entry<AnyMessage>[] | undefined>
+  /** The next batch, of which the first is empty; undefined once stopped. */
+  take(): Promise<Batch | undefined>
   /** Only for operators, who see lag by committed offsets. */
   stored(offset: Offset): void
   /** Whether the topic was ever this member's. */
@@ -37,8 +39,12 @@ export function openReader(
   const { topic, report } = context
   const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
   const claim: Claim = { since: 0 }
-  const batches = slot<readonly Entry<AnyMessage>[]>()
-  const assemble = assembler((dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }))
+  const batches = slot<Batch>()
+  let rejected: Rejected[] = []
+  const assemble = assembler({
+    onDropped: (dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }),
+    onRejected: (message) => rejected.push(message),
+  })
   const consumer = kafka.consumer({
     groupId: group,
     partitionAssigners: [soleMember(claim)],
@@ -54,6 +60,7 @@ export function openReader(
   /** The next record to fetch. */
   let position = from
   let begun = false
+  let steppedBack = false
   let ended = false
   let stoodBy = false
 
@@ -81,7 +88,7 @@ export function openReader(
       if (stoodBy || Date.now() - askedAt > sessionTimeoutMs) return fail(new PositionStale(topic, from))
       claim.since = Date.now()
       report({ kind: 'log-reading', topic, group, position: from })
-      batches.put([])
+      batches.put({ entries: [], rejected: [] })
       void failPastTheEnd()
     } else if (!ours) {
       return fail(new AssignmentLost(topic, 'another process reads now'))
@@ -113,8 +120,9 @@ export function openReader(
     const [first] = records
     if (ended || isStale() || !first) return
     if (first.offset < position) return fail(new PositionGone(topic, position, first.offset))
-    if (!begun && first.offset === position && first.part && first.part.index > 0) {
+    if (!steppedBack && !begun && first.offset === position && first.part && first.part.index > 0) {
       // `from` is the offset of a message's last part: back to its first.
+      steppedBack = true
       position = Math.max(0, position - first.part.index)
       return seek()
     }
@@ -122,12 +130,11 @@ export function openReader(
       report({ kind: 'log-begins-later', topic, position: Math.max(position, from), begins: first.offset })
     }
     begun = true
-    try {
-      const entries = records.flatMap((record) => assemble(record) ?? []).filter(({ offset }) => offset >= from)
-      if (entries.length > 0) batches.put(entries)
-    } catch (error) {
-      return fail(error instanceof Error ? error : new Error(String(error)))
-    }
+    rejected = []
+    const isWanted = ({ offset }: { offset: Offset }) => offset >= from
+    const entries = records.flatMap((record) => assemble(record) ?? []).filter(isWanted)
+    rejected = rejected.filter(isWanted)
+    if (entries.length > 0 || rejected.length > 0) batches.put({ entries, rejected })
     position = Number(batch.lastOffset()) + 1
     resolveOffset(batch.lastOffset())
   }

@@ -11,7 +11,8 @@ import { createAppender } from './appender.ts'
 import type { AnyMessage } from './codec.ts'
 import { LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
-import { entryAt, lastEntry } from './lookup.ts'
+import { entryAt, lastEntry, recordsOf } from './lookup.ts'
+import { setAside } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY } from './retry.ts'
 import { ensureTopic } from './topic.ts'
@@ -82,6 +83,9 @@ async function openTopic(
     },
     last: () => lastEntry(kafka, context),
     at: (offset) => entryAt(kafka, context, offset),
+    async reject(offset, reason) {
+      await setAside(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
+    },
     read: (from, signal) => readTopic(patient, context, reading, from, signal),
     async close() {
       closing.abort()

@@ -29,7 +29,18 @@ export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Pr
   })
 }
 
-/** Looks further and further back, since the end may be parts of a message that was never finished. */
+/** All records of the message whose last one is at this offset, as far as the topic still has them. */
+export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): Promise<StoredRecord[]> {
+  return retried('ask', context, async () => {
+    const { begins, ends } = await boundsOf(kafka, context.topic)
+    if (offset < begins || offset >= ends) return []
+    const [last] = await recordsBetween(kafka, context.topic, offset, offset)
+    const first = Math.max(begins, offset - (last?.part?.index ?? 0))
+    return first < offset ? recordsBetween(kafka, context.topic, first, offset) : last ? [last] : []
+  })
+}
+
+/** Looks further and further back, since the end may be rubbish, or parts of a message that was never finished. */
 async function newestUpTo(
   kafka: Kafka,
   topic: string,
@@ -38,7 +49,7 @@ async function newestUpTo(
 ): Promise<Entry<AnyMessage> | undefined> {
   for (let look = FIRST_LOOK; end >= begins; look *= 8) {
     const start = Math.max(begins, end + 1 - look)
-    const assemble = assembler(() => {})
+    const assemble = assembler({})
     const newest = (await recordsBetween(kafka, topic, start, end))
       .map(assemble)
       .findLast((entry) => entry !== undefined)

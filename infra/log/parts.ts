@@ -10,6 +10,9 @@ export type Part = { messageId: string; index: number; count: number }
 export type LogRecord = { value: Buffer; part: Part | undefined }
 export type StoredRecord = LogRecord & { offset: Offset }
 
+/** A message that can't be read, in its records. */
+export type Rejected = { offset: Offset; reason: string; records: readonly LogRecord[] }
+
 export type DroppedParts = { messageId: string; lastOffset: Offset; parts: number; count: number }
 
 export function toRecords(message: AnyMessage, messageId: string, maxBytes = MAX_PART_BYTES): LogRecord[] {
@@ -23,8 +26,11 @@ export function toRecords(message: AnyMessage, messageId: string, maxBytes = MAX
 }
 
 /** Cuts records into batches of at most `maxBytes`, in order. */
-export function* toBatches(records: Iterable<LogRecord>, maxBytes = MAX_PART_BYTES): Generator<LogRecord[]> {
-  let batch: LogRecord[] = []
+export function* toBatches<Sized extends LogRecord>(
+  records: Iterable<Sized>,
+  maxBytes = MAX_PART_BYTES,
+): Generator<Sized[]> {
+  let batch: Sized[] = []
   let bytes = 0
   for (const record of records) {
     if (batch.length > 0 && bytes + record.value.length > maxBytes) {
@@ -43,31 +49,50 @@ export function* toBatches(records: Iterable<LogRecord>, maxBytes = MAX_PART_BYT
  * One writer sends the parts of a message one after another, so any other record between them means that it stopped half-way.
  * A part may be there twice after a retry: the second is passed over. Parts whose beginning was not read are passed over too.
  */
-export function assembler(
-  onDropped: (dropped: DroppedParts) => void,
-): (record: StoredRecord) => Entry<AnyMessage> | undefined {
-  let pending: { messageId: string; count: number; values: Buffer[]; lastOffset: Offset } | undefined
+export function assembler({
+  onDropped = () => {},
+  onRejected = () => {},
+}: {
+  onDropped?: (dropped: DroppedParts) => void
+  onRejected?: (rejected: Rejected) => void
+}): (record: StoredRecord) => Entry<AnyMessage> | undefined {
+  let pending: { messageId: string; count: number; records: LogRecord[]; lastOffset: Offset } | undefined
 
-  return function assemble({ offset, value, part }) {
+  function read(offset: Offset, records: readonly LogRecord[]): Entry<AnyMessage> | undefined {
+    try {
+      return { offset, message: decode(Buffer.concat(records.map(({ value }) => value))) }
+    } catch (error) {
+      // Whatever it is, nothing but these bytes can be at fault.
+      onRejected({ offset, reason: error instanceof Error ? error.message : String(error), records })
+      return undefined
+    }
+  }
+
+  return function assemble({ offset, ...record }) {
+    const { part } = record
     if (pending && part?.messageId !== pending.messageId) {
       onDropped({
         messageId: pending.messageId,
         lastOffset: pending.lastOffset,
-        parts: pending.values.length,
+        parts: pending.records.length,
         count: pending.count,
       })
       pending = undefined
     }
-    if (!part) return { offset, message: decode(value) }
-    if (!pending && part.index === 0) {
-      pending = { messageId: part.messageId, count: part.count, values: [], lastOffset: offset }
+    if (!part) return read(offset, [record])
+    if (!(part.index >= 0 && part.index < part.count)) {
+      onRejected({ offset, reason: `It says that it is part ${part.index} of ${part.count}.`, records: [record] })
+      return undefined
     }
-    if (!pending || part.index !== pending.values.length) return undefined
-    pending.values.push(value)
+    if (!pending && part.index === 0) {
+      pending = { messageId: part.messageId, count: part.count, records: [], lastOffset: offset }
+    }
+    if (!pending || part.index !== pending.records.length) return undefined
+    pending.records.push(record)
     pending.lastOffset = offset
-    if (pending.values.length < pending.count) return undefined
-    const bytes = Buffer.concat(pending.values)
+    if (pending.records.length < pending.count) return undefined
+    const { records } = pending
     pending = undefined
-    return { offset, message: decode(bytes) }
+    return read(offset, records)
   }
 }

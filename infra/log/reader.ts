@@ -2,8 +2,9 @@
 import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
 import type { AnyMessage } from './codec.ts'
-import { LogRefused } from './errors.ts'
+import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
+import { setAside } from './quarantine.ts'
 import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
@@ -27,9 +28,10 @@ export async function* readTopic(
     const onStop = () => reader.stop()
     stop.addEventListener('abort', onStop)
     try {
-      yield* acknowledging(reader)
+      yield* acknowledging(kafka, { ...context, closed: stop }, reader)
       return
     } catch (error) {
+      if (stop.aborted && error instanceof LogClosed) return
       // Until it was first assigned nothing was read, and standing by goes on; the first join to a new broker fails once as a rule.
       if (reader.assigned() || error instanceof LogRefused) throw error
       const waitMs = backOffMs(attempt)
@@ -42,10 +44,19 @@ export async function* readTopic(
   }
 }
 
-async function* acknowledging(reader: OpenedReader): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
+async function* acknowledging(
+  kafka: Kafka,
+  context: RetryContext,
+  reader: OpenedReader,
+): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
   for (let batch = await reader.take(); batch; batch = await reader.take()) {
-    yield batch
-    const last = batch.at(-1)
+    const { entries, rejected } = batch
+    for (const { offset, reason } of rejected) {
+      context.report({ kind: 'message-rejected', topic: context.topic, offset, reason })
+    }
+    if (rejected.length > 0) await setAside(kafka, context, rejected)
+    yield entries
+    const last = entries.at(-1)
     if (last) reader.stored(last.offset)
   }
 }

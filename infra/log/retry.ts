@@ -1,7 +1,7 @@
 /** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../../ingest/report.ts'
-import { LogClosed, LogRefused, UnreadableMessage } from './errors.ts'
+import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
 
 /** Answers that waiting does not change. */
@@ -48,7 +48,7 @@ export async function retried<T>(
     try {
       return await unlessAborted(work(), closed, () => new LogClosed(topic))
     } catch (error) {
-      if (error instanceof LogClosed || error instanceof UnreadableMessage) throw error
+      if (error instanceof LogClosed) throw error
       const refusal = refusalOf(topic, step, error)
       if (refusal) throw refusal
       const waitMs = backOffMs(attempt)

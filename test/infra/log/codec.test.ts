@@ -12,14 +12,14 @@ test('a decoded message equals the encoded one', () => {
   )
 })
 
-test('a message of a later version stops the reader', () => {
+test('a message of a later version says which program can read it', () => {
   const bytes = Buffer.from(JSON.stringify({ v: 2 }))
   expect(() => decode(bytes)).toThrowErrorMatchingInlineSnapshot(
     `[UnreadableMessage: A message of the log can't be read: its format has version 2, this program knows 1. Run the version that wrote it, or a later one.]`,
   )
 })
 
-test('bytes that are no message stop the reader', () => {
+test('bytes that are no message are told by how they begin', () => {
   expect(() => decode(Buffer.from('hello'))).toThrowErrorMatchingInlineSnapshot(
     `[UnreadableMessage: A message of the log can't be read: it is not JSON; it begins with "hello".]`,
   )

@@ -1,18 +1,29 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { AnyMessage } from '../../../infra/log/codec.ts'
-import { assembler, type DroppedParts, type LogRecord, toBatches, toRecords } from '../../../infra/log/parts.ts'
+import {
+  assembler,
+  type DroppedParts,
+  type LogRecord,
+  type Rejected,
+  toBatches,
+  toRecords,
+} from '../../../infra/log/parts.ts'
 import type { Entry } from '../../../ingest/log.ts'
 import { anyMessage, blockMessage } from './messages.ts'
 
 function assembleAll(
   records: readonly LogRecord[],
   firstOffset = 0,
-): { entries: Entry<AnyMessage>[]; dropped: DroppedParts[] } {
+): { entries: Entry<AnyMessage>[]; dropped: DroppedParts[]; rejected: Rejected[] } {
   const dropped: DroppedParts[] = []
-  const assemble = assembler((fact) => dropped.push(fact))
+  const rejected: Rejected[] = []
+  const assemble = assembler({
+    onDropped: (parts) => dropped.push(parts),
+    onRejected: (message) => rejected.push(message),
+  })
   const entries = records.flatMap((record, index) => assemble({ ...record, offset: firstOffset + index }) ?? [])
-  return { entries, dropped }
+  return { entries, dropped, rejected }
 }
 
 test('messages of any size come back whole and in order, under the offset of their last part', () => {
@@ -42,6 +53,29 @@ test('a part that is there twice counts once', () => {
   const { entries, dropped } = assembleAll(parts.flatMap((part) => [part, part]))
   expect(entries.map(({ message }) => message)).toStrictEqual([blockMessage(1, 30)])
   expect(dropped).toStrictEqual([])
+})
+
+test('bytes that are no message are rejected with a reason, alone or in parts, and stop nothing', () => {
+  const rubbish = [
+    Buffer.from('hello'),
+    Buffer.alloc(0),
+    Buffer.from('{"v":1}'),
+    Buffer.from('{"v":1,"head":{"kind":"gossip"},"blocks":{"number":[]}}'),
+  ].map((value): LogRecord => ({ value, part: undefined }))
+  const broken = toRecords(blockMessage(1, 30), 'broken', 2000).map((record, index) =>
+    index === 1 ? { ...record, value: Buffer.from('not these bytes') } : record,
+  )
+  const strange: LogRecord = { value: Buffer.from('{}'), part: { messageId: 'strange', index: 2, count: Number.NaN } }
+  const { entries, rejected } = assembleAll([...rubbish, ...broken, strange, ...toRecords(blockMessage(2), 'whole')])
+  expect(entries.map(({ message }) => message)).toStrictEqual([blockMessage(2)])
+  const last = rubbish.length + broken.length
+  expect(rejected.map(({ offset }) => offset)).toStrictEqual([0, 1, 2, 3, last - 1, last])
+  expect(rejected.map(({ records }) => records)).toStrictEqual([
+    ...rubbish.map((record) => [record]),
+    broken,
+    [strange],
+  ])
+  for (const { reason } of rejected) expect(reason).not.toBe('')
 })
 
 test('parts whose beginning was not read are passed over', () => {
