@@ -31,7 +31,7 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
   function sendWaiting(): void {
     const asked = waiting
     waiting = []
-    for (let first = 0; first < asked.length; first += MAX_BATCH) send(asked.slice(first, first + MAX_BATCH))
+    for (const batch of batchesOf(asked)) send(batch)
   }
 
   function send(batch: readonly Asked[]): void {
@@ -73,6 +73,26 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
   }
 
   return createClient({ name, transport: custom({ request }, { retryCount: 0 }) })
+}
+
+/** One range of logs a batch at most: its answer is long, and the next one's is on its way while it is read. */
+function batchesOf(asked: readonly Asked[]): Asked[][] {
+  const batches: Asked[][] = []
+  let hasRange = false
+  for (const one of asked) {
+    const last = batches.at(-1)
+    if (last && last.length < MAX_BATCH && !(hasRange && isRange(one))) last.push(one)
+    else {
+      batches.push([one])
+      hasRange = false
+    }
+    hasRange ||= isRange(one)
+  }
+  return batches
+}
+
+function isRange({ body: { method, params } }: Asked): boolean {
+  return method === 'eth_getLogs' && Array.isArray(params) && 'fromBlock' in params[0]
 }
 
 function isAboutBatches(error: unknown): boolean {

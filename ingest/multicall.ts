@@ -1,5 +1,13 @@
 /** Many contract reads in one call, through Multicall3. */
-import { type Abi, type Address, type Client, decodeFunctionResult, encodeFunctionData, multicall3Abi } from 'viem'
+import {
+  type Abi,
+  type Address,
+  type Client,
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hex,
+  multicall3Abi,
+} from 'viem'
 import { readContract } from 'viem/actions'
 
 /** The same address on every network. */
@@ -14,25 +22,27 @@ const READS_PER_CALL = 200
  * A node that fails is an error, never an answer: viem's own multicall would report both alike.
  */
 export async function readMany(client: Client, reads: readonly Read[], blockNumber?: number): Promise<unknown[]> {
-  const answers: unknown[] = []
+  const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
+  const chunks: Promise<readonly { success: boolean; returnData: Hex }[]>[] = []
   for (let start = 0; start < reads.length; start += READS_PER_CALL) {
-    const chunk = reads.slice(start, start + READS_PER_CALL)
-    const results = await readContract(client, {
+    const chunk = readContract(client, {
       address: MULTICALL3,
       abi: multicall3Abi,
       functionName: 'aggregate3',
-      args: [chunk.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))],
+      args: [calls.slice(start, start + READS_PER_CALL)],
       ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
     })
-    for (const [index, read] of chunk.entries()) {
-      const result = results[index]
-      answers.push(result?.success ? decode(read, result.returnData) : undefined)
-    }
+    chunks.push(chunk)
   }
-  return answers
+  // All in one turn: they take one round trip.
+  const results = (await Promise.all(chunks)).flat()
+  return reads.map((read, index) => {
+    const result = results[index]
+    return result?.success ? decode(read, result.returnData) : undefined
+  })
 }
 
-function decode(read: Read, data: `0x${string}`): unknown {
+function decode(read: Read, data: Hex): unknown {
   try {
     return decodeFunctionResult({ abi: read.abi, functionName: read.functionName, data })
   } catch {

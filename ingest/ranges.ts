@@ -41,16 +41,28 @@ export async function* readRanges(endpoints: Endpoints, options: RangesOptions):
     asked.push(answer)
   }
 
-  while (next <= to || asked.length > 0) {
+  function fill(): void {
     while (next <= to && asked.length < atOnce) start()
+  }
+
+  fill()
+  while (asked.length > 0) {
     const { pieces: ranges, narrowedTo } = (await asked.shift()) ?? { pieces: [], narrowedTo: undefined }
     signal.throwIfAborted()
     const logs = ranges.reduce((sum, range) => sum + range.logs.length, 0)
     if (narrowedTo !== undefined) ceiling = Math.max(1, narrowedTo)
     else ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(ceiling * CEILING_GROWTH))
-    if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.floor(width / 2))
-    else if (logs < GOOD_ANSWER_LOGS) width *= 2
+    // Answers to narrower ranges are still on their way when the first one tells to go wider.
+    const answered = blocksIn(ranges)
+    if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.min(width, Math.floor(answered / 2)))
+    else if (logs < GOOD_ANSWER_LOGS) width = Math.max(width, answered * 2)
     width = Math.min(width, ceiling)
+    // Whoever takes these works on them while the endpoint works on the next.
+    fill()
     yield* ranges
   }
+}
+
+function blocksIn(ranges: readonly LogRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
 }
