@@ -17,6 +17,7 @@ import type { Remaking } from './recompute.ts'
 import { restate, runsOf } from './restate.ts'
 import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
+import { faultOf } from './storable.ts'
 import { Turns } from './turns.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
@@ -87,7 +88,9 @@ async function restateAll(
   if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   for await (const entries of history.read(0, signal)) {
     const unstored: Restatement[] = []
-    for (const { message } of entries) {
+    for (const entry of entries) {
+      if (await isRejected(options, history, entry)) continue
+      const { message } = entry
       // A log that keeps its messages shows them again at every start.
       if (!(await untilStored(options, () => isRestated(client, message)))) unstored.push(message)
     }
@@ -115,9 +118,11 @@ type Writer = {
 }
 
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
-  const { network, position, report } = options
+  const { network, log, position, report } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => takeCharge(client, network))
+  // In one process the lock on the data folder has seen to it.
+  await log.confirm?.()
   const remaking = { versions, horizon: await persist(() => readHorizon(client)) }
   const ledger = await persist(() => Ledger.load(client, network))
   await persist(() => clearAway(client, options, ledger, remaking))
@@ -158,6 +163,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
     async take({ message, offset: at }) {
+      if (await isRejected(options, log, { message, offset: at })) return
       const placement = await persist(() => ledger.place(message))
       if (placement.kind === 'known') return
       const { number } = tipOf(message)
@@ -188,6 +194,19 @@ async function clearAway(
 ): Promise<void> {
   const to = ledger.tip ?? { number: -1, timestamp: 0 }
   await rollBack(client, { network, to, version: tombstoneVersion(position), remaking })
+}
+
+/** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */
+async function isRejected<M extends Message | Restatement>(
+  { network, report }: AggregateOptions,
+  log: TickLog<M>,
+  { message, offset }: Entry<M>,
+): Promise<boolean> {
+  const reason = faultOf(message, network)
+  if (reason === undefined) return false
+  report({ kind: 'message-rejected', network, offset, reason })
+  await log.reject?.(offset, reason)
+  return true
 }
 
 /** Tries until the tables answer: nothing that was read is given up. Throws only when the signal aborts. */

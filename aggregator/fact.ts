@@ -14,6 +14,8 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'rebuilt'; job: number; ms: number }
   | { kind: 'rebuild-failed'; job: number; error: unknown }
   | { kind: 'rolled-back'; to: number; depth: number; pools: number }
+  /** The tables can't hold it: it was passed over. */
+  | { kind: 'message-rejected'; offset: number; reason: string }
   | { kind: 'stalled'; number: number; tip: number }
   | { kind: 'connected'; number: number }
   | { kind: 'store-failed'; error: unknown; retryMs: number }

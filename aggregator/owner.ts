@@ -6,6 +6,10 @@ import { ask, insertRows } from './store.ts'
 /** Versions of candles: the owner's epoch in the high half, a counter of its writes in the low one. */
 export type CandleVersions = { epoch: bigint; next(): bigint }
 
+/**
+ * The epoch counts only once whoever gave out the charge has confirmed it: whoever is given it afterwards finds this epoch here,
+ * and takes a higher one; whoever was given it before could not confirm any more.
+ */
 export async function takeCharge(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
   const [last] = await ask<{ epoch: string }>(
     client,

@@ -64,6 +64,8 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   republishing: 'warn',
   'backfill-waiting': 'warn',
   stalled: 'error',
+  'message-rejected': 'error',
+  'rejected-not-copied': 'error',
   'request-failed': 'error',
 }
 

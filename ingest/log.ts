@@ -21,6 +21,11 @@ export type TickLog<M = Message> = {
    * find its position in its own store again: the log was taken away, was waited for too long, or is not the one it was.
    */
   read(from: Offset, signal: AbortSignal): AsyncIterable<readonly Entry<M>[]>
+  /**
+   * For whoever has been told that the log is his: resolves where it still is, and throws a `retryable` error where it was taken away.
+   * Absent where nobody can take it away.
+   */
+  confirm?(): Promise<void>
   /** Sets a message aside that its reader can't use, with the reason. Absent where nothing is kept. */
   reject?(offset: Offset, reason: string): Promise<void>
 }

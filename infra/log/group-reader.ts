@@ -5,7 +5,7 @@ import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler, type Rejected } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
-import { atMost, OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
+import { atMost, OUTAGE_RETRY, pause, type RetryContext, refusalOf, retried } from './retry.ts'
 import { slot } from './slot.ts'
 import { type Claim, soleMember } from './sole-member.ts'
 import { toStoredRecord } from './stored-record.ts'
@@ -20,6 +20,8 @@ export type OpenedReader = {
   stored(offset: Offset): void
   /** Whether the topic was ever this member's. */
   assigned(): boolean
+  /** Resolves where the group still has the topic read by this member; throws why not. */
+  confirm(): Promise<void>
   stop(): void
   leave(): Promise<void>
 }
@@ -62,6 +64,7 @@ export function openReader(
   let begun = false
   let steppedBack = false
   let ended = false
+  let failure: Error | undefined
   let stoodBy = false
 
   function seek(): void {
@@ -76,6 +79,7 @@ export function openReader(
   /** Leaves at once: the caller may still be storing for a while, and kafkajs would go on fetching. */
   function fail(error: Error): void {
     ended = true
+    failure ??= error
     batches.fail(error)
     void leave()
   }
@@ -151,6 +155,22 @@ export function openReader(
     await consumer.commitOffsets([{ topic, partition: 0, offset }]).catch(() => {})
   }
 
+  /** How often the broker has taken a commit: it takes none of a member that the group has gone on without. */
+  let commits = 0
+  consumer.on(consumer.events.COMMIT_OFFSETS, () => {
+    commits++
+  })
+
+  /** In the midst of a rebalance commits fail, until we are told how it ended. */
+  async function confirm(): Promise<void> {
+    const before = commits
+    while (!ended && commits === before) {
+      await atMost(1000, consumer.commitOffsets([{ topic, partition: 0, offset: String(from) }]))
+      if (commits === before) await pause(20, context.closed)
+    }
+    if (ended) throw failure ?? new AssignmentLost(topic, 'this process has left the group')
+  }
+
   async function run(): Promise<void> {
     await consumer.connect()
     await consumer.subscribe({ topic, fromBeginning: true })
@@ -182,7 +202,11 @@ export function openReader(
       commitTimer ??= setTimeout(() => void commit(), COMMIT_EVERY_MS).unref()
     },
     assigned: () => member !== undefined,
-    stop: batches.close,
+    confirm,
+    stop() {
+      ended = true
+      batches.close()
+    },
     leave,
   }
 }

@@ -9,8 +9,9 @@ import type { NetworkName } from '../../ingest/network.ts'
 import type { Report } from '../../ingest/report.ts'
 import { createAppender } from './appender.ts'
 import type { AnyMessage } from './codec.ts'
-import { LogClosed } from './errors.ts'
+import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
+import type { OpenedReader } from './group-reader.ts'
 import { entryAt, lastEntry, recordsOf } from './lookup.ts'
 import { setAside } from './quarantine.ts'
 import { readTopic } from './reader.ts'
@@ -75,6 +76,7 @@ async function openTopic(
   const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
   await ensureTopic(kafka, { ...context, closed: opening })
   const appender = createAppender(kafka, context)
+  let reader: OpenedReader | undefined
 
   return {
     async append(messages) {
@@ -86,7 +88,14 @@ async function openTopic(
     async reject(offset, reason) {
       await setAside(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
     },
-    read: (from, signal) => readTopic(patient, context, reading, from, signal),
+    read: (from, signal) =>
+      readTopic(patient, context, reading, from, signal, (opened) => {
+        reader = opened
+      }),
+    async confirm() {
+      if (!reader) throw new AssignmentLost(context.topic, 'it has not begun to read')
+      await reader.confirm()
+    },
     async close() {
       closing.abort()
       await appender.close()

@@ -20,11 +20,13 @@ export async function* readTopic(
   options: ReaderOptions,
   from: Offset,
   signal: AbortSignal,
+  onOpened: (reader: OpenedReader) => void,
 ): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
   const askedAt = Date.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
     const reader = openReader(kafka, context, options, from, askedAt)
+    onOpened(reader)
     const onStop = () => reader.stop()
     stop.addEventListener('abort', onStop)
     try {
