@@ -78,7 +78,7 @@ export function createAssembler(
       const { pool: id, logIndex, tickLower, tickUpper, liquidityDelta } = event
       draft.liquidity.push({ pool: id, logIndex, tickLower, tickUpper, liquidityDelta })
     }
-    if (isV3(pool.id) && event.kind !== 'created') balances.touch(pool, draft.timestamp)
+    if (isV3(pool.id) && event.kind !== 'created') balances.touch(pool)
   }
 
   return {
@@ -110,6 +110,7 @@ export function createAssembler(
     },
     rollBack(block) {
       usd.rollBack(block)
+      balances.rollBack(block)
       for (const [pool, first] of sightings) if (first > block) sightings.delete(pool)
     },
   }

@@ -1,35 +1,37 @@
-/** What v3 pools hold, read now and then: their value locked is their balance, which no event states. */
+/** What v3 pools hold: their value locked is their balance, which no event states. */
 import { erc20Abi } from 'viem'
 import { onBranch } from './branch.ts'
 import type { Endpoints } from './endpoints.ts'
-import type { BlockRef } from './message.ts'
+import type { BlockRef, UnixSeconds } from './message.ts'
 import { readMany } from './multicall.ts'
 import type { Pool, PoolBalance, PoolId } from './pool.ts'
 
-/** A pool that trades all the time is read once a minute. */
-const MIN_SECONDS_BETWEEN_READS = 60
 const MAX_POOLS_PER_READ = 100
 
+/** Whatever moves in a pool is followed by a reading of it, sooner or later, on the branch that stays. */
 export class BalanceReader {
   readonly #endpoints: Endpoints
+  /** Pools in which something has moved since they were read, the latest of them last. */
   readonly #due = new Map<PoolId, Pool>()
-  readonly #lastRead = new Map<PoolId, number>()
+  /** The block of each pool's last reading. */
+  readonly #read = new Map<PoolId, { pool: Pool; block: number }>()
+  #lastSecond: UnixSeconds | undefined
 
   constructor(endpoints: Endpoints) {
     this.#endpoints = endpoints
   }
 
-  /** Something moved in the pool at `timestamp`. */
-  touch(pool: Pool, timestamp: number): void {
-    const last = this.#lastRead.get(pool.id)
-    if (last === undefined || timestamp - last >= MIN_SECONDS_BETWEEN_READS || timestamp < last) {
-      this.#due.set(pool.id, pool)
-    }
+  /** Something moved in the pool. */
+  touch(pool: Pool): void {
+    this.#due.delete(pool.id)
+    this.#due.set(pool.id, pool)
   }
 
-  /** Balances after `block` of some pools that are due. */
-  async read(block: BlockRef & { timestamp: number }): Promise<PoolBalance[]> {
-    const pools = [...this.#due.values()].slice(0, MAX_POOLS_PER_READ)
+  /** Balances after `block` of some pools that are due: those that moved last, since they will most likely be asked for. */
+  async read(block: BlockRef & { timestamp: UnixSeconds }): Promise<PoolBalance[]> {
+    // Some chains make several blocks a second; the pools stay due.
+    if (this.#lastSecond === block.timestamp) return []
+    const pools = [...this.#due.values()].slice(-MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
     const reads = pools.flatMap((pool) =>
       [pool.token0, pool.token1].map((token) => ({
@@ -42,15 +44,22 @@ export class BalanceReader {
     // A node on another branch has other balances at this height.
     const endpoints = onBranch(this.#endpoints, block)
     const answers = await endpoints.run((client) => readMany(client, reads, block.number))
+    this.#lastSecond = block.timestamp
     const balances: PoolBalance[] = []
     for (const [index, pool] of pools.entries()) {
       this.#due.delete(pool.id)
-      this.#lastRead.set(pool.id, block.timestamp)
+      this.#read.set(pool.id, { pool, block: block.number })
       const [balance0, balance1] = answers.slice(index * 2, index * 2 + 2)
       if (typeof balance0 === 'bigint' && typeof balance1 === 'bigint') {
         balances.push({ pool: pool.id, balance0, balance1 })
       }
     }
     return balances
+  }
+
+  /** What was read above `block` is gone with its branch, whatever it was that had moved in the pool. */
+  rollBack(block: number): void {
+    for (const { pool, block: at } of this.#read.values()) if (at > block) this.touch(pool)
+    this.#lastSecond = undefined
   }
 }
