@@ -5,7 +5,7 @@ import { type BlockRef, blocksOf, type Message, type Restatement, tipOf, type Un
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
-import { isRestated } from './coverage.ts'
+import { type Restated, readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import type { Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
@@ -79,7 +79,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
 async function restateAll(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { keeping, tip }: Writer,
+  { keeping, tip, restated }: Writer,
   turns: Turns,
   signal: AbortSignal,
 ): Promise<void> {
@@ -92,7 +92,7 @@ async function restateAll(
       if (await isRejected(options, history, entry)) continue
       const { message } = entry
       // A log that keeps its messages shows them again at every start.
-      if (!(await untilStored(options, () => isRestated(client, message)))) unstored.push(message)
+      if (!restated.has(message)) unstored.push(message)
     }
     for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
       await turns.patient(async () => {
@@ -101,6 +101,7 @@ async function restateAll(
         const ms = performance.now() - began
         for (const message of run) {
           const { job, from, to } = message
+          restated.add(message)
           report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
         }
       })
@@ -110,6 +111,7 @@ async function restateAll(
 
 type Writer = {
   keeping: Keeping
+  restated: Restated
   /** The time of the newest stored block. */
   tip(): UnixSeconds
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
@@ -124,6 +126,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   // In one process the lock on the data folder has seen to it.
   await log.confirm?.()
   const remaking = { versions, horizon: await persist(() => readHorizon(client)) }
+  const restated = await persist(() => readRestated(client, network))
   const ledger = await persist(() => Ledger.load(client, network))
   await persist(() => clearAway(client, options, ledger, remaking))
   const since = await persist(() => newestTick(client, network, ledger.tip))
@@ -160,6 +163,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 
   return {
     keeping,
+    restated,
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
     async take({ message, offset: at }) {

@@ -38,6 +38,31 @@ export async function isRestated(client: ClickHouseClient, restatement: Restatem
   return rows.length > 0
 }
 
+/** What jobs have stated, by the same measure. */
+export type Restated = {
+  has(restatement: Restatement): boolean
+  add(restatement: Restatement): void
+}
+
+/**
+ * As an owner finds it when he takes charge. Rows that others write later don't count: they are of an owner before him who has not heard
+ * yet that he is none, and candles that were made meanwhile know nothing of his ticks.
+ */
+export async function readRestated(client: ClickHouseClient, network: NetworkName): Promise<Restated> {
+  const rows = await ask<BlockRange & { filter: string; job: number }>(
+    client,
+    `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, max(job) AS job FROM coverage
+     WHERE network = {network:String} GROUP BY first, last, filter`,
+    { network },
+  )
+  const keyOf = ({ from, to }: BlockRange, filter: string) => `${from} ${to} ${filter}`
+  const jobs = new Map(rows.map((row) => [keyOf(row, row.filter), row.job]))
+  return {
+    has: (one) => (jobs.get(keyOf(one, filterOf(one.pools))) ?? -1) >= one.job,
+    add: (one) => jobs.set(keyOf(one, filterOf(one.pools)), one.job),
+  }
+}
+
 /** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. */
 export async function forgetCoverage(
   client: ClickHouseClient,

@@ -8,7 +8,9 @@ import { insertContents } from './contents.ts'
 import type { OpenBuckets } from './open-buckets.ts'
 import { type Remaking, recompute, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
-import { together } from './store.ts'
+import { ask, loadSql, together } from './store.ts'
+
+const poolsAhead = loadSql(import.meta.url, './sql/pools_ahead.sql')
 
 /** Blocks whose rows are stored. */
 export type Folding = {
@@ -39,7 +41,15 @@ export async function foldContents(
   async function makeAnew(pools: readonly PoolId[], { first, last }: { first: UnixSeconds; last: UnixSeconds }) {
     if (pools.length === 0) return
     await recompute(client, network, { pools, first, last }, remaking)
-    open.remember(pools, await readOpenBuckets(client, network, pools, last), last)
+    const [made, ahead] = await Promise.all([
+      readOpenBuckets(client, network, pools, last),
+      readAhead(client, network, pools, last, contents.at(-1)?.block.number ?? 0),
+    ])
+    open.remember(
+      pools,
+      made.filter(({ pool }) => !ahead.has(pool)),
+      last,
+    )
   }
 
   return {
@@ -48,6 +58,21 @@ export async function foldContents(
     storeCandles: () =>
       together([insertBuckets(client, network, buckets, version), makeAnew(unknown, timesOf(contents))]),
   }
+}
+
+/**
+ * Pools whose ticks above the block are stored before the stream has brought them, by an owner who has not heard yet that he is none:
+ * what the tables made of them would count those twice.
+ */
+async function readAhead(
+  client: ClickHouseClient,
+  network: NetworkName,
+  pools: readonly PoolId[],
+  second: UnixSeconds,
+  block: number,
+): Promise<ReadonlySet<PoolId>> {
+  const rows = await ask<{ pool: PoolId }>(client, poolsAhead, { network, pools, second, block })
+  return new Set(rows.map(({ pool }) => pool))
 }
 
 function touchedBy(contents: readonly RowContext[]): Touched[] {

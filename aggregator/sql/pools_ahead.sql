@@ -1,0 +1,6 @@
+-- Of some pools those that have ticks above a block of this second, on the same day.
+SELECT DISTINCT pool
+FROM ticks FINAL
+WHERE network = {network:String} AND pool IN {pools:Array(String)}
+  AND time >= toDateTime({second:UInt32}, 'UTC') AND time < toStartOfDay(toDateTime({second:UInt32}, 'UTC')) + INTERVAL 1 DAY
+  AND block > {block:UInt64}
