@@ -97,7 +97,7 @@ export class Registry {
     const candidates: Key[] = []
     for (const [index, pool] of ids.entries()) {
       const [claimed, token0, token1, fee] = claims.slice(index * 4, index * 4 + 4)
-      if (isSameAddress(claimed, factory) && isAddress(token0) && isAddress(token1) && typeof fee === 'number') {
+      if (isSameAddress(claimed, factory) && isAddress(token0) && isAddress(token1) && isFee(fee)) {
         candidates.push({ pool, currency0: lower(token0), currency1: lower(token1), fee })
       } else {
         keys.set(pool, 'other-factory')
@@ -187,6 +187,11 @@ export function isV3(id: PoolId): boolean {
 
 function isAddress(value: unknown): value is Address {
   return typeof value === 'string' && value.length === 42
+}
+
+/** The decoder takes whatever the word holds; the factory can be asked for 24 bits only. */
+function isFee(value: unknown): value is number {
+  return typeof value === 'number' && value < 2 ** 24
 }
 
 function isSameAddress(value: unknown, expected: string): boolean {

@@ -4,9 +4,18 @@ import { readMany } from './multicall.ts'
 import { NATIVE_CURRENCY, type Network } from './network.ts'
 import type { Token } from './pool.ts'
 
+/** Code points. */
 const MAX_TEXT = 64
+/** Control, format (right-to-left marks and the like) and invisible characters, and what stands for bytes that are no UTF-8. */
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\uFFFD]/gu
+/**
+ * 10^77 is the largest power of ten in a uint256: of a token with more decimals there can never be a whole one. Up to here every
+ * price lies within 10^±116, since a pool's own goes to 2^±128: far enough from the ends of a Float64 that its inverse and its
+ * product with any volume stay normal, too.
+ */
+const MAX_DECIMALS = 77
 
-/** Lower-case addresses in; tokens out. Undefined: the token states no decimals, and nothing about it can be priced. */
+/** Lower-case addresses in; tokens out. Undefined: the token states no decimals, or absurd ones, and can't be priced. */
 export async function readTokens(
   client: Client,
   network: Network,
@@ -53,14 +62,14 @@ function nativeToken(network: Network): Token {
 }
 
 function isDecimals(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 255
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_DECIMALS
 }
 
-/** Without control, format (right-to-left marks and the like) and private characters; undefined where nothing is left. */
+/** What people can see of it, in one line; undefined where nothing is left. */
 export function cleanText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  const text = value.replace(/\p{C}/gu, '').replace(/\s+/gu, ' ').trim()
-  return text === '' ? undefined : [...text].slice(0, MAX_TEXT).join('')
+  const text = value.replace(UNSEEN, '').replace(/\s+/gu, ' ').trim()
+  return text === '' ? undefined : [...text].slice(0, MAX_TEXT).join('').trim()
 }
 
 /** Old tokens (MKR) answer with 32 bytes, padded with zeros. */

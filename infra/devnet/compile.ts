@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 
-export const CONTRACTS = ['Desk', 'PlainToken', 'Bytes32Token', 'NoDecimalsToken'] as const
+export const CONTRACTS = ['Desk', 'PlainToken', 'Bytes32Token', 'NoDecimalsToken', 'Mimic'] as const
 export type ContractName = (typeof CONTRACTS)[number]
 export type Bytecode = Record<ContractName, Hex>
 
-const SOURCES = ['Desk.sol', 'Tokens.sol'] as const
+const SOURCES = ['Desk.sol', 'Tokens.sol', 'Mimic.sol'] as const
 const FOLDER = new URL('contracts/', import.meta.url)
 const BYTECODE_FILE = new URL('bytecode.json', FOLDER)
 
