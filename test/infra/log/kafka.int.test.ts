@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import kafkajs, { Kafka, type KafkaConfig } from 'kafkajs'
+import kafkajs, { Kafka, type KafkaConfig, type Message as KafkaRecord } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { LogFact } from '../../../infra/log/facts.ts'
 import { type KafkaLog, type KafkaLogOptions, kafkaLog } from '../../../infra/log/kafka.ts'
@@ -148,6 +148,18 @@ describe.skipIf(skip)('Kafka', () => {
       expect(await log.last()).toStrictEqual({ offset: 0, message: blockMessage(1) })
     })
 
+    test('look behind what is no message', async () => {
+      const { log, topic } = await open()
+      await log.append([blockMessage(1)])
+      await produce(
+        topic,
+        Array.from({ length: 20 }, () => ({ value: 'rubbish' })),
+      )
+      expect(await log.last()).toStrictEqual({ offset: 0, message: blockMessage(1) })
+      expect(await log.at(20)).toBeUndefined()
+      expect(await log.at(0)).toStrictEqual({ offset: 0, message: blockMessage(1) })
+    })
+
     test('know what retention has deleted', async () => {
       const { log, topic } = await open()
       await log.append(blockMessages(1, 5))
@@ -160,17 +172,38 @@ describe.skipIf(skip)('Kafka', () => {
     })
   })
 
-  /** Two parts of a message whose writer then died. */
-  async function appendCutOff(topic: string): Promise<void> {
+  async function produce(topic: string, messages: KafkaRecord[]): Promise<void> {
     const producer = client().producer({ createPartitioner: kafkajs.Partitioners.DefaultPartitioner })
     await producer.connect()
+    await producer.send({ topic, messages })
+    await producer.disconnect()
+  }
+
+  /** Two parts of a message whose writer then died. */
+  async function appendCutOff(topic: string): Promise<void> {
     const parts = toRecords(blockMessage(2, 30), 'cut-off', 2000).slice(0, 2)
     const messages = parts.map(({ value, part }) => ({
       value,
       headers: { message: part?.messageId, part: String(part?.index), parts: String(part?.count) },
     }))
-    await producer.send({ topic, messages })
-    await producer.disconnect()
+    await produce(topic, messages)
+  }
+
+  /** The first records of a topic, as text. */
+  async function recordsOf(topic: string, count: number) {
+    const consumer = client().consumer({ groupId: randomUUID(), maxWaitTimeInMs: 50 })
+    await consumer.connect()
+    await consumer.subscribe({ topic, fromBeginning: true })
+    const records: { value: string; headers: Record<string, string> }[] = []
+    await consumer.run({
+      eachMessage: async ({ message: { value, headers } }) => {
+        const texts = Object.entries(headers ?? {}).map(([name, text]) => [name, String(text)])
+        records.push({ value: String(value), headers: Object.fromEntries(texts) })
+      },
+    })
+    await until(() => records.length >= count)
+    await consumer.disconnect()
+    return records
   }
 
   describe('read', () => {
@@ -194,6 +227,56 @@ describe.skipIf(skip)('Kafka', () => {
       expect(facts).toContainEqual(
         expect.objectContaining({ kind: 'log-parts-dropped', messageId: 'cut-off', lastOffset: 2, parts: 2 }),
       )
+    })
+
+    test('copies what is no message with its reason to a topic of its own, and reads on', async () => {
+      const { log, topic, facts } = await open()
+      const broken = toRecords(blockMessage(3, 30), 'broken', 2000).map(({ part }, index) => ({
+        value: `part ${index}`,
+        headers: { message: 'broken', part: String(part?.index), parts: String(part?.count) },
+      }))
+      await log.append([blockMessage(1)])
+      await produce(topic, [{ value: 'hello' }, { value: null }])
+      await log.append([blockMessage(2)])
+      await produce(topic, broken)
+      await log.append([blockMessage(3)])
+      expect(messagesOf(await readSome(log, 0, 3))).toStrictEqual(blockMessages(1, 3))
+      const last = 4 + broken.length - 1
+      const rejected = facts.filter((fact) => fact.kind === 'message-rejected')
+      expect(rejected).toMatchObject([
+        { topic, offset: 1, reason: expect.stringContaining('it begins with "hello"') },
+        { topic, offset: 2, reason: expect.stringContaining('it is not JSON') },
+        { topic, offset: last, reason: expect.stringContaining('it begins with "part 0part 1') },
+      ])
+      expect(facts).toContainEqual(
+        expect.objectContaining({ kind: 'log-topic-made', topic: `${topic}.rejected`, retentionMs: 604_800_000 }),
+      )
+      const reasons = rejected.map(({ reason }) => reason)
+      expect(await recordsOf(`${topic}.rejected`, 2 + broken.length)).toStrictEqual([
+        { value: 'hello', headers: { reason: reasons[0], offset: '1' } },
+        { value: '', headers: { reason: reasons[1], offset: '2' } },
+        ...broken.map(({ value, headers }) => ({
+          value,
+          headers: { ...headers, reason: reasons[2], offset: `${last}` },
+        })),
+      ])
+    })
+
+    test('copies what its reader rejects', async () => {
+      const { log, topic } = await open()
+      await log.append([blockMessage(1), blockMessage(2, 20_000)])
+      const last = await log.last()
+      await log.reject?.(0, 'too small')
+      await log.reject?.(last?.offset ?? 0, 'too large')
+      const copies = await recordsOf(`${topic}.rejected`, 1 + (last?.offset ?? 0))
+      expect(copies.map(({ headers }) => headers['reason'])).toStrictEqual([
+        'too small',
+        ...copies.slice(1).map(() => 'too large'),
+      ])
+      expect(copies.slice(1).map(({ headers }) => headers['part'])).toStrictEqual(
+        copies.slice(1).map((_, index) => String(index)),
+      )
+      expect(JSON.parse(copies[0]?.value ?? '')).toMatchObject({ head: { kind: 'block' } })
     })
 
     test('begins with the oldest message kept, with a fact', async () => {
@@ -306,6 +389,39 @@ describe.skipIf(skip)('Kafka', () => {
       await rival.subscribe({ topic })
       await rival.run({ eachBatch: async () => {} })
       await lost
+      await rival.disconnect()
+    })
+
+    test('confirms that the log is the reader’s while it is, and not once another reads', async () => {
+      const { log, facts, prefix, topic } = await open()
+      await expect(log.confirm?.()).rejects.toMatchObject({ name: 'AssignmentLost' })
+      const reader = log.read(0, new AbortController().signal)[Symbol.asyncIterator]()
+      await reader.next()
+      await log.confirm?.()
+      const standby = await open({ prefix })
+      const stop = new AbortController()
+      const standingBy = collect(standby.log, [], stop.signal)
+      await until(() => kindsOf(standby.facts).includes('log-standing-by'))
+      await log.confirm?.()
+      stop.abort()
+      await standingBy
+
+      const rival = client().consumer({
+        groupId: `${prefix}candlepool.aggregator.ethereum`,
+        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        maxWaitTimeInMs: 50,
+      })
+      await rival.connect()
+      await rival.subscribe({ topic })
+      await rival.run({ eachBatch: async () => {} })
+      const taken = new Promise((resolve) => rival.on(rival.events.GROUP_JOIN, resolve))
+      const confirming = async () => {
+        for (;;) await log.confirm?.()
+      }
+      await expect(confirming()).rejects.toMatchObject({ name: 'AssignmentLost', retryable: true })
+      await taken
+      await expect(log.confirm?.()).rejects.toMatchObject({ name: 'AssignmentLost' })
+      expect(kindsOf(facts).filter((kind) => kind === 'log-reading')).toHaveLength(1)
       await rival.disconnect()
     })
 
