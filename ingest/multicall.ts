@@ -3,13 +3,14 @@ import {
   type Abi,
   type Address,
   type Client,
+  ContractFunctionZeroDataError,
   decodeFunctionResult,
   encodeFunctionData,
   type Hex,
   multicall3Abi,
 } from 'viem'
-import { readContract } from 'viem/actions'
-import { classify } from './rpc-error.ts'
+import { call } from 'viem/actions'
+import { classify, wordsOf } from './rpc-error.ts'
 
 /** The same address on every network. */
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -22,6 +23,9 @@ const READS_PER_CALL = 200
  * more, and memory for a long answer costs so much that it ends at a few megabytes.
  */
 const GAS_PER_CALL = 20_000_000n
+
+/** As geth, reth, Nethermind and anvil call it. */
+const OUT_OF_GAS = /out ?of ?gas|OOG|gas required exceeds|VM execution error/i
 
 type Result = { success: boolean; returnData: Hex }
 
@@ -62,23 +66,28 @@ async function askTogether(client: Client, reads: readonly Read[], blockNumber?:
   return results.map((result) => (result.success ? result : (again.shift() ?? FAILED)))
 }
 
-/** Undefined where the call as a whole failed for what the contracts did. */
-async function aggregate(client: Client, reads: readonly Read[], blockNumber?: number) {
+/** Undefined where the call as a whole failed for what the contracts did: Multicall3 itself never reverts. */
+async function aggregate(
+  client: Client,
+  reads: readonly Read[],
+  blockNumber?: number,
+): Promise<readonly Result[] | undefined> {
   const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
-  try {
-    return await readContract(client, {
-      address: MULTICALL3,
-      abi: multicall3Abi,
-      functionName: 'aggregate3',
-      args: [calls],
-      gas: GAS_PER_CALL,
-      ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
-    })
-  } catch (error) {
-    const { kind } = classify(error)
-    if (kind === 'reverted' || kind === 'too-many-results') return undefined
+  const multicall = { abi: multicall3Abi, functionName: 'aggregate3' } as const
+  const request = call(client, {
+    to: MULTICALL3,
+    data: encodeFunctionData({ ...multicall, args: [calls] }),
+    gas: GAS_PER_CALL,
+    ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
+  })
+  const answer = await request.catch((error: unknown) => {
+    if (OUT_OF_GAS.test(wordsOf(error)) || classify(error).kind === 'too-many-results') return undefined
     throw error
-  }
+  })
+  if (!answer) return undefined
+  // A node without Multicall3 says nothing of any contract.
+  if (!answer.data) throw new ContractFunctionZeroDataError({ functionName: 'aggregate3' })
+  return decodeFunctionResult({ ...multicall, data: answer.data })
 }
 
 function decode(read: Read, data: Hex): unknown {

@@ -96,8 +96,7 @@ export function wordsOf(error: unknown): string {
 
 const RATE_LIMITED =
   /too many (concurrent )?requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over (rate|capacity)|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
-const REVERTED =
-  /execution reverted|always failing transaction|returned no data|out of ?gas|gas required exceeds|VM execution error/i
+const REVERTED = /execution reverted|always failing transaction|returned no data/i
 const BEHIND =
   /header not found|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
 const UNSUPPORTED =
