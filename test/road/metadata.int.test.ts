@@ -4,6 +4,7 @@ import {
   encodeAbiParameters,
   encodeDeployData,
   encodeFunctionData,
+  erc20Abi,
   getContractAddress,
   type Hex,
   parseAbi,
@@ -12,11 +13,13 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connectChain } from '../../infra/chain-client.ts'
 import { readBytecode } from '../../infra/devnet/compile.ts'
 import { factoryAbi, tokenAbi, v3PoolAbi } from '../../infra/devnet/contracts.ts'
 import type { Market } from '../../infra/devnet/market.ts'
 import { marketsOf } from '../../infra/devnet/open-markets.ts'
 import type { SkipReason } from '../../ingest/fact.ts'
+import { readMany } from '../../ingest/multicall.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { Candles, Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
@@ -219,6 +222,21 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
 
   test('a token without code has no decimals', () => {
     expect(skipsOf(poolAt(TOKENS.length).id)).toEqual(['no-decimals'])
+  })
+
+  test('what failed for the gas that another one burnt is asked again alone', async () => {
+    const burner = await deploy({ 'decimals()': BURN })
+    // Reading it takes more than the 64th that a burner leaves, and less than leaves nothing for the call around it.
+    const long = await deploy({ 'symbol()': text('x'.repeat(8_000)) })
+    await anvil.mine()
+    const { endpoints } = connectChain([anvil.httpUrl], {})
+    const answers = await endpoints.run((client) =>
+      readMany(client, [
+        { address: burner, abi: erc20Abi, functionName: 'decimals' },
+        { address: long, abi: erc20Abi, functionName: 'symbol' },
+      ]),
+    )
+    expect(answers).toEqual([undefined, 'x'.repeat(8_000)])
   })
 
   test('what only looks like a pool is dropped, and the real swaps of its block are kept', async () => {
