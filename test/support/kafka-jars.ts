@@ -16,6 +16,7 @@ const START_TIMEOUT_MS = 60_000
 
 export type JarBroker = {
   brokers: string[]
+  cluster: { id: string; controllerPort: number }
   /** Ends the process as a power cut would. */
   kill(): Promise<void>
   /** Starts it again on the same port with the same data. */
@@ -23,19 +24,25 @@ export type JarBroker = {
   stop(): Promise<void>
 }
 
-/** Rejects with one line that says what is missing. */
-export async function startJarBroker(): Promise<JarBroker> {
+/** A cluster of its own, or the second broker, number 2, of another one. Rejects with one line that says what is missing. */
+export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
   const classpath = join(await fetchedJars(await javaAtLeast(17)), '*')
   const data = await mkdtemp(join(tmpdir(), 'candlepool-kafka-'))
-  const [port, controllerPort] = await freePorts()
+  const [port, ownControllerPort] = await freePorts()
   const properties = join(data, 'server.properties')
-  await writeFile(properties, serverProperties(port, controllerPort, join(data, 'log')))
-  const clusterId = Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
-  await run('java', ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', properties])
+  const cluster = first?.cluster ?? {
+    id: Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
+    controllerPort: ownControllerPort,
+  }
+  const settings = serverProperties(port, cluster.controllerPort, join(data, 'log'))
+  if (first) Object.assign(settings, { 'process.roles': 'broker', 'node.id': 2, listeners: plaintext(port) })
+  await writeFile(properties, toProperties(settings))
+  await run('java', ['-cp', classpath, 'kafka.tools.StorageTool', 'format', '-t', cluster.id, '-c', properties])
 
   let broker = await startProcess(classpath, properties, port)
   return {
     brokers: [`127.0.0.1:${port}`],
+    cluster,
     kill: () => broker.kill(),
     async restart() {
       broker = await startProcess(classpath, properties, port)
@@ -90,12 +97,14 @@ function answers(port: number): Promise<boolean> {
   })
 }
 
-function serverProperties(port: number, controllerPort: number, logDirectory: string): string {
-  const properties = {
+const plaintext = (port: number) => `PLAINTEXT://127.0.0.1:${port}`
+
+function serverProperties(port: number, controllerPort: number, logDirectory: string): Record<string, unknown> {
+  return {
     'process.roles': 'broker,controller',
     'node.id': 1,
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    listeners: `${plaintext(port)},CONTROLLER://127.0.0.1:${controllerPort}`,
     'controller.listener.names': 'CONTROLLER',
     'log.dirs': logDirectory,
     'offsets.topic.replication.factor': 1,
@@ -111,6 +120,9 @@ function serverProperties(port: number, controllerPort: number, logDirectory: st
     'broker.session.timeout.ms': 1000,
     'auto.create.topics.enable': false,
   }
+}
+
+function toProperties(properties: Record<string, unknown>): string {
   return Object.entries(properties)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')

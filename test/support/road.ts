@@ -20,10 +20,16 @@ export type Road = {
   stop(): Promise<void>
 }
 
-export type RoadOptions = { network: Network; url: string; database: TestDatabase; pools?: ReadonlySet<PoolId> }
+export type RoadOptions = {
+  network: Network
+  url: string
+  database: TestDatabase
+  pools?: ReadonlySet<PoolId>
+  firstBlock?: number
+}
 
 /** Reads the chain from its first block on, or from where the tables end. */
-export async function openRoad({ network, url, database, pools }: RoadOptions): Promise<Road> {
+export async function openRoad({ network, url, database, pools, firstBlock = 0 }: RoadOptions): Promise<Road> {
   const facts: Road['facts'] = []
   const stopping = new AbortController()
   const shared = { report: (fact: IngestFact | AggregatorFact) => facts.push(fact), signal: stopping.signal }
@@ -38,7 +44,7 @@ export async function openRoad({ network, url, database, pools }: RoadOptions): 
       network,
       log,
       stored,
-      start: { kind: 'block', number: 0 },
+      start: { kind: 'block', number: firstBlock },
       pools,
       watchHeads,
       pollMs: 100,
