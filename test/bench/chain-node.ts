@@ -2,19 +2,37 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 
-export type ChainNode = { url: string; stop(): Promise<void> }
+export type ChainNode = {
+  url: string
+  /** A new head: its number, and when it was there, in ms of `now`. */
+  mine(): Promise<{ number: number; at: number }>
+  stop(): Promise<void>
+}
 
 export type Chain = { latencyMs: number; head: number; swapsPerBlock: number }
+
+/** Milliseconds by a clock that all processes of this machine share. */
+export function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}
 
 export async function startChain({ latencyMs, head, swapsPerBlock }: Chain): Promise<ChainNode> {
   const script = join(import.meta.dirname, 'chain-process.ts')
   const args = ['--import', 'tsx', script, ...[latencyMs, head, swapsPerBlock].map(String)]
   const node = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(node, 'exit')
-  const [line] = (await once(node.stdout, 'data')) as [Buffer]
+  const lines = createInterface(node.stdout)
+  const nextLine = async () => ((await once(lines, 'line')) as [string])[0]
+  const url = await nextLine()
   return {
-    url: line.toString().trim(),
+    url,
+    async mine() {
+      node.stdin.write('\n')
+      const [number, nanoseconds] = (await nextLine()).split(' ')
+      return { number: Number(number), at: Number(nanoseconds) / 1e6 }
+    },
     async stop() {
       node.stdin.end()
       await ended

@@ -1,9 +1,13 @@
 /**
  * A JSON-RPC node over an endless made-up chain of 400 pools, in a process of its own, as quick as text can be joined.
- * Arguments: its latency in ms, its head, and its swaps a block (0.02 are one every 50 blocks).
+ * Arguments: how long an answer takes in ms, the head, and the swaps a block (0.02 are one every 50 blocks). It prints its address.
+ *
+ * A line on standard input makes a new head, of which WebSockets are told at once; a line on standard output has its number and
+ * the moment in nanoseconds, by the clock that all processes of a machine share.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
 import {
   decodeFunctionData,
   encodeAbiParameters,
@@ -16,8 +20,11 @@ import {
 } from 'viem'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
-const [latencyMs = '0', head = '1000000', density = '3'] = process.argv.slice(2)
+const [latencyMs = '0', firstHead = '1000000', density = '3'] = process.argv.slice(2)
+let head = Number(firstHead)
+const FINALITY_BLOCKS = 64
 const SWAPS_PER_BLOCK = Math.ceil(Number(density))
 /** Only these have swaps. */
 const EVERY_BLOCKS = Math.max(1, Math.round(1 / Number(density)))
@@ -30,7 +37,11 @@ const poolOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart
 const tokenOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart(40, 'a')}`
 /** Pools and tokens carry their number in decimal, after letters. */
 const indexIn = (text: string) => Number(/\d*$/.exec(text.slice(-6))?.[0]) - 1
-const hashOf = (block: number) => `0x${block.toString(16).padStart(64, 'c')}`
+/** Ends with the number. */
+const HASH_NUMBER_DIGITS = 12
+const hashOf = (block: number) =>
+  `0x${'c'.repeat(64 - HASH_NUMBER_DIGITS)}${block.toString(16).padStart(HASH_NUMBER_DIGITS, '0')}`
+const numberIn = (hash: string) => Number.parseInt(hash.slice(-HASH_NUMBER_DIGITS), 16)
 const timeOf = (block: number) => FIRST_SECOND + block * 12
 
 /** The data words of one swap in a thousand, so that no two neighbours are alike. */
@@ -55,7 +66,8 @@ function logsOf(from: number, to: number): string {
 }
 
 function headerOf(tag: string): string {
-  const number = tag.startsWith('0x') ? Number(tag) : Number(head)
+  const number = tag.startsWith('0x') ? Number(tag) : tag === 'finalized' ? head - FINALITY_BLOCKS : head
+  if (number > head) return 'null'
   return JSON.stringify({
     number: numberToHex(number),
     hash: hashOf(number),
@@ -75,6 +87,7 @@ const selectors = new Map(
     'token1()',
     'fee()',
     'getPool(address,address,uint24)',
+    'balanceOf(address)',
   ].map((it) => [toFunctionSelector(it), it]),
 )
 
@@ -92,6 +105,7 @@ function callOf(data: Hex): string {
       'token0()': () => uint(BigInt(tokenOf(index))),
       'token1()': () => uint(BigInt(ethereum.wrappedNative)),
       'fee()': () => uint(500n),
+      'balanceOf(address)': () => uint(10n ** 24n),
       // The token names its pool.
       'getPool(address,address,uint24)': () => uint(BigInt(poolOf(indexIn(callData.slice(0, 74))))),
     }
@@ -105,27 +119,59 @@ type Call = { id: number; method: string; params: unknown[] }
 
 function resultOf({ method, params }: Call): string {
   if (method === 'eth_chainId') return '"0x1"'
+  if (method === 'eth_subscribe') return SUBSCRIPTION
   if (method === 'eth_getBlockByNumber') return headerOf(params[0] as string)
   if (method === 'eth_call') return callOf((params[0] as { data: Hex }).data)
   if (method !== 'eth_getLogs') return 'null'
-  const { fromBlock, toBlock, address } = params[0] as { fromBlock: Hex; toBlock: Hex; address?: Hex[] }
+  const { fromBlock, toBlock, blockHash, address } = params[0] as Record<'fromBlock' | 'toBlock' | 'blockHash', Hex> & {
+    address?: Hex[]
+  }
   // Somebody looks for the reference pool, which this chain does not have.
-  return address ? '[]' : logsOf(Number(fromBlock), Number(toBlock))
+  if (address) return '[]'
+  if (blockHash) return logsOf(numberIn(blockHash), numberIn(blockHash))
+  return logsOf(Number(fromBlock), Math.min(head, Number(toBlock)))
+}
+
+const SUBSCRIPTION = '"0x01"'
+const watching = new Set<WebSocketPeer>()
+
+/** Answers to what is asked at once come at once, each after the latency. */
+function answerTo(text: string, reply: (text: string) => void): void {
+  setTimeout(() => {
+    const body = JSON.parse(text) as Call | Call[]
+    const answer = (call: Call) => `{"jsonrpc":"2.0","id":${call.id},"result":${resultOf(call)}}`
+    reply(Array.isArray(body) ? `[${body.map(answer).join(',')}]` : answer(body))
+  }, Number(latencyMs))
+}
+
+function mine(): void {
+  head += 1
+  const params = `{"subscription":${SUBSCRIPTION},"result":${headerOf('latest')}}`
+  console.log(`${head} ${process.hrtime.bigint()}`)
+  for (const peer of watching) peer.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":${params}}`)
 }
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
-    setTimeout(() => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
-      const answer = (call: Call) => `{"jsonrpc":"2.0","id":${call.id},"result":${resultOf(call)}}`
+    answerTo(Buffer.concat(chunks).toString(), (text) => {
       response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(Array.isArray(body) ? `[${body.map(answer).join(',')}]` : answer(body))
-    }, Number(latencyMs))
+      response.end(text)
+    })
   })
 })
+acceptWebSockets(
+  server,
+  (peer, text) => {
+    if (text.includes('eth_subscribe')) watching.add(peer)
+    answerTo(text, (answer) => peer.send(answer))
+  },
+  (peer) => watching.delete(peer),
+)
 // A bench may pause for longer than the five seconds after which connections are closed.
 server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
-process.stdin.resume().on('end', () => process.exit())
+createInterface(process.stdin)
+  .on('line', mine)
+  .on('close', () => process.exit())
