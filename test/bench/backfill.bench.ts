@@ -7,45 +7,36 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { connectChain } from '../../infra/chain-client.ts'
-import { encode } from '../../infra/log/codec.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { openStore } from '../../infra/store.ts'
-import { backfill } from '../../ingest/backfill.ts'
-import { V3_TOPICS } from '../../ingest/decode-v3.ts'
-import { V4_TOPICS } from '../../ingest/decode-v4.ts'
-import type { TickLog } from '../../ingest/log.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
+import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
+import { backfillAll, encodingLog } from './history.ts'
 
-const BLOCKS = Number(process.env['BLOCKS'] ?? 100_000)
+const BLOCKS = Number(process.env['BLOCKS'] ?? 200_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
-const IN_FLIGHT = 4
-const never = new AbortController().signal
-
-/** `rangeBlocks` is what our own ranges settle at on such a chain. */
+/** A sparse chain has to be long, to take any time. */
 const CHAINS = [
-  { name: 'dense', swapsPerBlock: 3, blocks: BLOCKS, rangeBlocks: 2_000 },
-  { name: 'sparse', swapsPerBlock: 0.02, blocks: BLOCKS * 20, rangeBlocks: 20_000 },
-] as const
-type Shape = (typeof CHAINS)[number]
+  { chain: DENSE, blocks: BLOCKS },
+  { chain: SPARSE, blocks: BLOCKS * 20 },
+]
 
-for (const chain of CHAINS) for (const latencyMs of LATENCIES) await bench(chain, latencyMs)
+for (const { chain, blocks } of CHAINS) for (const latencyMs of LATENCIES) await bench(chain, blocks, latencyMs)
 process.exit()
 
-async function bench(shape: Shape, latencyMs: number): Promise<void> {
-  const { name, swapsPerBlock, blocks } = shape
+async function bench(chain: Chain, blocks: number, latencyMs: number): Promise<void> {
+  const { name, swapsPerBlock } = chain
   const { url, stop } = await startChain({ latencyMs, head: blocks + 1_000, swapsPerBlock })
   const swaps = blocks * swapsPerBlock
   title(`${name}, ${latencyMs} ms latency: ${blocks.toLocaleString('en')} blocks, ${swaps.toLocaleString('en')} swaps`)
   const floors: Cost[] = []
   const ours: Cost[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    floors.push(await costOf(() => bareLoop(url, shape)))
-    ours.push(await costOf(() => toLog(url, blocks)))
+    floors.push(await costOf(() => bareLoop(url, blocks, chain)))
+    ours.push(await costOf(() => backfillAll(url, blocks, encodingLog)))
   }
   const floor = least(floors)
   function print(what: string, { seconds, cpuSeconds }: Cost, isFloor = false): void {
@@ -56,35 +47,8 @@ async function bench(shape: Shape, latencyMs: number): Promise<void> {
   }
   print('bare fetch and parse (floor)', floor, true)
   print('to the log: read, decoded, priced, serialised', least(ours))
-  if (shape.name === 'dense') print('to candles that can be read', await toCandles(url, blocks))
+  if (chain === DENSE) print('to candles that can be read', await toCandles(url, blocks))
   await stop()
-}
-
-async function bareLoop(url: string, { blocks, rangeBlocks }: Shape): Promise<void> {
-  const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS)]]
-  let next = 1
-  async function lane(): Promise<void> {
-    while (next <= blocks) {
-      const from = next
-      next += rangeBlocks
-      const filter = { topics, fromBlock: hex(from), toBlock: hex(Math.min(blocks, next - 1)) }
-      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] })
-      await (await fetch(url, { method: 'POST', body })).json()
-    }
-  }
-  await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
-}
-
-function toLog(url: string, blocks: number): Promise<void> {
-  const log: TickLog<Restatement> = {
-    append: async (messages) => {
-      for (const message of messages) encode(message)
-    },
-    last: async () => undefined,
-    at: async () => undefined,
-    async *read() {},
-  }
-  return run(url, blocks, log)
 }
 
 /** Starting and closing the store don't count. */
@@ -97,21 +61,11 @@ async function toCandles(url: string, blocks: number): Promise<Cost> {
   const position = { generation: 0, offset: 0 }
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(store.owner, options)
-  const cost = await costOf(() => run(url, blocks, history))
+  const cost = await costOf(() => backfillAll(url, blocks, history))
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating
   await store.close()
   await rm(folder, { recursive: true, force: true })
   return cost
-}
-
-function run(url: string, blocks: number, log: TickLog<Restatement>): Promise<void> {
-  const options = { network: NETWORKS.ethereum, job: 1, ranges: [{ from: 1, to: blocks }], pools: undefined } as const
-  const { endpoints } = connectChain([url])
-  return backfill(endpoints, { ...options, concurrency: IN_FLIGHT, log, report: () => {}, signal: never })
-}
-
-function hex(value: number): string {
-  return `0x${value.toString(16)}`
 }

@@ -1,0 +1,34 @@
+/** The floor of a backfill: logs fetched and parsed range by range, as many at once as ours, and dropped. */
+import { V3_TOPICS } from '../../ingest/decode-v3.ts'
+import { V4_TOPICS } from '../../ingest/decode-v4.ts'
+
+export const IN_FLIGHT = 4
+
+export type Chain = {
+  name: string
+  swapsPerBlock: number
+  /** What our own ranges settle at on such a chain. */
+  rangeBlocks: number
+}
+
+export const DENSE: Chain = { name: 'dense', swapsPerBlock: 3, rangeBlocks: 2_000 }
+export const SPARSE: Chain = { name: 'sparse', swapsPerBlock: 0.02, rangeBlocks: 20_000 }
+
+export async function bareLoop(url: string, blocks: number, { rangeBlocks }: Chain): Promise<void> {
+  const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS)]]
+  let next = 1
+  async function lane(): Promise<void> {
+    while (next <= blocks) {
+      const from = next
+      next += rangeBlocks
+      const filter = { topics, fromBlock: hex(from), toBlock: hex(Math.min(blocks, next - 1)) }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [filter] })
+      await (await fetch(url, { method: 'POST', body })).json()
+    }
+  }
+  await Promise.all(Array.from({ length: IN_FLIGHT }, lane))
+}
+
+function hex(value: number): string {
+  return `0x${value.toString(16)}`
+}
