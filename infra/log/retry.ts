@@ -99,11 +99,12 @@ export async function atMost(milliseconds: number, work: Promise<unknown>): Prom
   stop.abort()
 }
 
-/** The protocol's error codes along the chain of causes, which kafkajs calls `type`. */
+/** The protocol's error codes along the chain of causes, which kafkajs calls `type`; an answer on several topics has one error for each. */
 export function kafkaCodes(error: unknown): string[] {
   if (!(error instanceof Error)) return []
   const code = 'type' in error && typeof error.type === 'string' ? [error.type] : []
-  return [...code, ...kafkaCodes(error.cause)]
+  const each = 'errors' in error && Array.isArray(error.errors) ? error.errors.flatMap(kafkaCodes) : []
+  return [...code, ...each, ...kafkaCodes(error.cause)]
 }
 
 export function textOf(error: unknown): string {

@@ -5,7 +5,7 @@ import { storedChain } from '../../aggregator/ledger.ts'
 import { encode } from '../../infra/log/codec.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
-import { networkOf } from '../aggregator/running.ts'
+import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { watched } from '../aggregator/statements.ts'
 import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
@@ -24,17 +24,20 @@ const TRUNK = mine([], PLANS.slice(0, 10))
 const LEFT = mine(TRUNK, PLANS.slice(10, 20), 'left')
 const STAYS = mine(mine(TRUNK.slice(0, 8), PLANS.slice(10, 20), 'stays'), PLANS.slice(20, 30), 'stays')
 
+/** A broker of our own, since it is killed; without Java there is none. */
+const started = withoutClickHouse ? undefined : await startJarBroker().catch(() => undefined)
 let broker: JarBroker
 let database: TestDatabase
 
 beforeAll(async () => {
-  if (withoutClickHouse) return
-  ;[broker, database] = await Promise.all([startJarBroker(), freshDatabase()])
-}, 120_000)
+  if (!started) return
+  broker = started
+  database = await freshDatabase()
+})
 
 afterAll(async () => {
   await database?.drop()
-  await broker?.stop()
+  await started?.stop()
 })
 
 function open(context: Context, network: NetworkName, tables = database): Promise<ClusterNetwork> {
@@ -42,7 +45,7 @@ function open(context: Context, network: NetworkName, tables = database): Promis
 }
 
 // A broker waits 15 s before it gives a process up.
-describe.skipIf(withoutClickHouse)('in a cluster', { timeout: 120_000 }, () => {
+describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
   test.concurrent('kill -9 of the owner: a standby takes over', async (context) => {
     const network = 'base'
     const { tell, untilTip, startProcess, epochs, expectCleanRun } = await open(context, network)
@@ -194,6 +197,23 @@ describe.skipIf(withoutClickHouse)('in a cluster', { timeout: 120_000 }, () => {
       { generation: 0 },
       { generation: 1 },
     ])
+    await expectCleanRun(STAYS)
+  })
+
+  test.concurrent('tables that go from one process to a cluster, and back', async (context) => {
+    const network = networkOf('there-and-back')
+    const { tell, untilTip, aggregate, epochs, expectCleanRun } = await open(context, network)
+    const before = await startAggregator(database.client, { network })
+    await before.append(asBlocks(network, TRUNK))
+    await before.stop()
+    const cluster = await aggregate()
+    await tell(STAYS.slice(8, 18))
+    await untilTip(STAYS.slice(0, 18))
+    await cluster.stop()
+    const after = await startAggregator(database.client, { network })
+    await after.append(asBlocks(network, STAYS.slice(18)))
+    await after.stop()
+    expect((await epochs()).owners).toStrictEqual([1, 2, 3])
     await expectCleanRun(STAYS)
   })
 

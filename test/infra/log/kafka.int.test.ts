@@ -114,6 +114,13 @@ describe.skipIf(skip)('Kafka', () => {
       expect((await open({ prefix })).facts).toStrictEqual([])
     })
 
+    test('is given up where Kafka will never make it', async () => {
+      await expect(open({ prefix: 'no such name: ' })).rejects.toMatchObject({
+        name: 'LogRefused',
+        message: expect.stringContaining('INVALID_TOPIC_EXCEPTION'),
+      })
+    })
+
     test('is refused where it has more than one partition', async () => {
       const prefix = `test-${randomUUID()}.`
       await withAdmin((admin) =>
