@@ -47,6 +47,8 @@ export type Flaky = {
   client: ClickHouseClient
   /** The `at`th statement from now on takes effect, and its answer is lost. Once. */
   loseAnswer(at: number): void
+  /** Were there so many? */
+  wasLost(): boolean
 }
 
 /**
@@ -59,6 +61,7 @@ export function flaky(client: ClickHouseClient): Flaky {
     loseAnswer(at) {
       left = at
     },
+    wasLost: () => left <= 0,
     client: intercepted(client, async (send) => {
       const isLost = --left === 0
       const answer = await send()

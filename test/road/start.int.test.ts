@@ -80,7 +80,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     const [, url = ''] = /API {3}(\S+)\/v0/.exec(main.output()) ?? []
     const usage = await until(() => asker(url, key)<{ subscription_plan: string }>('/v0/usage'), 'the new key opens')
     expect(usage.subscription_plan).toBe('free')
-    await run('status', { DATA_DIR: folder.path }).untilPrinted(/ethereum +- +\d+ .* none +0 +\d+/)
+    await run('status', { DATA_DIR: folder.path }).untilPrinted(/ethereum +- +\d+ .* none /)
   })
 
   test('Ctrl-C stops every child, and the next start goes on where it stopped', async () => {
