@@ -30,14 +30,16 @@ export async function beginPrices(
     if (pools && !pools.includes(id)) continue
     const [last] = await ask<LastSwap>(
       client,
-      `SELECT toFloat64(block) AS number, toString(sqrt_price) AS sqrtPrice, tokens.token0, tokens.token1
-       FROM ticks FINAL
+      `SELECT toFloat64(swap.block) AS number, toString(swap.sqrt_price) AS sqrtPrice, tokens.token0, tokens.token1
+       FROM (
+         SELECT pool, block, sqrt_price FROM ticks FINAL
+         WHERE network = {network:String} AND pool = {pool:String} AND block >= {first:UInt64} AND block < {from:UInt64}
+         ORDER BY time DESC, block DESC, log_index DESC LIMIT 1
+       ) AS swap
        INNER JOIN (
          SELECT pool, any(token0_address) AS token0, any(token1_address) AS token1
          FROM pools WHERE network = {network:String} AND pool = {pool:String} GROUP BY pool
-       ) AS tokens USING (pool)
-       WHERE network = {network:String} AND pool = {pool:String} AND block >= {first:UInt64} AND block < {from:UInt64}
-       ORDER BY block DESC, log_index DESC LIMIT 1`,
+       ) AS tokens USING (pool)`,
       { network: network.name, pool: id, first: Math.max(first, from - LOOKBACK_BLOCKS), from },
     )
     if (!last) continue

@@ -38,7 +38,7 @@ export async function positionAfterStored(client: ClickHouseClient, network: Net
 }
 
 async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
-  const highest = await highestVersion(client, 'blocks', network, '')
+  const highest = await highestVersion(client, 'blocks', network)
   if (highest === 0n) return undefined
   const [tip] = await ask<{ number: number; hash: string; version: string }>(
     client,
@@ -52,9 +52,7 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
 /** Of live rows and tombstones beyond the ledger's tip; 0 where there are none. */
 async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip = -1): Promise<Version> {
   const tables = ['ticks', 'pools', 'liquidity_changes']
-  return highestOf(
-    await Promise.all(tables.map((table) => highestVersion(client, table, network, `AND block > ${tip}`))),
-  )
+  return highestOf(await Promise.all(tables.map((table) => highestVersion(client, table, network, tip))))
 }
 
 function highestOf(versions: readonly Version[]): Version {
@@ -63,13 +61,13 @@ function highestOf(versions: readonly Version[]): Version {
   return highest
 }
 
-/** Of live rows; 0 where there are none. */
-async function highestVersion(client: ClickHouseClient, table: string, network: NetworkName, and: string) {
+/** Of live rows, or of those above a block; 0 where there are none. */
+async function highestVersion(client: ClickHouseClient, table: string, network: NetworkName, above?: number) {
   const [row] = await ask<{ highest: string }>(
     client,
     `SELECT toString(max(version)) AS highest FROM ${table}
-     WHERE network = {network:String} AND version < {final:UInt64} ${and}`,
-    { network, final: FINAL_HISTORY.toString() },
+     WHERE network = {network:String} AND version < {final:UInt64} ${above === undefined ? '' : 'AND block > {above:Int64}'}`,
+    { network, final: FINAL_HISTORY.toString(), ...(above !== undefined && { above }) },
   )
   return BigInt(row?.highest ?? 0)
 }

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 /** What the aggregator uses of a client. Each call is one statement. */
 const STATEMENTS = ['command', 'exec', 'query'] as const
 type Statement = (typeof STATEMENTS)[number]
-type Around = (send: () => Promise<unknown>, statement: Statement) => Promise<unknown>
+type Around = (send: () => Promise<unknown>, statement: Statement, args: readonly unknown[]) => Promise<unknown>
 
 function intercepted(client: ClickHouseClient, around: Around): ClickHouseClient {
   return new Proxy(client, {
@@ -12,7 +12,8 @@ function intercepted(client: ClickHouseClient, around: Around): ClickHouseClient
       const value: unknown = Reflect.get(target, name)
       const statement = STATEMENTS.find((one) => one === name)
       if (!statement || typeof value !== 'function') return value
-      return (...args: unknown[]) => around(() => Reflect.apply(value, target, args) as Promise<unknown>, statement)
+      return (...args: unknown[]) =>
+        around(() => Reflect.apply(value, target, args) as Promise<unknown>, statement, args)
     },
   })
 }
@@ -67,6 +68,21 @@ export function flaky(client: ClickHouseClient): Flaky {
       const answer = await send()
       if (isLost) throw new Error('The answer was lost.')
       return answer
+    }),
+  }
+}
+
+export type Asked = { query: string; parameters: Record<string, unknown> }
+
+/** Each different statement that was sent, with the parameters it was last sent with. */
+export function recorded(client: ClickHouseClient): { client: ClickHouseClient; asked: ReadonlyMap<string, Asked> } {
+  const asked = new Map<string, Asked>()
+  return {
+    asked,
+    client: intercepted(client, (send, _, [options]) => {
+      const { query, query_params: parameters = {} } = options as { query: string; query_params?: Asked['parameters'] }
+      asked.set(query, { query, parameters })
+      return send()
     }),
   }
 }
