@@ -1,5 +1,6 @@
 -- What mints and burns have left in each pool: how many there were, what they put in range since the last swap,
--- and how much of the two tokens all of it is at the price now.
+-- and how much of the two tokens all of it is at the price now. A range from which more was burnt than is known to have been
+-- minted has liquidity of unknown size from before the first indexed block: it counts as empty.
 -- The arrays run alongside `pools`: tick, square root of the raw price, and place of the last swap.
 WITH
     indexOf({pools:Array(String)}, pool)                     AS n,
@@ -12,21 +13,22 @@ SELECT
     pool,
     toString(sum(changes))                                   AS changes,
     toString(sumIf(net_since, in_range))                     AS liquidity_since,
-    sum(toFloat64(net) * (1 / root - 1 / root_upper))        AS amount0,
-    sum(toFloat64(net) * (root - root_lower))                AS amount1
+    toString(sumIf(held, in_range))                          AS liquidity,
+    sum(toFloat64(held) * (1 / root - 1 / root_upper))       AS amount0,
+    sum(toFloat64(held) * (root - root_lower))               AS amount1
 FROM
 (
     SELECT
         pool,
         tick_lower,
         tick_upper,
-        count()              AS changes,
-        sum(liquidity_delta) AS net,
+        count()                           AS changes,
+        greatest(sum(liquidity_delta), 0) AS held,
         sumIf(
             liquidity_delta,
             (block, log_index) > (
                 {blocks:Array(UInt64)}[indexOf({pools:Array(String)}, pool)],
-                {log_indexes:Array(Int64)}[indexOf({pools:Array(String)}, pool)])) AS net_since
+                {log_indexes:Array(UInt32)}[indexOf({pools:Array(String)}, pool)])) AS net_since
     FROM liquidity_changes FINAL
     WHERE network = {network:String}
       AND pool IN {pools:Array(String)}

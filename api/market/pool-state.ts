@@ -45,6 +45,7 @@ type LiquidityRow = {
   pool: PoolId
   changes: string
   liquidity_since: string
+  liquidity: string
   amount0: number
   amount1: number
 }
@@ -110,11 +111,19 @@ function stateOf(listing: Listing, facts: Facts): PoolState {
     listing,
     sqrtPriceX96,
     fee: pool.fee === DYNAMIC_FEE ? (swap?.fee ?? 0) : pool.fee,
-    liquidity: BigInt(swap?.liquidity ?? 0) + BigInt(liquidity?.liquidity_since ?? 0),
+    liquidity: inRange(swap, liquidity),
     volumeUsd: totals?.volume_usd ?? '0',
     transactions: BigInt(totals?.trades ?? 0) + BigInt(changes?.changes ?? 0),
     valueUsd: worthOf(pool, heldBy(pool, facts.balances.get(pool.id), liquidity), facts.prices),
   }
+}
+
+/** What the last swap met and what was put there since; before the first swap all that is known of. */
+function inRange(swap: SwapRow | undefined, changes: LiquidityRow | undefined): bigint {
+  if (swap === undefined) return BigInt(changes?.liquidity ?? 0)
+  const liquidity = BigInt(swap.liquidity) + BigInt(changes?.liquidity_since ?? 0)
+  // Where blocks between the two are not indexed, more may have been burnt since than is known to be there.
+  return liquidity > 0n ? liquidity : 0n
 }
 
 /** Whole tokens. A v4 pool's lie in one contract with all others', so they are worked out from its liquidity. */
@@ -129,7 +138,7 @@ function heldBy(pool: Pool, balance: BalanceRow | undefined, liquidity: Liquidit
 function worthOf(pool: Pool, [held0, held1]: [number, number], prices: ReadonlyMap<Address, number>): number {
   const value0 = held0 * (prices.get(pool.token0.address) ?? 0)
   const value1 = held1 * (prices.get(pool.token1.address) ?? 0)
-  return Math.max(0, value0) + Math.max(0, value1)
+  return value0 + value1
 }
 
 /** Stablecoins are $1, volatile trusted tokens what their reference pool last said; nothing else has a price. */
@@ -188,8 +197,7 @@ async function readLiquidity(
     pool_ticks: places.map((place) => place.tick),
     roots: places.map((place) => Number(place.sqrtPrice) / 2 ** 96),
     blocks: places.map((place) => Number(place.swap?.block ?? 0)),
-    // Before the first swap every change counts, the first log of block 0 too.
-    log_indexes: places.map((place) => place.swap?.log_index ?? -1),
+    log_indexes: places.map((place) => place.swap?.log_index ?? 0),
   })
 }
 
