@@ -32,41 +32,46 @@ export function poolsOf(count: number): Pool[] {
 
 export type Shape = { network: NetworkName; swapsPerBlock: number; pools: number; firstTime: number }
 
-/** The same number gives the same block. */
+/** The same number gives the same block. Values have all the digits that those of a chain have, so that they take as much room. */
 export function blockAt(number: number, { swapsPerBlock, pools, firstTime }: Shape): BlockContent {
   const ticks: Tick[] = []
   for (let index = 0; index < swapsPerBlock; index++) {
     const place = number * swapsPerBlock + index
     const random = scramble(place)
     const pool = random % 10 === 0 ? 0 : (random >>> 4) % pools
-    const amount0 = BigInt(1_000_000 + (random % 90_000_000)) * (random & 1 ? 1n : -1n)
+    const [more, much, noise] = [scramble(~place), scramble(random), scramble(~random)]
+    const level = levelOf(number, pool) + (more % 1_000) / 400
+    const poolTick = Math.floor(level)
     const sqrtPriceX96 =
-      1_655_790_000_000_000_000_000_000_000_000_000n + BigInt(random) * 1_000_000_000_000_000_000_000n
-    const amount1 = (-amount0 * 436_781_234_567_890n) / 1_000_000n
+      (BigInt(Math.round(1.0001 ** (level / 2) * 2 ** 52)) << 44n) + ((BigInt(more) << 26n) ^ BigInt(much))
+    const micros = Math.floor(Math.exp((much / 2 ** 32) * 11.5) * 1e6)
+    const amount0 = BigInt(random & 16 ? micros : -micros)
+    const amount1 = (-amount0 * BigInt(Math.round(1.0001 ** level * 0.9995 * 1e6)) + BigInt(noise)) / 1_000_000n
     const decimals = { decimals0: 6, decimals1: 18 }
     const spot = spotPrice(sqrtPriceX96, decimals)
     ticks.push({
       pool: poolId(pool),
       logIndex: index * 3,
-      transactionHash: hash(place, 'c'),
+      transactionHash: hash(place, 'transaction'),
       amount0,
       amount1,
       sqrtPriceX96,
-      liquidity: 13_000_000_000_000_000_000n + BigInt(random),
-      poolTick: 199_000 + (random % 1_000),
+      // Swaps between the same two initialised ticks see the same.
+      liquidity: 10n ** 19n + BigInt(scramble(pool * 1_000_003 + Math.floor(poolTick / 10))) * 2_147_483_647n,
+      poolTick,
       fee: 500,
       price: executionPrice(amount0, amount1, decimals) ?? spot,
       spotPrice: spot,
-      amountUsdMicros: amount0 < 0n ? -amount0 : amount0,
+      amountUsdMicros: BigInt(micros),
     })
   }
   const timestamp = firstTime + number * SECONDS_A_BLOCK
-  return { number, hash: hash(number, 'b'), timestamp, ticks, pools: [], liquidity: [], balances: [] }
+  return { number, hash: hash(number, 'block'), timestamp, ticks, pools: [], liquidity: [], balances: [] }
 }
 
 export function blockMessage(number: number, shape: Shape): BlockMessage {
   const { network } = shape
-  return { kind: 'block', network, finalized: 0, parentHash: hash(number - 1, 'b'), ...blockAt(number, shape) }
+  return { kind: 'block', network, finalized: 0, parentHash: hash(number - 1, 'block'), ...blockAt(number, shape) }
 }
 
 export function rangeMessage(from: number, to: number, shape: Shape): RangeMessage {
@@ -79,13 +84,27 @@ export function rangeMessage(from: number, to: number, shape: Shape): RangeMessa
     to,
     hash: ofLast,
     timestamp,
-    parentHash: hash(from - 1, 'b'),
+    parentHash: hash(from - 1, 'block'),
     blocks,
   }
 }
 
-function hash(number: number, digit: string): Hash {
-  return `0x${scramble(number).toString(16).padStart(8, '0').repeat(7)}${digit}${number.toString(16).padStart(7, '0')}`
+/** Where a pool's price has gone by then, as a tick: in waves, each pool in its own. */
+function levelOf(number: number, pool: number): number {
+  return 199_000 + 300 * Math.sin(number / 20_000 + pool) + 80 * Math.sin(number / 1_500 + 2 * pool)
+}
+
+const WORDS = [0, 1, 2, 3, 4, 5, 6, 7]
+
+/** No two of a kind are the same: the mix maps no two numbers to one, so the first word is enough. */
+function hash(number: number, of: 'block' | 'transaction'): Hash {
+  const salt = of === 'block' ? 0 : 0x5bd1e995
+  const words = WORDS.map((word) =>
+    scramble((number + salt) ^ (word << 28))
+      .toString(16)
+      .padStart(8, '0'),
+  )
+  return `0x${words.join('')}`
 }
 
 /** A 32-bit mix (splitmix32). */

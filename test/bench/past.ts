@@ -1,0 +1,80 @@
+/**
+ * Tables with a past: one made-up day through the aggregator, then copies of it, moved inside the engine by whole days and from pool to
+ * pool. Candles move as their ticks do, so that every copy is what the aggregator would have written (`verify` finds no wrong candle in
+ * them); only transactions and blocks have hashes of their own.
+ */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { aggregate } from '../../aggregator/aggregate.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { Message } from '../../ingest/message.ts'
+import { rangeMessage, SECONDS_A_BLOCK, type Shape } from './synthetic.ts'
+
+const DAY = 86_400
+export const BLOCKS_A_DAY = DAY / SECONDS_A_BLOCK
+const BLOCKS_A_RANGE = 400
+/** Copied in one statement: what it sorts is held in memory. */
+const DAYS_AT_ONCE = 3
+
+/** `shape.firstTime` is a midnight. The blocks of day n are numbered from n · BLOCKS_A_DAY. */
+export async function storeFirstDay(client: ClickHouseClient, shape: Shape): Promise<void> {
+  const log = inProcessLog<Message>({ nextOffset: 0 })
+  const stopping = new AbortController()
+  const position = { generation: 0, offset: 0 }
+  const aggregating = aggregate(client, {
+    network: shape.network,
+    log,
+    position,
+    report: () => {},
+    signal: stopping.signal,
+  })
+  for (let from = 0; from < BLOCKS_A_DAY; from += BLOCKS_A_RANGE) {
+    await log.append([rangeMessage(from, from + BLOCKS_A_RANGE - 1, shape)])
+  }
+  stopping.abort()
+  await log.close()
+  await aggregating
+}
+
+/** Days from `from` up to, not with, `to`, as copies of day 0. */
+export async function copyFirstDay(client: ClickHouseClient, shape: Shape, from: number, to: number): Promise<void> {
+  for (const table of ['ticks', 'candles']) {
+    await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${LEFT_ALONE}` })
+  }
+  for (let first = from; first < to; first += DAYS_AT_ONCE) {
+    const days = Math.min(DAYS_AT_ONCE, to - first)
+    for (const [table, moved] of Object.entries(movedColumns(shape))) {
+      const query = `INSERT INTO ${table} SELECT * EXCEPT day REPLACE (${moved.join(', ')}) FROM ${table} ARRAY JOIN range(${first}, ${first + days}) AS day
+        WHERE network = '${shape.network}' AND ${table}.time < toDateTime(${shape.firstTime + DAY}, 'UTC')`
+      await client.command({ query, clickhouse_settings: ONE_PART })
+    }
+  }
+}
+
+/** By day 0's pool so many places before it: days of one pool that were alike would be stored as one by the compression. */
+const POOLS_A_DAY = 37
+
+function movedPool({ pools }: Shape): string {
+  const index = 'reinterpretAsUInt16(reverse(unhex(substring(pool, 3, 4)))) - 1'
+  const digits = `leftPad(lower(hex((${index} + day * ${POOLS_A_DAY}) % ${pools} + 1)), 4, '0')`
+  return `concat('0x', repeat(${digits}, 10)) AS pool`
+}
+
+const LATER = {
+  time: `time + day * ${DAY} AS time`,
+  block: `block + day * ${BLOCKS_A_DAY} AS block`,
+  number: `number + day * ${BLOCKS_A_DAY} AS number`,
+  first: `first + day * ${BLOCKS_A_DAY} AS first`,
+}
+
+function movedColumns(shape: Shape): Record<string, string[]> {
+  const pool = movedPool(shape)
+  return {
+    ticks: [pool, LATER.time, LATER.block, 'randomFixedString(32) AS transaction_hash'],
+    candles: [pool, LATER.time],
+    blocks: [LATER.time, LATER.number, LATER.first, 'randomFixedString(32) AS hash'],
+  }
+}
+
+/** A few large parts, as merging would have left them: what live blocks leave is merged, what was copied is not while they are timed. */
+const ONE_PART = { min_insert_block_size_rows: '10000000', min_insert_block_size_bytes: '0' } as const
+const LEFT_ALONE = `max_bytes_to_merge_at_max_space_in_pool = ${100 * 1024 ** 2}`

@@ -1,0 +1,137 @@
+/**
+ * What the tables cost as they grow from a million ticks to ten and fifty: how long a live block takes through the aggregator, beside a
+ * bare insert of the same ticks, and how many bytes a tick takes on disk. The first day (23 swaps in each of 43,200 blocks over 400 pools)
+ * goes through the aggregator; the others are copies of its ticks, candles and ledger, moved by whole days inside the engine, since fifty
+ * days through it would take a quarter of an hour. DAYS, SWAPS (a block of the past) and LIVE_BLOCKS scale it.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { aggregate } from '../../aggregator/aggregate.ts'
+import { storedChain } from '../../aggregator/ledger.ts'
+import { positionAfterStored } from '../../aggregator/resume.ts'
+import { tickRow } from '../../aggregator/rows.ts'
+import { ask, insertRows } from '../../aggregator/store.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import { openStore } from '../../infra/store.ts'
+import type { BlockMessage, Message } from '../../ingest/message.ts'
+import { figure, quantile, title } from './figure.ts'
+import { copyFirstDay, storeFirstDay } from './past.ts'
+import { blockMessage, type Shape } from './synthetic.ts'
+
+const DAYS = (process.env['DAYS'] ?? '1,10,50').split(',').map(Number)
+const SWAPS = Number(process.env['SWAPS'] ?? 23)
+const LIVE_BLOCKS = Number(process.env['LIVE_BLOCKS'] ?? 200)
+const WARM_UP_BLOCKS = 20
+/** Beyond this, merging all of a table into one part takes minutes, and saves as little as it does below. */
+const MOST_MERGED_DAYS = 10
+const MOST_BYTES_A_TICK = 70
+const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: SWAPS, pools: 400, firstTime: Date.UTC(2025, 0, 1) / 1_000 }
+
+const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
+const client = store.owner
+await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })
+
+await storeFirstDay(client, SHAPE)
+let stored = 1
+for (const [index, days] of DAYS.entries()) {
+  // Live blocks have made a beginning of the day after those before.
+  await copyFirstDay(client, SHAPE, stored, days + index)
+  stored = days + index + 1
+  title(
+    `${(await rowsIn('ticks')).toLocaleString('en')} ticks stored, ${(await rowsIn('candles')).toLocaleString('en')} candles`,
+  )
+  await live({ ...SHAPE, swapsPerBlock: 20, pools: 20 })
+  await live({ ...SHAPE, swapsPerBlock: 300, pools: 100 })
+  await printBytes('as they are')
+  if (days > MOST_MERGED_DAYS) continue
+  for (const table of ['ticks', 'candles']) await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+  await printBytes('merged into one part a partition')
+}
+await printColumns()
+await store.close()
+await rm(folder, { recursive: true, force: true })
+process.exit()
+
+/** As after a restart: the first block finds nothing in memory. */
+async function live(shape: Shape): Promise<void> {
+  const { network, swapsPerBlock, pools } = shape
+  const tip = await storedChain(client, network).tip()
+  if (!tip) throw new Error('There is no past that a live block could follow.')
+  const log = inProcessLog<Message>({ nextOffset: 0 })
+  const stopping = new AbortController()
+  const position = await positionAfterStored(client, network)
+  const aggregating = aggregate(client, {
+    network,
+    log,
+    position,
+    report: (fact) => fact.kind === 'store-failed' && console.error(fact),
+    signal: stopping.signal,
+  })
+  const ours: number[] = []
+  const bare: number[] = []
+  for (let step = 1; step <= WARM_UP_BLOCKS + LIVE_BLOCKS; step++) {
+    const message = blockMessage(tip.number + step, shape)
+    ours.push(await timeOf(() => log.append([step === 1 ? { ...message, parentHash: tip.hash } : message])))
+    bare.push(await timeOf(() => insertBare(message)))
+  }
+  stopping.abort()
+  await log.close()
+  await aggregating
+  const what = `block of ${swapsPerBlock} swaps over ${pools} pools`
+  figure(`first ${what} after a start`, ours[0] ?? Number.NaN, 'ms', bare[0])
+  const [times, floors] = [ours.slice(WARM_UP_BLOCKS), bare.slice(WARM_UP_BLOCKS)]
+  for (const share of [0.5, 0.95]) {
+    figure(`live ${what}, p${share * 100}`, quantile(times, share), 'ms', quantile(floors, share))
+  }
+}
+
+function insertBare(block: BlockMessage): Promise<void> {
+  return insertRows(client, 'bare_ticks', (out) => {
+    for (const tick of block.ticks) tickRow(out, { network: block.network, block, version: 1n }, tick)
+  })
+}
+
+async function timeOf(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+async function printBytes(how: string): Promise<void> {
+  const ticks = await rowsIn('ticks')
+  const [ofTicks = 0, ofCandles = 0] = await Promise.all([bytesOf('ticks'), bytesOf('candles')])
+  figure(`table ticks, ${how} (${MOST_BYTES_A_TICK} at the most)`, ofTicks / ticks, 'B/tick', MOST_BYTES_A_TICK)
+  figure(`table candles, ${how}`, ofCandles / ticks, 'B/tick')
+  figure(`ticks and candles, ${how}`, (ofTicks + ofCandles) / ticks, 'B/tick')
+}
+
+async function printColumns(): Promise<void> {
+  title('table ticks, column by column')
+  const columns = await ask<{ name: string; bytes: number }>(
+    client,
+    `SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns
+     WHERE database = currentDatabase() AND table = 'ticks' ORDER BY bytes DESC`,
+    {},
+  )
+  const ticks = await rowsIn('ticks')
+  for (const { name, bytes } of columns) figure(name, bytes / ticks, 'B/tick')
+}
+
+function rowsIn(table: string): Promise<number> {
+  return one(
+    `SELECT toFloat64(sum(rows)) AS value FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}'`,
+  )
+}
+
+function bytesOf(table: string): Promise<number> {
+  return one(
+    `SELECT toFloat64(sum(bytes_on_disk)) AS value FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}'`,
+  )
+}
+
+async function one(query: string): Promise<number> {
+  const [row] = await ask<{ value: number | string }>(client, query, {})
+  return Number(row?.value)
+}
