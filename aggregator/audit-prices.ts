@@ -9,7 +9,7 @@ import type { UsdPrices } from '../ingest/usd.ts'
 import type { Stretch } from './coverage.ts'
 import { ask } from './store.ts'
 
-/** As far as a listener looks back for a price. */
+/** The tables are searched so far back, which is cheap; for an older swap a node is asked, as a listener does. */
 const LOOKBACK_BLOCKS = 100_000
 
 type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Address }

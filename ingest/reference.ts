@@ -6,11 +6,12 @@ import type { Network } from './network.ts'
 import { Registry } from './registry.ts'
 import type { UsdPrices } from './usd.ts'
 
-const WINDOW_BLOCKS = { first: 500, most: 10_000 }
-/** A pool that nobody has used for this long prices nothing. */
-const MAX_LOOKBACK_BLOCKS = 100_000
+const WINDOW_BLOCKS = { first: 500, most: 1_000_000 }
 
-/** Shows `usd` the last swap below `block` of every reference pool that has shown it nothing yet. */
+/**
+ * Shows `usd` the last swap below `block` of every reference pool that has shown it nothing yet, however long ago that was: a listener
+ * that has seen the swap keeps its price as long, and one that starts again must price as it does.
+ */
 export async function bootstrapPrices(
   endpoints: Endpoints,
   network: Network,
@@ -20,8 +21,7 @@ export async function bootstrapPrices(
   const registry = new Registry(endpoints, network)
   for (const pool of usd.unknown()) {
     const filter = { address: [pool], topics: [[V3_TOPICS.swap]] }
-    const from = Math.max(network.v3.fromBlock, block - MAX_LOOKBACK_BLOCKS)
-    const last = await lastLog(endpoints, filter, { from, to: block - 1 }, WINDOW_BLOCKS)
+    const last = await lastLog(endpoints, filter, { from: network.v3.fromBlock, to: block - 1 }, WINDOW_BLOCKS)
     if (!last) continue
     const event = decodeV3(last, network.v3.factory)
     if (event?.kind !== 'swap') continue

@@ -7,7 +7,8 @@ import { connectChain } from '../../infra/chain-client.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
 import { listen } from '../../ingest/listener.ts'
-import type { BlockRef } from '../../ingest/message.ts'
+import type { TickLog } from '../../ingest/log.ts'
+import type { BlockRef, Restatement } from '../../ingest/message.ts'
 import type { Network } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { until } from './candlepool.ts'
@@ -15,6 +16,8 @@ import type { TestDatabase } from './clickhouse.ts'
 
 export type Road = {
   facts: (IngestFact | AggregatorFact)[]
+  /** Where jobs state what they have read. */
+  history: TickLog<Restatement>
   /** Resolves once the ledger's tip is this block. */
   untilStored(block: BlockRef): Promise<void>
   stop(): Promise<void>
@@ -37,9 +40,10 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
   const stored = storedChain(store, network.name)
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const { endpoints, watchHeads } = connectChain([url], { network, ...shared })
   const stages = [
-    aggregate(store, { network: network.name, log, position, ...shared }),
+    aggregate(store, { network: network.name, log, history, position, ...shared }),
     listen(endpoints, {
       network,
       log,
@@ -55,6 +59,7 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
   ended.catch(() => undefined)
   return {
     facts,
+    history,
     async untilStored({ number, hash }) {
       const look = async () => ((await stored.tip())?.hash === hash ? true : undefined)
       await Promise.race([
@@ -64,7 +69,7 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
     },
     async stop() {
       stopping.abort()
-      await log.close()
+      await Promise.all([log.close(), history.close()])
       await ended
     },
   }
