@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { readCoverage } from '../../aggregator/coverage.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
+import { verify } from '../../aggregator/verify.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
@@ -229,5 +230,46 @@ describe.skipIf(withoutClickHouse)('history that a job states where nobody has w
       ),
       seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 6) }),
     )
+  })
+
+  /** What is told in turn: blocks by the stream, or by a job. Each begins a new day where it says so. */
+  const TOLD = {
+    'beside the stream, which is still behind it in the same day': [
+      { by: 'stream', blocks: [0] },
+      { by: 1, blocks: [10, 11] },
+      { by: 'stream', blocks: [1, 2, 3] },
+      { by: 1, blocks: [12, 13] },
+    ],
+    'on both sides of what another job has stated in the same day': [
+      { by: 1, blocks: [8] },
+      { by: 2, blocks: [2, 3] },
+      { by: 2, blocks: [9, 10] },
+    ],
+  } as const
+  const FIRST_OF_DAY = 6
+
+  test.each(Object.entries(TOLD))('%s, is folded into what is there', async (_, told) => {
+    for (const table of ['blocks', 'ticks', 'pools', 'candles', 'coverage', 'owners']) {
+      await database.client.command({ query: `TRUNCATE TABLE ${table}` })
+    }
+    const trade = blockPlan({ full: true })
+    const chain = mine(
+      [],
+      fc.sample(trade, { numRuns: 14, seed: 3 }).map((plan, index) => ({
+        ...plan,
+        secondsLater: index === FIRST_OF_DAY && told[0]?.by === 1 ? 86_400 : 600,
+      })),
+    )
+    const running = await start(database)
+    for (const { by, blocks } of told) {
+      const stretch = chain.slice(blocks[0], (blocks.at(-1) ?? 0) + 1)
+      if (by === 'stream') await running.log.append(asBlocks(NETWORK, stretch))
+      else await running.history.append([restatementOf(stretch, by)])
+    }
+    await running.stop()
+    const differences = []
+    for await (const one of verify(database.client, { network: NETWORK, signal: new AbortController().signal }))
+      differences.push(one)
+    expect(differences).toEqual([])
   })
 })

@@ -5,7 +5,7 @@ import type { AggregatorFact } from '../../aggregator/fact.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { TickLog } from '../../ingest/log.ts'
-import type { Message } from '../../ingest/message.ts'
+import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { ArrayLog } from '../support/array-log.ts'
 
@@ -21,6 +21,8 @@ export type RunningOptions = {
   network: NetworkName
   /** One that keeps its messages; absent: the hand-over of a single process. */
   log?: ArrayLog | undefined
+  /** What jobs have read. */
+  history?: TickLog<Restatement>
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -33,7 +35,7 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, death }: RunningOptions,
+  { network, log: kept, history, death }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -49,7 +51,7 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const ended = aggregate(client, { network, log, position, report, signal }).catch((error: unknown) => {
+  const ended = aggregate(client, { network, log, history, position, report, signal }).catch((error: unknown) => {
     failure = error
   })
   const endedEarly = ended.then(() => Promise.reject(failure ?? new Error('The aggregator has ended.')))
