@@ -3,15 +3,30 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { PoolId } from '../../ingest/pool.ts'
 
 export type ChainNode = {
   url: string
   /** A new head: its number, and when it was there, in ms of `now`. */
   mine(): Promise<{ number: number; at: number }>
+  /** How long an answer takes from now on. */
+  setLatency(ms: number): void
   stop(): Promise<void>
 }
 
 export type Chain = { latencyMs: number; head: number; swapsPerBlock: number }
+
+export const CHAIN_POOLS = 400
+
+/** It carries its number in decimal, after letters. */
+export function chainPool(index: number): PoolId {
+  return `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'b')}`
+}
+
+/** Where the chain's swap of that number was, counted from block 0. */
+export function poolOfSwap(swap: number): PoolId {
+  return chainPool(swap * 7)
+}
 
 /** Milliseconds by a clock that all processes of this machine share. */
 export function now(): number {
@@ -33,6 +48,7 @@ export async function startChain({ latencyMs, head, swapsPerBlock }: Chain): Pro
       const [number, nanoseconds] = (await nextLine()).split(' ')
       return { number: Number(number), at: Number(nanoseconds) / 1e6 }
     },
+    setLatency: (ms) => void node.stdin.write(`${ms}\n`),
     async stop() {
       node.stdin.end()
       await ended

@@ -2,8 +2,9 @@
  * A JSON-RPC node over an endless made-up chain of 400 pools, in a process of its own, as quick as text can be joined.
  * Arguments: how long an answer takes in ms, the head, and the swaps a block (0.02 are one every 50 blocks). It prints its address.
  *
- * A line on standard input makes a new head, of which WebSockets are told at once; a line on standard output has its number and
- * the moment in nanoseconds, by the clock that all processes of a machine share.
+ * An empty line on standard input makes a new head, of which WebSockets are told at once; a line on standard output has its number
+ * and the moment in nanoseconds, by the clock that all processes of a machine share. A line with a number says how long an answer takes
+ * from then on.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,29 +21,32 @@ import {
 } from 'viem'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
-const [latencyMs = '0', firstHead = '1000000', density = '3'] = process.argv.slice(2)
+const [latency = '0', firstHead = '1000000', density = '3'] = process.argv.slice(2)
+let latencyMs = Number(latency)
 let head = Number(firstHead)
 const FINALITY_BLOCKS = 64
 const SWAPS_PER_BLOCK = Math.ceil(Number(density))
 /** Only these have swaps. */
 const EVERY_BLOCKS = Math.max(1, Math.round(1 / Number(density)))
-const POOLS = 400
-const FIRST_SECOND = 1_600_000_000
+const SECONDS_A_BLOCK = 12
 const { ethereum } = NETWORKS
 
 const word = (value: bigint) => BigInt.asUintN(256, value).toString(16).padStart(64, '0')
-const poolOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart(40, 'b')}`
-const tokenOf = (index: number) => `0x${((index % POOLS) + 1).toString().padStart(40, 'a')}`
-/** Pools and tokens carry their number in decimal, after letters. */
+const tokenOf = (index: number) => `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'a')}`
+/** Tokens carry their number as pools do. */
 const indexIn = (text: string) => Number(/\d*$/.exec(text.slice(-6))?.[0]) - 1
 /** Ends with the number. */
 const HASH_NUMBER_DIGITS = 12
 const hashOf = (block: number) =>
   `0x${'c'.repeat(64 - HASH_NUMBER_DIGITS)}${block.toString(16).padStart(HASH_NUMBER_DIGITS, '0')}`
 const numberIn = (hash: string) => Number.parseInt(hash.slice(-HASH_NUMBER_DIGITS), 16)
-const timeOf = (block: number) => FIRST_SECOND + block * 12
+const START = Math.floor(Date.now() / 1_000)
+/** The first head is as old as this process; those that are made have the time of then. */
+const minedAt = new Map<number, number>()
+const timeOf = (block: number) => minedAt.get(block) ?? START - (Number(firstHead) - block) * SECONDS_A_BLOCK
 
 /** The data words of one swap in a thousand, so that no two neighbours are alike. */
 const DATA = Array.from({ length: 1_000 }, (_, index) => {
@@ -58,7 +62,7 @@ function logsOf(from: number, to: number): string {
       const swap = block * SWAPS_PER_BLOCK + index
       const topics = `"${V3_TOPICS.swap}","0x${word(1n)}","0x${word(2n)}"`
       logs.push(
-        `{"address":"${poolOf(swap * 7)}","topics":[${topics}],"data":"${DATA[swap % DATA.length]}",${place},"transactionHash":"0x${swap.toString(16).padStart(64, 'd')}","logIndex":"${numberToHex(index)}","removed":false}`,
+        `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${DATA[swap % DATA.length]}",${place},"transactionHash":"0x${swap.toString(16).padStart(64, 'd')}","logIndex":"${numberToHex(index)}","removed":false}`,
       )
     }
   }
@@ -107,7 +111,7 @@ function callOf(data: Hex): string {
       'fee()': () => uint(500n),
       'balanceOf(address)': () => uint(10n ** 24n),
       // The token names its pool.
-      'getPool(address,address,uint24)': () => uint(BigInt(poolOf(indexIn(callData.slice(0, 74))))),
+      'getPool(address,address,uint24)': () => uint(BigInt(chainPool(indexIn(callData.slice(0, 74))))),
     }
     const answer = answers[selectors.get(callData.slice(0, 10) as Hex) ?? '']
     return { success: answer !== undefined, returnData: answer?.() ?? '0x' } as { success: boolean; returnData: Hex }
@@ -141,11 +145,12 @@ function answerTo(text: string, reply: (text: string) => void): void {
     const body = JSON.parse(text) as Call | Call[]
     const answer = (call: Call) => `{"jsonrpc":"2.0","id":${call.id},"result":${resultOf(call)}}`
     reply(Array.isArray(body) ? `[${body.map(answer).join(',')}]` : answer(body))
-  }, Number(latencyMs))
+  }, latencyMs)
 }
 
 function mine(): void {
   head += 1
+  minedAt.set(head, Math.floor(Date.now() / 1_000))
   const params = `{"subscription":${SUBSCRIPTION},"result":${headerOf('latest')}}`
   console.log(`${head} ${process.hrtime.bigint()}`)
   for (const peer of watching) peer.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":${params}}`)
@@ -173,5 +178,8 @@ acceptWebSockets(
 server.keepAliveTimeout = 600_000
 server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
 createInterface(process.stdin)
-  .on('line', mine)
+  .on('line', (line) => {
+    if (line === '') mine()
+    else latencyMs = Number(line)
+  })
   .on('close', () => process.exit())

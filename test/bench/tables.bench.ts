@@ -10,11 +10,11 @@ import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
-import { tickRow } from '../../aggregator/rows.ts'
-import { ask, insertRows } from '../../aggregator/store.ts'
+import { ask } from '../../aggregator/store.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { openStore } from '../../infra/store.ts'
-import type { BlockMessage, Message } from '../../ingest/message.ts'
+import type { Message } from '../../ingest/message.ts'
+import { createBareTable, insertBare, timeOf } from './bare-insert.ts'
 import { figure, quantile, title } from './figure.ts'
 import { copyFirstDay, storeFirstDay } from './past.ts'
 import { blockMessage, type Shape } from './synthetic.ts'
@@ -31,7 +31,7 @@ const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: SWAPS, pools: 400, fi
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
 const client = store.owner
-await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })
+await createBareTable(client)
 
 await storeFirstDay(client, SHAPE)
 let stored = 1
@@ -74,7 +74,7 @@ async function live(shape: Shape): Promise<void> {
   for (let step = 1; step <= WARM_UP_BLOCKS + LIVE_BLOCKS; step++) {
     const message = blockMessage(tip.number + step, shape)
     ours.push(await timeOf(() => log.append([step === 1 ? { ...message, parentHash: tip.hash } : message])))
-    bare.push(await timeOf(() => insertBare(message)))
+    bare.push(await timeOf(() => insertBare(client, message)))
   }
   stopping.abort()
   await log.close()
@@ -85,18 +85,6 @@ async function live(shape: Shape): Promise<void> {
   for (const share of [0.5, 0.95]) {
     figure(`live ${what}, p${share * 100}`, quantile(times, share), 'ms', quantile(floors, share))
   }
-}
-
-function insertBare(block: BlockMessage): Promise<void> {
-  return insertRows(client, 'bare_ticks', (out) => {
-    for (const tick of block.ticks) tickRow(out, { network: block.network, block, version: 1n }, tick)
-  })
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now()
-  await work()
-  return performance.now() - began
 }
 
 async function printBytes(how: string): Promise<void> {

@@ -1,0 +1,70 @@
+/**
+ * Aggregator and API of one network in one process, composed as `npm start` composes them, over a log to which made-up blocks are appended.
+ * Arguments: the data folder, a key for the API, and Kafka's brokers where the log is to be there. It prints where the API is.
+ *
+ * A line on standard input appends the block of that number, with the time of then. Lines on standard output say, with moments in
+ * nanoseconds by the clock that all processes of a machine share, when a block is about to be appended and up to which one all is stored.
+ */
+import { createInterface } from 'node:readline'
+import { storedChain } from '../../aggregator/ledger.ts'
+import { ensureBootstrapKey } from '../../infra/api-key.ts'
+import { readConfig } from '../../infra/config.ts'
+import { startApi } from '../../infra/http-api.ts'
+import type { Run } from '../../infra/run.ts'
+import { openLogs, runAggregator } from '../../infra/stages.ts'
+import { openStore } from '../../infra/store.ts'
+import { describeError, type Fact } from '../../infra/telemetry.ts'
+import type { BlockRef } from '../../ingest/message.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+import { roadShape } from './road.ts'
+import { blockMessage, poolsOf } from './synthetic.ts'
+
+const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
+const stopping = new AbortController()
+const run: Run = {
+  config: readConfig({ DATA_DIR: folder, PORT: '0', BOOTSTRAP_API_KEY: key, KAFKA_BROKERS: brokers }),
+  report: tell,
+  signal: stopping.signal,
+  fail(error) {
+    console.error(describeError(error))
+    process.exit(1)
+  },
+}
+const SHAPE = roadShape(0)
+const { network, pools } = SHAPE
+const store = await openStore(run.config, folder, tell)
+await ensureBootstrapKey(run.config, store.owner)
+const logs = await openLogs(run.config.log, network, store, run)
+const aggregating = runAggregator(network, logs, store, run)
+const { port, closed } = await startApi([NETWORKS[network]], store, run)
+let tip: BlockRef | undefined = await storedChain(store.owner, network).tip()
+let isFirst = true
+console.log(`http://127.0.0.1:${port}`)
+
+for await (const line of createInterface(process.stdin)) await append(Number(line))
+stopping.abort()
+await logs.close()
+await Promise.all([aggregating, closed])
+await store.close()
+process.exit()
+
+/** The first one trades all pools: the others find in memory what they would after hours of trading. */
+async function append(number: number): Promise<void> {
+  if (!tip) throw new Error(`Nothing is stored of ${network} that a block could follow.`)
+  const block = blockMessage(number, isFirst ? { ...SHAPE, swapsPerBlock: pools * 8 } : SHAPE)
+  const timestamp = Math.floor(Date.now() / 1_000)
+  const message = { ...block, parentHash: tip.hash, timestamp, pools: isFirst ? poolsOf(pools) : [] }
+  tip = message
+  isFirst = false
+  say('appended', number)
+  await logs.stream.append([message])
+}
+
+function tell(fact: Fact): void {
+  if (fact.kind === 'flushed') say('stored', fact.to)
+  if (fact.kind === 'store-failed' || fact.kind === 'message-rejected' || fact.kind === 'stalled') console.error(fact)
+}
+
+function say(what: 'appended' | 'stored', number: number): void {
+  console.log(`${what} ${number} ${process.hrtime.bigint()}`)
+}

@@ -1,0 +1,185 @@
+/**
+ * The whole road, with ten million ticks stored: from a block's message appended to the first answer of `/v0/candles` that shows its
+ * trades, 20 swaps a block; and from the chain's new head to that answer with `npm start`, 3 swaps a block and WebSocket heads, where the
+ * node's answers take 0 or 50 ms. A client on a kept connection asks one question after the other. Beside them a bare insert of the same
+ * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well. DAYS (of a million ticks), BLOCKS and LATENCIES scale it.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { storedChain } from '../../aggregator/ledger.ts'
+import { findStore, openStore } from '../../infra/store.ts'
+import type { PoolId } from '../../ingest/pool.ts'
+import { type Ask, asker, run, until, untilReady } from '../support/candlepool.ts'
+import { startKafka } from '../support/kafka.ts'
+import { createBareTable, insertBare, timeOf } from './bare-insert.ts'
+import { now, poolOfSwap, startChain } from './chain-node.ts'
+import { figure, quantile, title } from './figure.ts'
+import { copyFirstDay, storeFirstDay } from './past.ts'
+import { KEY, roadShape, startRoad } from './road.ts'
+import { blockAt } from './synthetic.ts'
+
+const DAYS = Number(process.env['DAYS'] ?? 10)
+const SWAPS = Number(process.env['SWAPS'] ?? 23)
+const BLOCKS = Number(process.env['BLOCKS'] ?? 150)
+const WARM_UP_BLOCKS = 20
+const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
+const PATIENCE_MS = 10_000
+const SHAPE = roadShape(DAYS)
+const EMBEDDED = { store: { kind: 'embedded' } } as const
+
+type Step = {
+  number: number
+  /** Of the block's first swap. */
+  pool: PoolId
+  swaps: number
+  /** Resolves with the moment at which the road begins. */
+  send(): Promise<number>
+}
+
+/** In ms, block by block; `answers` one by one. */
+type Times = { road: number[]; answers: number[]; bare: number[] }
+
+const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+const kafka = process.env['KAFKA'] === '1' ? await startKafka() : undefined
+if (kafka && 'unavailable' in kafka) throw new Error(`There is no Kafka: ${kafka.unavailable}`)
+
+await storePast()
+await fromMessage('in-process log')
+if (kafka) await fromMessage('Kafka', kafka.brokers)
+await fromHead()
+await kafka?.stop()
+await rm(folder, { recursive: true, force: true })
+process.exit()
+
+async function storePast(): Promise<void> {
+  const store = await openStore(EMBEDDED, folder, () => {})
+  await storeFirstDay(store.owner, { ...SHAPE, swapsPerBlock: SWAPS })
+  await copyFirstDay(store.owner, { ...SHAPE, swapsPerBlock: SWAPS }, 1, DAYS)
+  await createBareTable(store.owner)
+  await store.close()
+}
+
+async function fromMessage(log: string, brokers?: readonly string[]): Promise<void> {
+  const road = await startRoad(folder, brokers)
+  const { client, close } = await openTables()
+  const chain = storedChain(client, SHAPE.network)
+  let number = ((await chain.tip())?.number ?? -1) + 1
+  await road.append(number)
+  await until(async () => ((await chain.tip())?.number === number ? true : undefined), 'all pools have been traded')
+  const stored: number[] = []
+  const sent = new Map<number, number>()
+  const times = await measure(client, asker(road.url, KEY), () => {
+    number += 1
+    const current = number
+    return {
+      number,
+      pool: blockAt(number, SHAPE).ticks[0]?.pool ?? '0x',
+      swaps: SHAPE.swapsPerBlock,
+      async send() {
+        const at = await road.append(current)
+        sent.set(current, at)
+        return at
+      },
+    }
+  })
+  await close()
+  await road.stop()
+  for (const [block, at] of [...sent].slice(WARM_UP_BLOCKS)) {
+    const storedAt = road.stored.get(block)
+    if (storedAt !== undefined) stored.push(storedAt - at)
+  }
+  title(`message appended to candle over HTTP: ${log}, ${SHAPE.swapsPerBlock} swaps a block (p95 below 40)`)
+  print('from the message to the answer', times.road, times.bare)
+  print('from the message to all stored', stored, times.bare)
+  print('one answer', times.answers)
+}
+
+async function fromHead(): Promise<void> {
+  const swaps = 3
+  const node = await startChain({ latencyMs: 0, head: 1_000_000, swapsPerBlock: swaps })
+  const start = run('start', {
+    ETHEREUM_RPC_URL: node.url.replace('http', 'ws'),
+    ETHEREUM_START: '-300',
+    DATA_DIR: folder,
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+  })
+  const { url, key } = await untilReady(start)
+  const { client, close } = await openTables()
+  let number = 1_000_000
+  for (const latencyMs of LATENCIES) {
+    node.setLatency(latencyMs)
+    const times = await measure(client, asker(url, key), () => {
+      number += 1
+      return { number, pool: poolOfSwap(number * swaps), swaps, send: async () => (await node.mine()).at }
+    })
+    const limit = latencyMs === 0 ? 45 : 60 + latencyMs
+    title(
+      `new head to candle over HTTP: npm start, ${latencyMs} ms latency, ${swaps} swaps a block (p95 below ${limit})`,
+    )
+    const floor = times.bare.map((ms) => ms + latencyMs)
+    print('from the head to the answer', times.road, floor)
+    print('one answer', times.answers)
+  }
+  await close()
+  await start.stop()
+  await node.stop()
+}
+
+/** Of the engine that another process runs. */
+async function openTables(): Promise<{ client: ClickHouseClient; close(): Promise<void> }> {
+  const store = await findStore(EMBEDDED, folder)
+  if (!store) throw new Error(`No engine answers in ${folder}.`)
+  return { client: store.owner, close: store.close }
+}
+
+async function measure(client: ClickHouseClient, ask: Ask, next: () => Step): Promise<Times> {
+  const times: Times = { road: [], answers: [], bare: [] }
+  for (let step = 0; step < WARM_UP_BLOCKS + BLOCKS; step++) {
+    const { number, pool, swaps, send } = next()
+    await untilWithinMinute()
+    const newest = () => newestCandle(ask, pool)
+    const before = await newest()
+    const sent = send()
+    for (const giveUp = now() + PATIENCE_MS; ; ) {
+      const asked = now()
+      const candle = await newest()
+      const answered = now()
+      times.answers.push(answered - asked)
+      // A minute without trades is shown as one of volume 0.
+      if (candle?.volume && (candle.time !== before?.time || candle.volume !== before.volume)) {
+        times.road.push(answered - (await sent))
+        break
+      }
+      if (now() > giveUp)
+        throw new Error(`The trades of block ${number} in ${pool} were not shown within ${PATIENCE_MS} ms.`)
+    }
+    const block = blockAt(number, { ...SHAPE, swapsPerBlock: swaps })
+    times.bare.push(await timeOf(() => insertBare(client, block)))
+    // At no fixed distance from whatever else happens at intervals.
+    await sleep(50 + Math.random() * 100)
+  }
+  return { ...times, road: times.road.slice(WARM_UP_BLOCKS), bare: times.bare.slice(WARM_UP_BLOCKS) }
+}
+
+type Candle = { time: string; volume: number }
+
+async function newestCandle(ask: Ask, pool: PoolId): Promise<Candle | undefined> {
+  const { data } = await ask<{ data: Candle[] }>(`/v0/candles?pool=${pool}&interval=1m&limit=1`)
+  return data[0]
+}
+
+/** At its end the newest candle would be another one before the block has been seen. */
+async function untilWithinMinute(): Promise<void> {
+  const left = 60_000 - (Date.now() % 60_000)
+  if (left < 3_000) await sleep(left)
+}
+
+function print(what: string, times: readonly number[], floor?: readonly number[]): void {
+  for (const share of [0.5, 0.95]) {
+    figure(`${what}, p${share * 100}`, quantile(times, share), 'ms', floor && quantile(floor, share))
+  }
+}

@@ -1,0 +1,54 @@
+/** Starts aggregator and API over a log to which made-up blocks are appended. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Shape } from './synthetic.ts'
+
+export const KEY = 'the-key-of-the-bench-of-the-road'
+const DAY = 86_400
+const TODAY = Math.floor(Date.now() / 1_000 / DAY) * DAY
+
+/** What is appended; what stands before it ends with yesterday. */
+export function roadShape(days: number): Shape {
+  return { network: 'polygon', swapsPerBlock: 20, pools: 400, firstTime: TODAY - days * DAY }
+}
+
+export type Road = {
+  url: string
+  /** Resolves with the moment just before, in ms of `now`. */
+  append(number: number): Promise<number>
+  /** When the ledger had each block, in ms of `now`. */
+  stored: ReadonlyMap<number, number>
+  stop(): Promise<void>
+}
+
+export async function startRoad(folder: string, brokers: readonly string[] = []): Promise<Road> {
+  const args = ['--import', 'tsx', join(import.meta.dirname, 'road-process.ts'), folder, KEY, brokers.join(',')]
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const ended = once(child, 'exit')
+  const lines = createInterface(child.stdout)
+  const [url] = (await once(lines, 'line')) as [string]
+  const stored = new Map<number, number>()
+  const appended = new Map<number, (at: number) => void>()
+  lines.on('line', (line) => {
+    const [what, number, nanoseconds] = line.split(' ')
+    const at = Number(nanoseconds) / 1e6
+    if (what === 'stored') stored.set(Number(number), at)
+    else appended.get(Number(number))?.(at)
+  })
+  return {
+    url,
+    stored,
+    append(number) {
+      return new Promise((resolve) => {
+        appended.set(number, resolve)
+        child.stdin.write(`${number}\n`)
+      })
+    },
+    async stop() {
+      child.stdin.end()
+      await ended
+    },
+  }
+}
