@@ -88,7 +88,10 @@ export async function startAnvil(
 export type TestMarkets = {
   network: Network
   deployment: Deployment
-  /** The devnet's pools, then one whose token0 or token1 has no decimals (NODEC/WETH), then one with a dynamic fee (v4 ETH/USDC). */
+  /**
+   * The devnet's pools, then one whose token0 or token1 has no decimals (NODEC/WETH), then two of v4: one with a dynamic fee (ETH/USDC),
+   * one without native currency (USDC/WETH).
+   */
   markets: readonly Market[]
   /** A USDC/WETH 0.05 % pool of another factory with the same code, as other DEXes have. */
   foreignMarket: Market
@@ -128,6 +131,7 @@ export async function deployMarkets({ chain, rpc, block }: TestAnvil): Promise<T
     ...MARKET_PLANS,
     { protocol: 'v3', pair: inOrder('NODEC', 'WETH', tokens), fee: 3000, tickSpacing: 60, depth: DEPTH },
     { protocol: 'v4', pair: ['ETH', 'USDC'], fee: DYNAMIC_FEE, tickSpacing: 60, depth: DEPTH, hooks: HOOK },
+    { protocol: 'v4', pair: ['USDC', 'WETH'], fee: 3000, tickSpacing: 60, depth: DEPTH },
   ]
   const markets = await openMarkets(chain, deployment, { plans, prices: PRICES, timestamp: timestamp + 3 })
   const foreignPlan: MarketPlan = { protocol: 'v3', pair: ['USDC', 'WETH'], fee: 500, tickSpacing: 10, depth: DEPTH }
