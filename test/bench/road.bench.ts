@@ -15,7 +15,7 @@ import type { PoolId } from '../../ingest/pool.ts'
 import { type Ask, asker, run, until, untilReady } from '../support/candlepool.ts'
 import { startKafka } from '../support/kafka.ts'
 import { createBareTable, insertBare, timeOf } from './bare-insert.ts'
-import { now, poolOfSwap, startChain } from './chain-node.ts'
+import { type ChainNode, now, poolOfSwap, startChain } from './chain-node.ts'
 import { figure, quantile, title } from './figure.ts'
 import { copyFirstDay, storeFirstDay } from './past.ts'
 import { KEY, roadShape, startRoad } from './road.ts'
@@ -26,6 +26,8 @@ const SWAPS = Number(process.env['SWAPS'] ?? 23)
 const BLOCKS = Number(process.env['BLOCKS'] ?? 150)
 const WARM_UP_BLOCKS = 20
 const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
+const HEAD = 1_000_000
+const SWAPS_A_HEAD = 3
 const PATIENCE_MS = 10_000
 const SHAPE = roadShape(DAYS)
 const EMBEDDED = { store: { kind: 'embedded' } } as const
@@ -43,6 +45,8 @@ type Step = {
 type Times = { road: number[]; answers: number[]; bare: number[] }
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+/** Where `npm start` has the tables of real networks. */
+const tables = join(folder, 'store')
 const kafka = process.env['KAFKA'] === '1' ? await startKafka() : undefined
 if (kafka && 'unavailable' in kafka) throw new Error(`There is no Kafka: ${kafka.unavailable}`)
 
@@ -55,7 +59,7 @@ await rm(folder, { recursive: true, force: true })
 process.exit()
 
 async function storePast(): Promise<void> {
-  const store = await openStore(EMBEDDED, folder, () => {})
+  const store = await openStore(EMBEDDED, tables, () => {})
   await storeFirstDay(store.owner, { ...SHAPE, swapsPerBlock: SWAPS })
   await copyFirstDay(store.owner, { ...SHAPE, swapsPerBlock: SWAPS }, 1, DAYS)
   await createBareTable(store.owner)
@@ -63,7 +67,7 @@ async function storePast(): Promise<void> {
 }
 
 async function fromMessage(log: string, brokers?: readonly string[]): Promise<void> {
-  const road = await startRoad(folder, brokers)
+  const road = await startRoad(tables, brokers)
   const { client, close } = await openTables()
   const chain = storedChain(client, SHAPE.network)
   let number = ((await chain.tip())?.number ?? -1) + 1
@@ -98,8 +102,7 @@ async function fromMessage(log: string, brokers?: readonly string[]): Promise<vo
 }
 
 async function fromHead(): Promise<void> {
-  const swaps = 3
-  const node = await startChain({ latencyMs: 0, head: 1_000_000, swapsPerBlock: swaps })
+  const node = await startChain({ latencyMs: 0, head: HEAD, swapsPerBlock: SWAPS_A_HEAD })
   const start = run('start', {
     ETHEREUM_RPC_URL: node.url.replace('http', 'ws'),
     ETHEREUM_START: '-300',
@@ -107,32 +110,44 @@ async function fromHead(): Promise<void> {
     PORT: '0',
     LOG_LEVEL: 'warn',
   })
-  const { url, key } = await untilReady(start)
+  try {
+    const { url, key } = await untilReady(start)
+    await overHeads(node, asker(url, key))
+  } finally {
+    await start.stop()
+    await node.stop()
+  }
+}
+
+async function overHeads(node: ChainNode, ask: Ask): Promise<void> {
   const { client, close } = await openTables()
-  let number = 1_000_000
+  let number = HEAD
   for (const latencyMs of LATENCIES) {
     node.setLatency(latencyMs)
-    const times = await measure(client, asker(url, key), () => {
+    const times = await measure(client, ask, () => {
       number += 1
-      return { number, pool: poolOfSwap(number * swaps), swaps, send: async () => (await node.mine()).at }
+      return {
+        number,
+        pool: poolOfSwap(number * SWAPS_A_HEAD),
+        swaps: SWAPS_A_HEAD,
+        send: async () => (await node.mine()).at,
+      }
     })
     const limit = latencyMs === 0 ? 45 : 60 + latencyMs
     title(
-      `new head to candle over HTTP: npm start, ${latencyMs} ms latency, ${swaps} swaps a block (p95 below ${limit})`,
+      `new head to candle over HTTP: npm start, ${latencyMs} ms latency, ${SWAPS_A_HEAD} swaps a block (p95 below ${limit})`,
     )
     const floor = times.bare.map((ms) => ms + latencyMs)
     print('from the head to the answer', times.road, floor)
     print('one answer', times.answers)
   }
   await close()
-  await start.stop()
-  await node.stop()
 }
 
 /** Of the engine that another process runs. */
 async function openTables(): Promise<{ client: ClickHouseClient; close(): Promise<void> }> {
-  const store = await findStore(EMBEDDED, folder)
-  if (!store) throw new Error(`No engine answers in ${folder}.`)
+  const store = await findStore(EMBEDDED, tables)
+  if (!store) throw new Error(`No engine answers in ${tables}.`)
   return { client: store.owner, close: store.close }
 }
 
