@@ -5,7 +5,10 @@ import type { CandleVersions } from './owner.ts'
 import type { Touched } from './recompute.ts'
 import { insertRows } from './store.ts'
 
-/** Written once the candles are; a crash before it leaves at the most what a reader of `changes` forgets by itself in time. */
+/**
+ * Written before the ledger shows what changed, and after the candles where nothing on the ledger tells of them. What is read of the
+ * candles between the two may be old: a reader looks again once the ledger has passed `last`.
+ */
 export async function recordChanges(
   client: ClickHouseClient,
   network: NetworkName,

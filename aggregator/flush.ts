@@ -36,13 +36,11 @@ export async function beginFlush(
   return {
     isFolded,
     async finish() {
-      await storeCandles()
-      await together([
-        insertRows(client, 'blocks', (out) => {
-          for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
-        }),
-        recordChanges(client, network, touched, keeping.versions),
-      ])
+      // Whoever sees a tip can see what changed up to there.
+      await together([storeCandles(), recordChanges(client, network, touched, keeping.versions)])
+      await insertRows(client, 'blocks', (out) => {
+        for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
+      })
     },
   }
 }

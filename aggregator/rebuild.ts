@@ -4,6 +4,7 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { Resolution } from './candle.ts'
+import type { Touched } from './recompute.ts'
 import { slicesOf } from './slices.ts'
 import { loadSql, run } from './store.ts'
 
@@ -25,9 +26,9 @@ export type RebuildOptions = {
 
 /**
  * Whatever the stream writes meanwhile has a higher version and is right by itself, so that nothing waits for a rebuild.
- * Readers see the candles of before until the last statement, and of after from then on.
+ * Readers see the candles of before until the last statement, and of after from then on. Returns what was made anew.
  */
-export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<void> {
+export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<Touched[]> {
   const { network, resolutions, version, signal, onProgress } = options
   const into = `rebuilt_candles_${network}`
   await run(client, 'DROP TABLE IF EXISTS {into:Identifier}', { into })
@@ -43,4 +44,5 @@ export async function rebuild(client: ClickHouseClient, options: RebuildOptions)
   // Names of networks are ours; this statement takes no parameter there.
   await run(client, `ALTER TABLE candles ATTACH PARTITION tuple() FROM \`${into}\``, {})
   await run(client, 'DROP TABLE {into:Identifier}', { into })
+  return slices.flatMap(({ pools, from, to }) => pools.map((pool) => ({ pool, first: from, last: to - 1 })))
 }

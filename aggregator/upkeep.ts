@@ -5,6 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { RESOLUTIONS } from './candle.ts'
+import { recordChanges } from './changes.ts'
 import type { AggregatorFact } from './fact.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
 import type { Keeping } from './keeping.ts'
@@ -49,7 +50,8 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS
     // The first day of which all ticks are there.
     const from = Math.max(job.from, Math.ceil(keeping.horizon() / DAY) * DAY)
-    await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
+    const rebuilt = await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
+    await recordChanges(client, network, rebuilt, keeping.versions)
     await finishJob(client, job)
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })
   } catch (error) {
