@@ -171,6 +171,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
       const [position] = (await positionsAt(market)) as [Position]
       const { tickLower, liquidity } = position
       await markets.mint(market, position)
+      await mine()
       const sqrtPriceLimitX96 = sqrtPriceAtTick(tickLower)
       await trade(market, { zeroForOne: true, amount: 10n ** 24n, sqrtPriceLimitX96 })
       expect((await chain.read(market)).sqrtPriceX96).toBe(sqrtPriceLimitX96)
