@@ -49,7 +49,7 @@ export async function storedCandles(
 }
 
 /** ClickHouse writes a Float64 in the fewest digits that give its bits back. */
-function candleOf(row: Row): Candle {
+export function candleOf(row: Row): Candle {
   const number = (column: string) => Number(row[column])
   const prices = (prefix: string) => ({
     open: number(`${prefix}open`),
