@@ -19,7 +19,7 @@ import { type Candles, foldedCandles, storedCandles } from '../aggregator/candle
 import { randomOf } from '../simulation/random.ts'
 import { createBareTable, timeOf } from './bare-insert.ts'
 import { figure, title } from './figure.ts'
-import { blockMessage, rangeMessage, SECONDS_A_BLOCK, type Shape } from './synthetic.ts'
+import { blockMessage, rangeMessage, type Shape } from './synthetic.ts'
 import { createViews, insertViewed, VIEWS, type Views, viewedMinutes } from './views.ts'
 
 const TICKS = Number(process.env['TICKS'] ?? 1_000_000)
@@ -145,7 +145,6 @@ async function correctness(): Promise<void> {
       `wrong, missing or made up: ${one} views`,
       wrongIn(await viewedMinutes(client, one, LIVE.network), right),
       'candles',
-      0,
     )
   }
 }
@@ -162,13 +161,16 @@ function* stream(): Generator<{ block: BlockMessage; isTakenBack: boolean }> {
   }
 }
 
-/** Other swaps in other blocks, of the same numbers and times. */
+/** Blocks of the same numbers and times in which half of the swaps came about, in other places. */
 function forkAt(number: number, depth: number): BlockMessage[] {
   const blocks: BlockMessage[] = []
   for (let place = number; place < number + depth; place++) {
-    const elsewhere = blockMessage(place + number * 10_000, LIVE)
-    const parentHash = blocks.at(-1)?.hash ?? blockMessage(place, LIVE).parentHash
-    blocks.push({ ...elsewhere, number: place, timestamp: LIVE.firstTime + place * SECONDS_A_BLOCK, parentHash })
+    const block = blockMessage(place, LIVE)
+    const { hash } = blockMessage(place + number * 10_000, LIVE)
+    const ticks = block.ticks
+      .filter((_, index) => index % 2 === 1)
+      .map((tick, index) => ({ ...tick, logIndex: index * 3 }))
+    blocks.push({ ...block, hash, parentHash: blocks.at(-1)?.hash ?? block.parentHash, ticks })
   }
   return blocks
 }
