@@ -6,20 +6,21 @@ import type { Touched } from './recompute.ts'
 import { insertRows } from './store.ts'
 
 /**
- * Written before the ledger shows what changed, and after the candles where nothing on the ledger tells of them. What is read of the
- * candles between the two may be old: a reader looks again once the ledger has passed `last`.
+ * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are
+ * already.
  */
 export async function recordChanges(
   client: ClickHouseClient,
   network: NetworkName,
   touched: Iterable<Touched>,
   versions: CandleVersions,
+  block = 0,
 ): Promise<void> {
   const sequence = versions.next()
   await insertRows(client, 'changes', (out) => {
     for (const { pool, first, last } of touched) {
       out.string(network).integer(sequence, 128).string(pool).uint32(first).uint32(last)
-      out.uint32(Math.floor(Date.now() / 1000))
+      out.uint32(Math.floor(Date.now() / 1000)).uint64(block)
     }
   })
 }

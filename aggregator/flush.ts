@@ -36,8 +36,8 @@ export async function beginFlush(
   return {
     isFolded,
     async finish() {
-      // Whoever sees a tip can see what changed up to there.
-      await together([storeCandles(), recordChanges(client, network, touched, keeping.versions)])
+      const tip = Math.max(...placed.map(({ message }) => tipOf(message).number))
+      await together([storeCandles(), recordChanges(client, network, touched, keeping.versions, tip)])
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
       })

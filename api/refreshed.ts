@@ -10,10 +10,12 @@ export type Refreshed<T> = {
 export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshed<T> {
   let held: { value: T; since: number } | undefined
   let running: Promise<T> | undefined
+  let runningSince = 0
   let next: Promise<T> | undefined
 
   function start(): Promise<T> {
     const since = performance.now()
+    runningSince = since
     running = load()
       .then((value) => {
         held = { value, since }
@@ -25,21 +27,24 @@ export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshe
     return running
   }
 
+  function renew(): Promise<T> {
+    if (running === undefined) return start()
+    // The load under way may have read before this call, so one more follows it, shared as well.
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        return start()
+      })
+    return next
+  }
+
   return {
     get() {
-      if (held !== undefined && performance.now() - held.since < maxAgeMs) return Promise.resolve(held.value)
-      return running ?? start()
+      const oldest = performance.now() - maxAgeMs
+      if (held !== undefined && held.since > oldest) return Promise.resolve(held.value)
+      return running !== undefined && runningSince > oldest ? running : renew()
     },
-    renew() {
-      if (running === undefined) return start()
-      // The load under way may have read before this call, so one more follows it, shared as well.
-      next ??= running
-        .catch(() => undefined)
-        .then(() => {
-          next = undefined
-          return start()
-        })
-      return next
-    },
+    renew,
   }
 }

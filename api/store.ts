@@ -1,5 +1,6 @@
 /** How the stage asks ClickHouse: a question from a `.sql` file, typed parameters, plain rows. */
 import { readFileSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { Problem } from './problem.ts'
 
@@ -13,20 +14,44 @@ export function readSql(url: URL): string {
 /** So many pools are asked for at once at most: ClickHouse takes 128 kB in a parameter. */
 export const POOLS_PER_QUESTION = 1_000
 
-/** A store that does not answer is a 503; a question that it refuses is a bug of ours, and goes on as it came. */
-export async function ask<Row>(
+/** Plain rows. */
+export function ask<Row>(
   client: ClickHouseClient,
   query: string,
   parameters: Record<string, unknown> = {},
 ): Promise<readonly Row[]> {
-  try {
+  return orUnavailable(async () => {
     const result = await client.query({
       query,
       query_params: parameters,
       format: 'JSONEachRow',
       use_multipart_params_auto: true,
     })
-    return await result.json<Row>()
+    return result.json<Row>()
+  })
+}
+
+/** The bytes of a question that names its format: all of them, or the error that stopped them half-way. */
+export function askBytes(
+  client: ClickHouseClient,
+  query: string,
+  parameters: Record<string, unknown>,
+): Promise<Uint8Array> {
+  return orUnavailable(async () => {
+    const { stream } = await client.exec({
+      query,
+      query_params: parameters,
+      clickhouse_settings: { wait_end_of_query: 1 },
+      use_multipart_params_auto: true,
+    })
+    return buffer(stream)
+  })
+}
+
+/** A store that does not answer is a 503; a question that it refuses is a bug of ours, and goes on as it came. */
+async function orUnavailable<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await question()
   } catch (cause) {
     throw isOurFault(cause) ? cause : storeUnavailable(cause)
   }

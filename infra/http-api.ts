@@ -9,14 +9,23 @@ import type { Store } from './store.ts'
 
 const DRAIN_MS = 3_000
 
-/** Resolves once the port is open; `closed` once the last answer is out and all usage is stored. */
+/** Where nobody tells of what is written, and where the same process writes it. */
+const LOOK_MS = 50
+const TOLD_LOOK_MS = 250
+
+/**
+ * Resolves once the port is open; `closed` once the last answer is out and all usage is stored.
+ * `onWritten` is given what to call when something was written.
+ */
 export async function startApi(
   networks: readonly Network[],
   store: Store,
   { config, report, signal }: Run,
+  onWritten?: (look: () => void) => void,
 ): Promise<Serving> {
   const clock = () => new Date()
-  const market = openMarket({ reader: store.reader, networks, clock })
+  const market = openMarket({ reader: store.reader, networks, clock, everyMs: onWritten ? TOLD_LOOK_MS : LOOK_MS })
+  onWritten?.(market.look)
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const app = createApp({ market, accounts, clock, report })
   const { host, port } = config

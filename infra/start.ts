@@ -16,6 +16,9 @@ import { openStore, type Store } from './store.ts'
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
 const FIRST_DATA_MS = 15_000
 
+/** What the API need not find out by itself. */
+const WRITES: ReadonlySet<string> = new Set(['flushed', 'restated', 'rolled-back', 'rebuilt'])
+
 type Chains = {
   networks: readonly NetworkConfig[]
   storeFolder: string
@@ -57,8 +60,14 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
   return { networks: [network], storeFolder: folder, stop: devnet.stop }
 }
 
-async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
-  const { config, signal, fail } = run
+async function runStages({ networks }: Chains, store: Store, outer: Run): Promise<void> {
+  const { config, signal, fail } = outer
+  let look = () => {}
+  const report: Run['report'] = (fact) => {
+    outer.report(fact)
+    if (WRITES.has(fact.kind)) look()
+  }
+  const run = { ...outer, report }
   const key = await keyToPrint(config, store.owner)
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
@@ -76,6 +85,9 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     networks.map(({ network }) => network),
     store,
     run,
+    (written) => {
+      look = written
+    },
   )
   keep(serving.closed)
   await firstData(networks, store, signal)

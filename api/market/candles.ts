@@ -1,16 +1,17 @@
 /** Candles of one pool: read from the coarsest stored ones that fit, gaps carried forward where that is the truth. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/message.ts'
-import { bucketFrom, bucketOf } from '../interval.ts'
+import { bucketFrom, bucketOf as startOf } from '../interval.ts'
 import type { Fill, PriceKind } from '../query.ts'
 import { ask, readSql } from '../store.ts'
+import { type BucketCache, type Close, readClose } from './bucket-cache.ts'
+import { closeIn, foldRows } from './bucket-rows.ts'
 import { busySince } from './busy.ts'
-import { type Candle, type StoredCandle, type View, viewCandle, viewPrice } from './orientation.ts'
+import { type Bucket, type Candle, type View, viewCandle, viewPrice } from './orientation.ts'
 import { lagSeconds, type Tip } from './tip.ts'
-import { clampTime, type Range, resolutionOf, windowsOf } from './windows.ts'
+import { clampTime, type Range, resolutionOf } from './windows.ts'
 
 const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
-const PREVIOUS = readSql(new URL('./previous-close.sql', import.meta.url))
 
 /** Bucket starts: `from ≤ start < to`. */
 export type CandleAsk = { view: View; interval: number; range: Range; limit: number; fill: Fill; price: PriceKind }
@@ -18,9 +19,12 @@ export type CandleAsk = { view: View; interval: number; range: Range; limit: num
 /** How late a ledger may be and still vouch for the time up to now. */
 const FRESH_SECONDS = 60
 
+/** Where candles are read: what is held of them, and what holds all. */
+export type CandleStore = { reader: ClickHouseClient; cache: BucketCache }
+
 /** Ascending. */
 export async function readCandles(
-  reader: ClickHouseClient,
+  store: CandleStore,
   asked: CandleAsk,
   tip: Tip | undefined,
   now: UnixSeconds,
@@ -29,17 +33,17 @@ export async function readCandles(
   const grid = gridOf(asked.range, interval)
   if (grid.from >= grid.to) return []
   if (fill === 'none') {
-    const from = await busySince(reader, asked.view.listing, grid, interval, limit)
-    return readTraded(reader, asked, { from, to: grid.to })
+    const from = await busySince(store.reader, asked.view.listing, grid, interval, limit)
+    const { traded } = await readTraded(store, asked, { from, to: grid.to })
+    return traded.slice(-limit)
   }
   const lastFilled = lastFillable(tip, now, interval)
   // Every bucket up to the last filled one has a row once the pool has traded, so no row lies further back than this.
   const end = Math.min(grid.to, lastFilled + interval)
   const window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
-  const [traded, previousClose] = await Promise.all([
-    readTraded(reader, asked, window),
-    readPreviousClose(reader, asked, window.from),
-  ])
+  const { traded, closeBefore } = await readTraded(store, asked, window)
+  const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
+  const previousClose = isFilledFromStart ? await closeBefore() : undefined
   return fillGaps({ traded, previousClose, window, lastFilled, interval, limit })
 }
 
@@ -55,7 +59,7 @@ export function gridOf(range: Range, interval: number): Range {
 export function lastFillable(tip: Tip | undefined, now: UnixSeconds, interval: number): UnixSeconds {
   if (tip === undefined) return Number.NEGATIVE_INFINITY
   const reached = lagSeconds(tip, now) < FRESH_SECONDS ? Math.max(tip.timestamp, now) : tip.timestamp
-  return bucketOf(reached, interval)
+  return startOf(reached, interval)
 }
 
 /** The newest `limit` rows of a window. Before the pool's first trade there is no close to carry, so there is no row. */
@@ -86,30 +90,59 @@ export function fillGaps(options: {
   return rows.slice(-limit)
 }
 
-async function readTraded(reader: ClickHouseClient, asked: CandleAsk, range: Range): Promise<readonly Candle[]> {
-  const { view, interval, limit, price } = asked
-  const rows = await ask<StoredCandle>(reader, CANDLES, {
-    network: view.listing.network.name,
-    pool: view.listing.pool.id,
-    interval,
-    resolution: resolutionOf(interval),
-    from: clampTime(range.from),
-    to: clampTime(range.to),
-    limit,
-  })
-  return rows.map((row) => viewCandle(view, price, row)).reverse()
+type Traded = {
+  /** Ascending; the newest ones at least. */
+  traded: readonly Candle[]
+  /** The close of the newest trade before the range. */
+  closeBefore(): Promise<number | undefined>
 }
 
-async function readPreviousClose(
-  reader: ClickHouseClient,
-  { view, price }: CandleAsk,
-  before: UnixSeconds,
-): Promise<number | undefined> {
-  const [row] = await ask<{ close: number; spot_close: number }>(reader, PREVIOUS, {
-    network: view.listing.network.name,
-    pool: view.listing.pool.id,
-    ...windowsOf({ from: 0, to: clampTime(before) }),
-  })
-  if (row === undefined) return undefined
-  return viewPrice(view.forward, price === 'spot' ? row.spot_close : row.close)
+async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, range: Range): Promise<Traded> {
+  const { view, interval, price } = asked
+  const window = { from: clampTime(range.from), to: clampTime(range.to) }
+  const closeOf = (close: Close | null | undefined) =>
+    close ? viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) : undefined
+  const chunks = await cache.read(view.listing, resolutionOf(interval), window)
+  if (!chunks) {
+    return {
+      traded: await readStored(reader, asked, window),
+      closeBefore: async () => closeOf(await readClose(reader, view.listing, window.from)),
+    }
+  }
+  const rows = chunks.map((chunk) => chunk.rows)
+  const folded = foldRows(rows, { interval, range: window, kind: price, token: view.forward ? 1 : 0 })
+  return {
+    traded: folded.map((bucket) => viewCandle(view, bucket)),
+    async closeBefore() {
+      const [first] = chunks
+      return first && closeOf(closeIn(first.rows, window.from) ?? (await cache.closeBefore(first)))
+    },
+  }
+}
+
+type StoredCandle = Record<'bucket' | `${'' | 'spot_'}${'open' | 'high' | 'low' | 'close'}`, number> &
+  Record<'volume0' | 'volume1' | 'trades', string>
+
+async function readStored(reader: ClickHouseClient, asked: CandleAsk, range: Range): Promise<readonly Candle[]> {
+  const { view, interval, limit, price } = asked
+  const { network, pool } = view.listing
+  const parameters = {
+    network: network.name,
+    pool: pool.id,
+    interval,
+    resolution: resolutionOf(interval),
+    ...range,
+    limit,
+  }
+  const rows = await ask<StoredCandle>(reader, CANDLES, parameters)
+  return rows.map((row) => viewCandle(view, bucketOf(row, price, view.forward))).reverse()
+}
+
+function bucketOf(row: StoredCandle, price: PriceKind, forward: boolean): Bucket {
+  const { bucket, open, high, low, close } = row
+  const prices =
+    price === 'spot'
+      ? { open: row.spot_open, high: row.spot_high, low: row.spot_low, close: row.spot_close }
+      : { open, high, low, close }
+  return { bucket, ...prices, volume: BigInt(forward ? row.volume1 : row.volume0), trades: Number(row.trades) }
 }

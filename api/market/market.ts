@@ -4,15 +4,16 @@ import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
-import { refreshed } from '../refreshed.ts'
 import { instantOf, wholeSecond } from '../time.ts'
+import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { type PoolState, readPoolStates } from './pool-state.ts'
 import { readTicks } from './ticks.ts'
-import { readTips, type Tip } from './tip.ts'
+import type { Tip } from './tip.ts'
+import { watchChanges } from './watch.ts'
 import type { Range } from './windows.ts'
 
 export type Answer<Row> = {
@@ -33,6 +34,8 @@ export type Market = {
   ticks(query: TickQuery): Promise<Answer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
   status(): Promise<readonly NetworkStatus[]>
+  /** Something was written just now. */
+  look(): void
 }
 
 const DAY = 86_400
@@ -44,13 +47,18 @@ export function openMarket(options: {
   reader: ClickHouseClient
   networks: readonly Network[]
   clock: () => Date
-  /** How old the catalogue and the ledgers' tips may be. */
+  /** How old may be what is not asked for anew: pools, the ledgers' tips, candles in memory. */
   freshMs?: number
+  /** How often to look for what was written, where nobody says so. */
+  everyMs?: number
+  /** Of memory for candles. */
+  cacheBytes?: number
 }): Market {
-  const { reader, networks, clock, freshMs = 1_000 } = options
+  const { reader, networks, clock, freshMs = 1_000, everyMs = 50, cacheBytes = 64 * 2 ** 20 } = options
   const names = networks.map((network) => network.name)
   const catalogue = openCatalogue(reader, networks, freshMs)
-  const tips = refreshed(() => readTips(reader, names), freshMs)
+  const cache = new BucketCache(reader, cacheBytes)
+  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs })
 
   /** The pool that answers, and what finding it cost. */
   async function find(question: Named, range: Range, end: UnixSeconds): Promise<{ view: View; probed: number }> {
@@ -70,9 +78,9 @@ export function openMarket(options: {
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, tip] = await Promise.all([find(query, grid, end), tips.get()])
+      const [{ view, probed }, tip] = await Promise.all([find(query, grid, end), watch.tips()])
       const own = tip.get(view.listing.network.name)
-      const rows = await readCandles(reader, { view, interval, range, limit, fill, price }, own, now.seconds)
+      const rows = await readCandles({ reader, cache }, { view, interval, range, limit, fill, price }, own, now.seconds)
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
       const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
       return { view, rows, cost, closed: own !== undefined && grid.to <= own.timestamp }
@@ -81,7 +89,7 @@ export function openMarket(options: {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, tip] = await Promise.all([find(query, range, end), tips.get()])
+      const [{ view, probed }, tip] = await Promise.all([find(query, range, end), watch.tips()])
       const own = tip.get(view.listing.network.name)
       const rows = await readTicks(reader, { view, range, limit: query.limit, price: query.price })
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
@@ -99,9 +107,10 @@ export function openMarket(options: {
       return { rows, cost: 1 + Math.floor(rows.length / 20) }
     },
     async status() {
-      const known = await tips.get()
+      const known = await watch.tips()
       return networks.map((network) => ({ network, tip: known.get(network.name) }))
     },
+    look: watch.look,
   }
 }
 

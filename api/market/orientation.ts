@@ -1,4 +1,5 @@
 /** A pool seen the other way round: the price of its token1 in token0. */
+import type { UnixSeconds } from '../../ingest/message.ts'
 import { type Side, sideOf } from '../../ingest/tick.ts'
 import { decimalNumber, decimalText } from '../decimal.ts'
 import type { PriceKind } from '../query.ts'
@@ -7,20 +8,15 @@ import { type Listing, shownSymbol } from './listing.ts'
 /** Which way round a pool is asked for: `forward` is its own order, token1 per token0. */
 export type View = { listing: Listing; forward: boolean }
 
-/** Prices and raw volumes as stored: token1 per token0. */
-export type StoredCandle = {
-  bucket: number
+/** What a bucket came to, in the pool's own order: prices are token1 per token0, `volume` is raw, of the view's second token. */
+export type Bucket = {
+  bucket: UnixSeconds
   open: number
   high: number
   low: number
   close: number
-  spot_open: number
-  spot_high: number
-  spot_low: number
-  spot_close: number
-  volume0: string
-  volume1: string
-  trades: string
+  volume: bigint
+  trades: number
 }
 
 /** A bucket that was traded in. Volume is in the second token of the pair. */
@@ -40,25 +36,12 @@ export function viewPrice(forward: boolean, price: number): number {
 }
 
 /** 1/x falls where x rises, so the inverse of the lowest price is the highest of the inverses, to the last bit. */
-export function viewCandle(view: View, kind: PriceKind, stored: StoredCandle): Candle {
-  const [open, high, low, close] =
-    kind === 'spot'
-      ? [stored.spot_open, stored.spot_high, stored.spot_low, stored.spot_close]
-      : [stored.open, stored.high, stored.low, stored.close]
-  const { token0, token1 } = view.listing.pool
-  const time = stored.bucket
-  const trades = Number(stored.trades)
-  if (view.forward)
-    return { time, open, high, low, close, volume: decimalNumber(BigInt(stored.volume1), token1.decimals), trades }
-  return {
-    time,
-    open: 1 / open,
-    high: 1 / low,
-    low: 1 / high,
-    close: 1 / close,
-    volume: decimalNumber(BigInt(stored.volume0), token0.decimals),
-    trades,
-  }
+export function viewCandle({ listing, forward }: View, bucket: Bucket): Candle {
+  const { bucket: time, open, high, low, close, trades } = bucket
+  const { token0, token1 } = listing.pool
+  const volume = decimalNumber(bucket.volume, (forward ? token1 : token0).decimals)
+  if (forward) return { time, open, high, low, close, volume, trades }
+  return { time, open: 1 / open, high: 1 / low, low: 1 / high, close: 1 / close, volume, trades }
 }
 
 /** The two symbols in the order of the view. */

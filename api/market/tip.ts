@@ -6,22 +6,43 @@ import { ask, readSql } from '../store.ts'
 
 export type Tip = { number: number; hash: string; timestamp: UnixSeconds }
 
-const TIP = readSql(new URL('./tip.sql', import.meta.url))
+export type Tips = ReadonlyMap<NetworkName, Tip>
 
-/** A network without a tip has nothing stored yet. */
+const TIP = readSql(new URL('./tip.sql', import.meta.url))
+const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
+
+type TipRow = { number: string; hash: string; time: number }
+
+/** A network without a tip has nothing stored yet. `known` saves a search. */
 export async function readTips(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
-): Promise<ReadonlyMap<NetworkName, Tip>> {
+  known: Tips = new Map(),
+): Promise<Tips> {
   const tips = new Map<NetworkName, Tip>()
   await Promise.all(
     networks.map(async (network) => {
-      const [row] = await ask<{ number: string; hash: string; time: number }>(client, TIP, { network })
-      if (row !== undefined)
-        tips.set(network, { number: Number(row.number), hash: `0x${row.hash}`, timestamp: row.time })
+      const tip = (await readSince(client, network, known.get(network))) ?? (await readNewest(client, network))
+      if (tip) tips.set(network, tip)
     }),
   )
   return tips
+}
+
+/** Undefined where the ledger has gone back. */
+async function readSince(client: ClickHouseClient, network: NetworkName, known: Tip | undefined) {
+  if (!known) return undefined
+  const [row] = await ask<TipRow>(client, TIP_SINCE, { network, known: known.number })
+  return row && tipOf(row)
+}
+
+async function readNewest(client: ClickHouseClient, network: NetworkName) {
+  const [row] = await ask<TipRow>(client, TIP, { network })
+  return row && tipOf(row)
+}
+
+function tipOf({ number, hash, time }: TipRow): Tip {
+  return { number: Number(number), hash: `0x${hash}`, timestamp: time }
 }
 
 /** How far the ledger is behind the clock; never negative, since a chain's clock may be ahead of ours. */

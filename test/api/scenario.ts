@@ -95,7 +95,7 @@ const ETHER = 10n ** 18n
 let log = 0
 
 /** The taker buys `ether` for USDC in a pool of the two. */
-function buyEther(pool: Pool, ether: bigint, usd: bigint) {
+export function buyEther(pool: Pool, ether: bigint, usd: bigint) {
   const usdcFirst = pool.token0.symbol === 'USDC'
   const [amount0, amount1] = usdcFirst ? [-usd * DOLLAR, ether] : [ether, -usd * DOLLAR]
   log += 1

@@ -10,12 +10,13 @@ import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/audited.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { type Asked, recorded } from '../aggregator/statements.ts'
-import { minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
+import { buyEther, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
 import { startService } from '../api/service.ts'
 import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
+import { block, openStore } from '../support/store.ts'
 
 /** What finds the rows of each table that grows: columns that its key is asked by, or else another index. */
 const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
@@ -24,7 +25,7 @@ const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
   candles: { keys: ['network', 'pool'] },
   liquidity_changes: { keys: ['network', 'pool'], or: 'by_block' },
   pool_balances: { keys: ['network', 'pool'] },
-  changes: { keys: ['network', 'sequence'] },
+  changes: { keys: ['network'] },
   usage: { keys: ['key_hash'] },
 }
 
@@ -85,7 +86,10 @@ describe.skipIf(withoutClickHouse)('every question', () => {
 
 /** What ClickHouse would read to answer it, and which indexes lead it there. */
 async function readsOf(client: ClickHouseClient, { query, parameters }: Asked): Promise<Read[]> {
-  const question = /^(?:\s*--.*\n)*\s*(?:INSERT\s+INTO\s+\S+\s+)?((?:WITH|SELECT)[\s\S]*)$/.exec(query)?.[1]
+  const question =
+    /^(?:\s*--.*\n)*\s*(?:INSERT\s+INTO\s+\S+\s+)?((?:WITH|SELECT)[\s\S]*?)\s*(?:FORMAT RowBinary\s*)?$/.exec(
+      query,
+    )?.[1]
   if (question === undefined) return []
   const answer = await client.query({
     query: `EXPLAIN PLAN json = 1, indexes = 1, description = 1 ${question}`,
@@ -151,17 +155,25 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   const service = await startService({ client, networks: NETWORKS_SERVED, clock })
   const at = (count: number) => new Date(minute(count) * 1000).toISOString()
   const range = `from=${at(0)}&to=${at(100)}`
+  const ask = async (path: string) => {
+    const { status } = await service.get(path)
+    expect(status, path).toBe(200)
+  }
   for (const path of [
     '/v0/candles?symbol=WETH-USDC&interval=1m',
     `/v0/candles?pool=${POOLS.main.id}&interval=7m&limit=3&${range}`,
     `/v0/ticks?pool=${POOLS.main.id}&limit=2&from=2020-01-01&to=${at(100)}`,
+    `/v0/candles?pool=${POOLS.main.id}&interval=86399s&limit=100`,
+    `/v0/candles?pool=${POOLS.main.id}&interval=1s&limit=5&to=${at(60.5)}`,
     '/v0/ticks?symbol=WETH-USDC',
     '/v0/pools?symbol=WETH-USDC',
     '/v0/health',
     '/v0/usage',
   ]) {
-    const { status } = await service.get(path)
-    expect(status, path).toBe(200)
+    await ask(path)
   }
+  // What is held of a pool is brought up to date.
+  await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
+  await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   await service.stop()
 }

@@ -1,0 +1,114 @@
+/** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
+import type { UnixSeconds } from '../../ingest/message.ts'
+import type { PriceKind } from '../query.ts'
+import type { Bucket } from './orientation.ts'
+import type { Range } from './windows.ts'
+
+/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64); little-endian. See buckets.sql. */
+export const ROW_BYTES = 140
+
+const OPEN = 4
+const SPOT_OPEN = 36
+const VOLUME = { 0: 68, 1: 100 } as const
+const TRADES = 132
+const WORDS = 8
+const PRICE_BYTES = 8
+
+export type BucketRows = DataView
+
+export function rowsFrom(bytes: Uint8Array): BucketRows {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+export function countOf(rows: BucketRows): number {
+  return rows.byteLength / ROW_BYTES
+}
+
+export function timeAt(rows: BucketRows, index: number): UnixSeconds {
+  return rows.getUint32(index * ROW_BYTES, true)
+}
+
+/** Index of the first row at this time or after it. */
+export function indexFrom(rows: BucketRows, time: UnixSeconds): number {
+  let low = 0
+  let high = countOf(rows)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (timeAt(rows, middle) < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The rows of `from ≤ time < to`, of a copy: nobody else's bytes are held for it. */
+export function cut(rows: BucketRows, { from, to }: Range): BucketRows {
+  const bytes = bytesOf(rows)
+  return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
+}
+
+/** With `fresh` in place of whatever was there of `from ≤ time < to`. */
+export function replaced(rows: BucketRows, { from, to }: Range, fresh: BucketRows): BucketRows {
+  const bytes = bytesOf(rows)
+  const before = bytes.subarray(0, indexFrom(rows, from) * ROW_BYTES)
+  const after = bytes.subarray(indexFrom(rows, to) * ROW_BYTES)
+  return rowsFrom(Buffer.concat([before, bytesOf(fresh), after]))
+}
+
+/** Of the newest row before a second; undefined where there is none. */
+export function closeIn(rows: BucketRows, before: UnixSeconds): { close: number; spot_close: number } | undefined {
+  const index = indexFrom(rows, before) - 1
+  if (index < 0) return undefined
+  const at = index * ROW_BYTES + 3 * PRICE_BYTES
+  return { close: rows.getFloat64(at + OPEN, true), spot_close: rows.getFloat64(at + SPOT_OPEN, true) }
+}
+
+/** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */
+export function foldRows(
+  chunks: readonly BucketRows[],
+  { interval, range, kind, token }: { interval: number; range: Range; kind: PriceKind; token: 0 | 1 },
+): Bucket[] {
+  const prices = kind === 'spot' ? SPOT_OPEN : OPEN
+  const folded: Bucket[] = []
+  let current: Bucket | undefined
+  // The words of the volume so far. Sums of 32-bit words are exact in a double for two million rows.
+  const words = new Float64Array(WORDS)
+  const close = () => {
+    if (current) current.volume = takeSum(words)
+  }
+  for (const rows of chunks) {
+    const end = indexFrom(rows, range.to)
+    for (let index = indexFrom(rows, range.from); index < end; index++) {
+      const at = index * ROW_BYTES
+      const time = rows.getUint32(at, true)
+      const bucket = time - (time % interval)
+      const high = rows.getFloat64(at + prices + PRICE_BYTES, true)
+      const low = rows.getFloat64(at + prices + 2 * PRICE_BYTES, true)
+      if (current?.bucket !== bucket) {
+        close()
+        current = { bucket, open: rows.getFloat64(at + prices, true), high, low, close: 0, volume: 0n, trades: 0 }
+        folded.push(current)
+      } else {
+        if (high > current.high) current.high = high
+        if (low < current.low) current.low = low
+      }
+      current.close = rows.getFloat64(at + prices + 3 * PRICE_BYTES, true)
+      current.trades += rows.getUint32(at + TRADES, true) + rows.getUint32(at + TRADES + 4, true) * 2 ** 32
+      for (let word = 0; word < WORDS; word++) {
+        words[word] = (words[word] ?? 0) + rows.getUint32(at + VOLUME[token] + 4 * word, true)
+      }
+    }
+  }
+  close()
+  return folded
+}
+
+function takeSum(words: Float64Array): bigint {
+  let sum = 0n
+  for (let word = WORDS - 1; word >= 0; word--) sum = (sum << 32n) + BigInt(words[word] ?? 0)
+  words.fill(0)
+  return sum
+}
+
+function bytesOf(rows: BucketRows): Uint8Array {
+  return new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength)
+}

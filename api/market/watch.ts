@@ -1,0 +1,176 @@
+/** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { RESOLUTIONS } from '../../aggregator/candle.ts'
+import type { UnixSeconds } from '../../ingest/message.ts'
+import type { NetworkName } from '../../ingest/network.ts'
+import type { PoolId } from '../../ingest/pool.ts'
+import { chunksOf } from '../group.ts'
+import { bucketOf } from '../interval.ts'
+import { refreshed } from '../refreshed.ts'
+import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
+import type { BucketCache, Refresh } from './bucket-cache.ts'
+import { ROW_BYTES, rowsFrom } from './bucket-rows.ts'
+import { listingKey } from './listing.ts'
+import { readTips, type Tip, type Tips } from './tip.ts'
+
+const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
+const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
+const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
+
+/** While somebody asks, we look this often; and for so long after the last question. */
+const ASKED_MS = 2_000
+/** What was written over more time than this is asked for again when it is needed. */
+const NARROW_SECONDS = 3_600
+/** `changes` are kept for an hour; whoever has not looked for so long begins anew. */
+const BLIND_MS = 10 * 60_000
+/** A change that the ledger never reaches, such as of a writer that died. */
+const PATIENCE_MS = 60_000
+
+export type Watch = {
+  /** Where the ledgers stand; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
+  tips(): Promise<Tips>
+  /** Something was written just now. */
+  look(): void
+}
+
+/** `block`: once the ledger has got there, the candles are stored. */
+type Change = { first: UnixSeconds; last: UnixSeconds; block: number; since: number }
+type Place = { place: number; resolution: number }
+
+export function watchChanges(options: {
+  reader: ClickHouseClient
+  networks: readonly NetworkName[]
+  cache: BucketCache
+  freshMs: number
+  /** How often to look without being told. */
+  everyMs: number
+}): Watch {
+  const { reader, networks, cache, freshMs, everyMs } = options
+  const sequences = new Map<NetworkName, string>()
+  /** By network and pool: changes whose candles may not be stored yet. */
+  const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
+  let known: Tips = new Map()
+  let lookedMs = Number.NEGATIVE_INFINITY
+  let askedMs = Number.NEGATIVE_INFINITY
+  let timer: NodeJS.Timeout | undefined
+
+  const tips = refreshed(async () => {
+    const began = performance.now()
+    if (began - lookedMs > BLIND_MS) {
+      cache.forgetAll()
+      sequences.clear()
+    }
+    // Before the changes: whatever stands on a ledger is told of by then.
+    known = await readTips(reader, networks, known)
+    await Promise.all(networks.map((network) => follow(network, known.get(network))))
+    lookedMs = began
+    return known
+  }, freshMs)
+
+  async function follow(network: NetworkName, tip: Tip | undefined): Promise<void> {
+    const after = sequences.get(network)
+    if (after === undefined) {
+      const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
+      sequences.set(network, newest?.number ?? '0')
+      return
+    }
+    const open = pending.get(network) ?? new Map<PoolId, Change>()
+    for (const { number, pool, first, last, block } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
+      sequences.set(network, number)
+      const key = listingKey(network, pool)
+      if (!cache.has(key)) continue
+      cache.change(key, first)
+      const known = open.get(pool)
+      open.set(pool, {
+        first: Math.min(first, known?.first ?? first),
+        last: Math.max(last, known?.last ?? last),
+        block: Math.max(Number(block), known?.block ?? 0),
+        since: performance.now(),
+      })
+    }
+    if (open.size === 0) return
+    const isStored = ({ block, since }: Change) =>
+      block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
+    const done = [...open].filter(([, change]) => isStored(change))
+    await renew(network, open)
+    for (const [pool] of done) open.delete(pool)
+  }
+
+  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Change>): Promise<void> {
+    const narrow: [PoolId, Change][] = []
+    let [first, last] = [Number.POSITIVE_INFINITY, 0]
+    for (const [pool, change] of changes) {
+      const widest = Math.max(last, change.last) - Math.min(first, change.first)
+      if (widest > NARROW_SECONDS) {
+        cache.forget(listingKey(network, pool), { from: bucketOf(change.first, 86_400), to: change.last + 1 })
+        continue
+      }
+      narrow.push([pool, change])
+      first = Math.min(first, change.first)
+      last = Math.max(last, change.last)
+    }
+    const groups = chunksOf(
+      narrow.map(([pool]) => pool),
+      POOLS_PER_QUESTION,
+    )
+    await Promise.all(groups.map((pools) => refresh(network, pools, first, last)))
+  }
+
+  async function refresh(
+    network: NetworkName,
+    pools: readonly PoolId[],
+    first: UnixSeconds,
+    last: UnixSeconds,
+  ): Promise<void> {
+    const askedAt = cache.tick()
+    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, first, last }))
+    for (const [place, pool] of pools.entries()) {
+      for (const resolution of RESOLUTIONS) {
+        const range = { from: bucketOf(first, resolution), to: bucketOf(last, resolution) + resolution }
+        const bytes = rows({ place, resolution })
+        const refresh: Refresh = { key: listingKey(network, pool), resolution, range, rows: rowsFrom(bytes), askedAt }
+        cache.apply(refresh)
+      }
+    }
+  }
+
+  function schedule(ms: number): void {
+    if (timer) return
+    timer = setTimeout(async () => {
+      timer = undefined
+      // Whoever asks next is told what is wrong.
+      await tips.renew().catch(() => undefined)
+      if (performance.now() - askedMs < ASKED_MS) schedule(everyMs)
+    }, ms)
+    timer.unref()
+  }
+
+  return {
+    tips() {
+      askedMs = performance.now()
+      schedule(everyMs)
+      return tips.get()
+    },
+    look() {
+      if (performance.now() - askedMs < ASKED_MS) void tips.renew().catch(() => undefined)
+    },
+  }
+}
+
+type ChangeRow = { number: string; pool: PoolId; first: UnixSeconds; last: UnixSeconds; block: string }
+
+const PLACE_BYTES = 6
+
+/** The rows of each pool and resolution, which stand together: see changed-buckets.sql. */
+function rowsByPlace(bytes: Uint8Array): (place: Place) => Uint8Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const found = new Map<string, Uint8Array[]>()
+  for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
+    const key = `${view.getUint16(at, true)}/${view.getUint32(at + 2, true)}`
+    const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
+    const rows = found.get(key)
+    if (rows) rows.push(row)
+    else found.set(key, [row])
+  }
+  return ({ place, resolution }) => Buffer.concat(found.get(`${place}/${resolution}`) ?? [])
+}
