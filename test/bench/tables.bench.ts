@@ -1,12 +1,13 @@
 /**
  * What the tables cost as they grow from a million ticks to ten and fifty: how long a live block takes through the aggregator, beside a
- * bare insert of the same ticks, and how many bytes a tick takes on disk. The first day (23 swaps in each of 43,200 blocks over 400 pools)
- * goes through the aggregator; the others are copies of its ticks, candles and ledger, moved by whole days inside the engine, since fifty
- * days through it would take a quarter of an hour. DAYS, SWAPS (a block of the past) and LIVE_BLOCKS scale it.
+ * bare insert of the same ticks, and how many bytes a tick takes on disk, a recorded one too. The first day (23 swaps in each of 43,200
+ * blocks over 400 pools) goes through the aggregator; the others are copies of its ticks, candles and ledger, moved by whole days inside
+ * the engine, since fifty days through it would take a quarter of an hour. DAYS, SWAPS (a block of the past) and LIVE_BLOCKS scale it.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
@@ -14,6 +15,7 @@ import { ask } from '../../aggregator/store.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { openStore } from '../../infra/store.ts'
 import type { Message } from '../../ingest/message.ts'
+import { storeDay } from '../tour/day.ts'
 import { createBareTable, insertBare, timeOf } from './bare-insert.ts'
 import { figure, quantile, title } from './figure.ts'
 import { copyFirstDay, storeFirstDay } from './past.ts'
@@ -40,7 +42,7 @@ for (const [index, days] of DAYS.entries()) {
   await copyFirstDay(client, SHAPE, stored, days + index)
   stored = days + index + 1
   title(
-    `${(await rowsIn('ticks')).toLocaleString('en')} ticks stored, ${(await rowsIn('candles')).toLocaleString('en')} candles`,
+    `${(await sumOf(client, 'rows', 'ticks')).toLocaleString('en')} ticks stored, ${(await sumOf(client, 'rows', 'candles')).toLocaleString('en')} candles`,
   )
   await live({ ...SHAPE, swapsPerBlock: 20, pools: 20 })
   await live({ ...SHAPE, swapsPerBlock: 300, pools: 100 })
@@ -49,8 +51,9 @@ for (const [index, days] of DAYS.entries()) {
   for (const table of ['ticks', 'candles']) await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   await printBytes('merged into one part a partition')
 }
-await printColumns()
+await printColumns(client, 'table ticks, column by column')
 await store.close()
+await recordedDay()
 await rm(folder, { recursive: true, force: true })
 process.exit()
 
@@ -88,38 +91,54 @@ async function live(shape: Shape): Promise<void> {
 }
 
 async function printBytes(how: string): Promise<void> {
-  const ticks = await rowsIn('ticks')
-  const [ofTicks = 0, ofCandles = 0] = await Promise.all([bytesOf('ticks'), bytesOf('candles')])
+  const ticks = await sumOf(client, 'rows', 'ticks')
+  const [ofTicks = 0, ofCandles = 0] = await Promise.all([
+    sumOf(client, 'bytes_on_disk', 'ticks'),
+    sumOf(client, 'bytes_on_disk', 'candles'),
+  ])
   figure(`table ticks, ${how} (${MOST_BYTES_A_TICK} at the most)`, ofTicks / ticks, 'B/tick', MOST_BYTES_A_TICK)
   figure(`table candles, ${how}`, ofCandles / ticks, 'B/tick')
   figure(`ticks and candles, ${how}`, (ofTicks + ofCandles) / ticks, 'B/tick')
 }
 
-async function printColumns(): Promise<void> {
-  title('table ticks, column by column')
+async function printColumns(client: ClickHouseClient, what: string): Promise<void> {
+  title(what)
   const columns = await ask<{ name: string; bytes: number }>(
     client,
     `SELECT name, toFloat64(data_compressed_bytes) AS bytes FROM system.columns
      WHERE database = currentDatabase() AND table = 'ticks' ORDER BY bytes DESC`,
     {},
   )
-  const ticks = await rowsIn('ticks')
-  for (const { name, bytes } of columns) figure(name, bytes / ticks, 'B/tick')
+  const ticks = await sumOf(client, 'rows', 'ticks')
+  for (const { name, bytes } of columns) if (bytes > 0) figure(name, bytes / ticks, 'B/tick')
 }
 
-function rowsIn(table: string): Promise<number> {
-  return one(
-    `SELECT toFloat64(sum(rows)) AS value FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}'`,
+/** What somebody really traded: one pool alone, so that nothing lies between its swaps. */
+async function recordedDay(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+  const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
+  await storeDay(store.owner, inProcessLog<Message>({ nextOffset: 0 }))
+  // So few rows would share a file, which says nothing of a column.
+  await store.owner.command({ query: 'ALTER TABLE ticks MODIFY SETTING min_bytes_for_wide_part = 0' })
+  await store.owner.command({ query: 'OPTIMIZE TABLE ticks FINAL' })
+  const ticks = await sumOf(store.owner, 'rows', 'ticks')
+  await printColumns(store.owner, `table ticks, the ${ticks.toLocaleString('en')} swaps of a recorded day`)
+  figure(
+    'all columns',
+    (await sumOf(store.owner, 'data_compressed_bytes', 'ticks')) / ticks,
+    'B/tick',
+    MOST_BYTES_A_TICK,
   )
+  await store.close()
+  await rm(folder, { recursive: true, force: true })
 }
 
-function bytesOf(table: string): Promise<number> {
-  return one(
-    `SELECT toFloat64(sum(bytes_on_disk)) AS value FROM system.parts WHERE active AND database = currentDatabase() AND table = '${table}'`,
+async function sumOf(client: ClickHouseClient, column: string, table: string): Promise<number> {
+  const [row] = await ask<{ value: number }>(
+    client,
+    `SELECT toFloat64(sum(${column})) AS value FROM system.parts
+     WHERE active AND database = currentDatabase() AND table = {table:String}`,
+    { table },
   )
-}
-
-async function one(query: string): Promise<number> {
-  const [row] = await ask<{ value: number | string }>(client, query, {})
-  return Number(row?.value)
+  return row?.value ?? Number.NaN
 }
