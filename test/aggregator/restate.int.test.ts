@@ -9,7 +9,7 @@ import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
-import { asBlocks, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../support/chain.ts'
+import { asBlocks, asRestatement, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
 import { seededOnServers } from '../support/seed.ts'
@@ -28,27 +28,8 @@ const wrong: Chain = truth.map((block, index) => {
   return block
 })
 
-function restatementOf(chain: Chain, job: number, pools?: readonly PoolId[]): Restatement {
-  const [first, last] = [chain[0], chain.at(-1)]
-  if (!first || !last) throw new Error('A restatement has at least one block.')
-  const isWanted = ({ pool }: { pool: PoolId }) => pools === undefined || pools.includes(pool)
-  return {
-    kind: 'restatement',
-    network: NETWORK,
-    job,
-    pools,
-    from: first.number,
-    to: last.number,
-    firstTimestamp: first.timestamp,
-    timestamp: last.timestamp,
-    hash: last.hash,
-    blocks: chain.map(({ parentHash: _, ...block }) => ({
-      ...block,
-      ticks: block.ticks.filter(isWanted),
-      liquidity: block.liquidity.filter(isWanted),
-    })),
-  }
-}
+const restatementOf = (chain: Chain, job: number, pools?: readonly PoolId[]) =>
+  asRestatement(NETWORK, chain, { job, pools })
 
 async function start({ client }: TestDatabase) {
   const stopping = new AbortController()

@@ -11,7 +11,7 @@ import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import type { Tick } from '../../ingest/tick.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
-import { asBlocks, type BlockPlan, type Chain, mine } from '../support/chain.ts'
+import { asBlocks, asRestatement, type BlockPlan, type Chain, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { addressOf, hashOf } from '../support/store.ts'
 import { networkOf, startAggregator } from './running.ts'
@@ -64,7 +64,7 @@ async function expectSame(client: ClickHouseClient, seed: number, acts: Record<A
       chain = chain.map((block, index) => (isStated(index) ? { ...block, ticks: mended(random, block.ticks) } : block))
       const stated = chain.filter((_, index) => isStated(index))
       for (const { number } of stated) known.add(number)
-      await running.history.append([restatementOf(network, stated, act + 1)])
+      await running.history.append([asRestatement(network, stated, { job: act + 1 })])
     } else {
       const kept = kind === 'fork' ? Math.max(UNSEEN + 1, chain.length - random.between(1, DEEPEST_FORK)) : chain.length
       chain = mine(chain.slice(0, kept), plansOf(random, random.between(1, 20)), `act ${act}`)
@@ -130,23 +130,6 @@ function swap(random: Random, logIndex: number): Tick {
     price: price(),
     spotPrice: price(),
     amountUsdMicros: random.bits(60),
-  }
-}
-
-function restatementOf(network: NetworkName, blocks: Chain, job: number): Restatement {
-  const [first, last] = [blocks[0], blocks.at(-1)]
-  if (!first || !last) throw new Error('A restatement has at least one block.')
-  return {
-    kind: 'restatement',
-    network,
-    job,
-    pools: undefined,
-    from: first.number,
-    to: last.number,
-    firstTimestamp: first.timestamp,
-    timestamp: last.timestamp,
-    hash: last.hash,
-    blocks: blocks.map(({ parentHash: _, ...block }) => block),
   }
 }
 

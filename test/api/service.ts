@@ -27,13 +27,23 @@ export async function startService(options: {
   /** One that exists already, such as of a service before this one. */
   key?: string
   plan?: 'free' | 'operator'
+  /** How old may be what is held in memory; nothing is where absent. */
+  freshMs?: number
+  cacheBytes?: number
   billingStart?: Date
 }): Promise<Service> {
   const { client, networks, clock, accounts: accountClient = client, plan = 'operator', billingStart } = options
+  const { freshMs = 0, cacheBytes } = options
   const facts: ApiFact[] = []
   const report = (fact: ApiFact) => facts.push(fact)
   const key = options.key ?? (await createKey({ client: accountClient, plan, name: 'test', billingStart }))
-  const market = openMarket({ reader: client, networks, clock, freshMs: 0 })
+  const market = openMarket({
+    reader: client,
+    networks,
+    clock,
+    freshMs,
+    ...(cacheBytes !== undefined && { cacheBytes }),
+  })
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
   const app = createApp({ market, accounts, clock, report })

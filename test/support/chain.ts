@@ -2,9 +2,16 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import type { Hash } from 'viem'
-import type { BlockContent, BlockMessage, Message, RangeMessage, UnixSeconds } from '../../ingest/message.ts'
+import type {
+  BlockContent,
+  BlockMessage,
+  Message,
+  RangeMessage,
+  Restatement,
+  UnixSeconds,
+} from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
-import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/pool.ts'
+import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/pool.ts'
 import type { Tick } from '../../ingest/tick.ts'
 import { addressOf, poolOf } from './store.ts'
 
@@ -60,6 +67,33 @@ export function asRange(network: NetworkName, blocks: Chain): RangeMessage {
     timestamp: last.timestamp,
     parentHash: first.parentHash,
     blocks: blocks.filter(hasContent).map(({ parentHash: _, ...block }) => block),
+  }
+}
+
+/** What a job states of a stretch of at least one block, of all pools or of some. */
+export function asRestatement(
+  network: NetworkName,
+  blocks: Chain,
+  { job, pools }: { job: number; pools?: readonly PoolId[] | undefined },
+): Restatement {
+  const [first, last] = [blocks[0], blocks.at(-1)]
+  if (!first || !last) throw new Error('A restatement has at least one block.')
+  const isWanted = ({ pool }: { pool: PoolId }) => pools === undefined || pools.includes(pool)
+  return {
+    kind: 'restatement',
+    network,
+    job,
+    pools,
+    from: first.number,
+    to: last.number,
+    firstTimestamp: first.timestamp,
+    timestamp: last.timestamp,
+    hash: last.hash,
+    blocks: blocks.map(({ parentHash: _, ...block }) => ({
+      ...block,
+      ticks: block.ticks.filter(isWanted),
+      liquidity: block.liquidity.filter(isWanted),
+    })),
   }
 }
 
