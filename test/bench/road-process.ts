@@ -21,6 +21,7 @@ import { blockMessage, poolsOf } from './synthetic.ts'
 
 const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
 const stopping = new AbortController()
+let look = () => {}
 const run: Run = {
   config: readConfig({ DATA_DIR: folder, PORT: '0', BOOTSTRAP_API_KEY: key, KAFKA_BROKERS: brokers }),
   report: tell,
@@ -36,7 +37,11 @@ const store = await openStore(run.config, folder, tell)
 await ensureBootstrapKey(run.config, store.owner)
 const logs = await openLogs(run.config.log, network, store, run)
 const aggregating = runAggregator(network, logs, store, run)
-const { port, closed } = await startApi([NETWORKS[network]], store, run)
+// In a cluster the API is a process of its own, and looks for itself.
+const told = (written: () => void) => {
+  look = written
+}
+const { port, closed } = await startApi([NETWORKS[network]], store, run, brokers === '' ? told : undefined)
 let tip: BlockRef | undefined = await storedChain(store.owner, network).tip()
 let isFirst = true
 console.log(`http://127.0.0.1:${port}`)
@@ -61,7 +66,10 @@ async function append(number: number): Promise<void> {
 }
 
 function tell(fact: Fact): void {
-  if (fact.kind === 'flushed') say('stored', fact.to)
+  if (fact.kind === 'flushed') {
+    say('stored', fact.to)
+    look()
+  }
   if (fact.kind === 'store-failed' || fact.kind === 'message-rejected' || fact.kind === 'stalled') console.error(fact)
 }
 
