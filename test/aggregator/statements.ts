@@ -6,7 +6,7 @@ const STATEMENTS = ['command', 'exec', 'query'] as const
 type Statement = (typeof STATEMENTS)[number]
 type Around = (send: () => Promise<unknown>, statement: Statement, args: readonly unknown[]) => Promise<unknown>
 
-function intercepted(client: ClickHouseClient, around: Around): ClickHouseClient {
+export function intercepted(client: ClickHouseClient, around: Around): ClickHouseClient {
   return new Proxy(client, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name)

@@ -1,0 +1,116 @@
+/**
+ * Chaos: processes that die at every statement they send, while the chain forks up to 64 blocks deep, what was said is said again, and jobs
+ * state history anew in the same hours and days. At the end nothing is wrong, missing or made up.
+ * `CRASHES=1000` asks for that many, `SEED=7` runs one seed again.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { kafkaOrSkip } from '../support/kafka.ts'
+import { type Outcome, runSeed } from './chaos.ts'
+import { PLACES } from './expected-places.ts'
+import { HAND_OVER, kafkaRoads, type RoadKind } from './roads.ts'
+import { expectTruth } from './truth.ts'
+
+const CRASHES = Number(process.env['CRASHES'] ?? 150)
+const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
+const LIVES = 10
+/** With so many each place has its turn. */
+const LEAST_FOR_ALL = 150
+const AT_ONCE = 6
+const FIRST_SEED = 1
+/** Seeds from here on go over Kafka. */
+const FIRST_KAFKA_SEED = 1_000_001
+
+const kafka = kafkaOrSkip()
+
+describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database?.drop())
+
+  const timeout = 60_000 + CRASHES * 3_000
+
+  test.concurrent(`${CRASHES} crashes in one process leave the rows of a clean run`, { timeout }, async (context) => {
+    // In some lives nothing comes to the place where they were to end.
+    const seeds = seedsOf(FIRST_SEED, Math.ceil((CRASHES * 1.15) / LIVES))
+    if (seeds.length === 0) return context.skip()
+    const { crashes, seen } = await run('in one process', seeds, HAND_OVER)
+    // A place that is not in the list is not looked for.
+    expect([...seen].filter((place) => !PLACES.includes(place))).toStrictEqual([])
+    if (ONE_SEED !== undefined) return
+    expect(crashes.length).toBeGreaterThanOrEqual(CRASHES)
+    const places = new Set(crashes.map(({ place }) => place))
+    if (CRASHES >= LEAST_FOR_ALL) expect(PLACES.filter((place) => !places.has(place))).toStrictEqual([])
+  })
+
+  test.skipIf(kafka.skip).concurrent('and over Kafka', { timeout }, async (context) => {
+    const seeds = seedsOf(FIRST_KAFKA_SEED, Math.ceil(CRASHES / LIVES / 8))
+    if (seeds.length === 0) return context.skip()
+    await run('over Kafka', seeds, kafkaRoads(kafka.brokers))
+  })
+
+  async function run(where: string, seeds: readonly number[], roads: RoadKind) {
+    const seen = new Set<string>()
+    const outcomes: Outcome[] = []
+    await allOf(seeds, async (seed) => {
+      try {
+        const options = { lives: LIVES, roads, onSeen: (place: string) => seen.add(place) }
+        outcomes.push(await runSeed(database.client, seed, options))
+      } catch (cause) {
+        throw new Error(`SEED=${seed} failed.`, { cause })
+      }
+    })
+    console.log(summaryOf(where, outcomes))
+    await expectTruth(
+      database.client,
+      outcomes.map(({ seed, network, clean, withRange }) => ({
+        name: `SEED=${seed}`,
+        network,
+        clean,
+        onlyTip: withRange,
+      })),
+    )
+    return { seen, crashes: outcomes.flatMap((one) => one.crashes) }
+  }
+})
+
+function seedsOf(first: number, count: number): number[] {
+  const all = Array.from({ length: count }, (_, index) => first + index)
+  if (ONE_SEED === undefined) return all
+  return ONE_SEED >= first && ONE_SEED < first + 1_000_000 ? [ONE_SEED] : []
+}
+
+function summaryOf(where: string, outcomes: readonly Outcome[]): string {
+  const crashes = outcomes.flatMap((one) => one.crashes)
+  const by = (key: (crash: (typeof crashes)[number]) => string) => {
+    const counts = new Map<string, number>()
+    for (const crash of crashes) counts.set(key(crash), (counts.get(key(crash)) ?? 0) + 1)
+    return [...counts].sort().map(([name, count]) => `  ${String(count).padStart(5)}  ${name}`)
+  }
+  const forks = outcomes.flatMap((one) => one.forks)
+  const acts: Record<string, number> = {}
+  for (const one of outcomes)
+    for (const [kind, count] of Object.entries(one.acts)) acts[kind] = (acts[kind] ?? 0) + count
+  return [
+    `${crashes.length} crashes ${where} over ${outcomes.length} seeds; ${forks.length} forks, up to ${Math.max(0, ...forks)} blocks deep; ${JSON.stringify(acts)}`,
+    ...by(({ how }) => how),
+    ...by(({ place }) => place),
+  ].join('\n')
+}
+
+/** `task` on all of these, some at a time; none begins after one has failed. */
+async function allOf<T>(items: readonly T[], task: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items]
+  const worker = async () => {
+    try {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await task(next)
+    } catch (error) {
+      waiting.length = 0
+      throw error
+    }
+  }
+  const done = await Promise.allSettled(Array.from({ length: AT_ONCE }, worker))
+  for (const one of done) if (one.status === 'rejected') throw one.reason
+}

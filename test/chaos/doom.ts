@@ -1,0 +1,59 @@
+/** The ClickHouse client of a process that is going to die: at which statement, and how. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { Died, intercepted } from '../aggregator/statements.ts'
+import { type Place, placesOf } from './places.ts'
+
+export const DEATHS = ['before the statement', 'its answer lost'] as const
+export type Death = (typeof DEATHS)[number]
+
+/** At the nth statement of its life, or the nth time that it comes to a place. */
+export type Doom = { how: Death; nth: number; place?: Place | undefined }
+
+export type Doomed = {
+  client: ClickHouseClient
+  /** Aborts when the process dies. */
+  death: AbortSignal
+  /** Tells that charge is taken, and what was left is cleared away. */
+  started(): void
+  /** Where it died. */
+  diedAt(): Place | undefined
+}
+
+/** None of its statements is heard after its death. Without a doom it lives on. */
+export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen: (place: Place) => void): Doomed {
+  const death = new AbortController()
+  const places = placesOf()
+  let left = doom?.nth ?? 0
+  let diedAt: Place | undefined
+
+  function dieIfDead(): void {
+    if (death.signal.aborted) throw new Died('The process is dead.')
+  }
+
+  return {
+    death: death.signal,
+    started: places.started,
+    diedAt: () => diedAt,
+    client: intercepted(client, async (send, _, [options]) => {
+      dieIfDead()
+      const { query, query_params = {} } = options as { query: string; query_params?: Record<string, unknown> }
+      const place = places.of(query, query_params)
+      if (place === undefined) return send()
+      onSeen(place)
+      const isIt = doom !== undefined && (doom.place === undefined || doom.place === place) && --left === 0
+      if (isIt && doom.how === 'before the statement') {
+        diedAt = place
+        death.abort()
+      }
+      dieIfDead()
+      const answer = await send()
+      if (isIt) {
+        diedAt = place
+        death.abort()
+      }
+      // What comes after the death of another statement that was under way beside this one.
+      dieIfDead()
+      return answer
+    }),
+  }
+}

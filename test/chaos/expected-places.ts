@@ -1,0 +1,52 @@
+/** Where the processes of the chaos suite are killed, each in its turn: every statement that an aggregator sends. */
+
+const RECOMPUTE = [
+  'candles_from_ticks',
+  'candles_from_candles 60',
+  'candles_from_candles 3600',
+  'candles_from_candles 86400',
+]
+const CONTENTS = ['insert ticks', 'insert pools', 'insert liquidity_changes', 'insert pool_balances']
+const ROLLBACK = ['bury_blocks', 'touched', 'bury_ticks', 'bury_pools', 'bury_liquidity_changes', ...RECOMPUTE]
+
+const STEPS = {
+  start: [
+    'ask ticks',
+    'ask pools',
+    'ask liquidity_changes',
+    'ask owners',
+    'insert owners',
+    'ask retention',
+    'ask coverage',
+    'ask blocks',
+    ...ROLLBACK,
+    'insert changes',
+  ],
+  flush: [
+    ...CONTENTS,
+    'insert candles',
+    ...RECOMPUTE,
+    'open_buckets',
+    'pools_ahead',
+    'insert changes',
+    'insert blocks',
+  ],
+  rollback: [...ROLLBACK, 'insert changes'],
+  restate: [
+    'is_touched',
+    ...CONTENTS,
+    'bury_unstated_ticks',
+    'bury_unstated_liquidity_changes',
+    'touched_between',
+    ...RECOMPUTE,
+    'insert candles',
+    'open_buckets',
+    'pools_ahead',
+    'insert changes',
+    'insert coverage',
+  ],
+}
+
+export const PLACES: readonly string[] = Object.entries(STEPS).flatMap(([step, statements]) =>
+  statements.map((statement) => `${step}: ${statement}`),
+)

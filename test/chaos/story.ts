@@ -1,0 +1,142 @@
+/** What happens to a chain while its processes die: it grows, forks, forks back, and jobs state anew what is final. A seed gives it back. */
+import fc from 'fast-check'
+import type { Message, Restatement } from '../../ingest/message.ts'
+import type { NetworkName } from '../../ingest/network.ts'
+import type { Tick } from '../../ingest/tick.ts'
+import type { Random } from '../simulation/random.ts'
+import { asBlocks, asRange, type BlockPlan, blockPlan, type Chain, mine, POOLS } from '../support/chain.ts'
+
+export const DEEPEST_FORK = 64
+/** Blocks from before the listener came: only jobs know them. Every few of them are on another day. */
+const UNSEEN = 30
+const UNSEEN_A_DAY = 5
+const FIRST_LENGTH = 110
+/** The same in every run; what differs is which of them follow each other, and when. */
+const PLANS = fc.sample(blockPlan(), { numRuns: 500, seed: 1 })
+
+export type Story = {
+  /** The chain from where the listener came. */
+  chain(): Chain
+  /** What the listener says first: ranges as far as they are final, or nothing but blocks. */
+  opening(): Message[]
+  grow(): Message[]
+  /** Between 1 and 64 blocks deep; the new branch is longer, as long, or shorter; sometimes one that was left before. */
+  fork(): { messages: Message[]; depth: number }
+  /** What was said already. */
+  replay(): Message[]
+  /** Some final history as a job reads it, which may not be what the listener was told. */
+  restatement(): Restatement[]
+}
+
+export function tellStory(network: NetworkName, random: Random, { withRange }: { withRange: boolean }): Story {
+  let chain: Chain = mine([], [...unseenPlans(random), ...plansOf(random, FIRST_LENGTH - UNSEEN)])
+  let branches = 0
+  let jobs = 0
+  let left: Chain = []
+  /** So many blocks are final, for ever. */
+  let final = FIRST_LENGTH - DEEPEST_FORK
+
+  function go(to: Chain, from: number): Message[] {
+    chain = to
+    final = Math.max(final, chain.length - DEEPEST_FORK)
+    return asBlocks(network, chain.slice(from))
+  }
+
+  return {
+    chain: () => chain.slice(UNSEEN),
+    opening() {
+      if (!withRange) return asBlocks(network, chain.slice(UNSEEN))
+      return [asRange(network, chain.slice(UNSEEN, final)), ...asBlocks(network, chain.slice(final))]
+    },
+    grow() {
+      const { length } = chain
+      return go(mine(chain, plansOf(random, random.chance(0.1) ? 70 : random.between(1, 6))), length)
+    },
+    fork() {
+      const back = commonLength(chain, left)
+      if (left.length > back && back >= final && back < chain.length && random.chance(0.4)) {
+        const depth = chain.length - back
+        const to = left
+        left = chain
+        return { depth, messages: go(to, back) }
+      }
+      const depth = random.pick([1, 2, random.between(1, 8), random.between(1, chain.length - final)])
+      const fork = chain.length - depth
+      const length = Math.max(1, depth + random.pick([0, 1, 1, 2, -1]))
+      left = chain
+      const to = mine(chain.slice(0, fork), plansOf(random, length), `branch ${++branches}`)
+      return { depth, messages: go(to, fork) }
+    },
+    replay: () => asBlocks(network, chain.slice(-random.between(1, DEEPEST_FORK))),
+    restatement() {
+      const job = ++jobs
+      const pools = random.chance(0.3) ? [random.pick(POOL_IDS)] : undefined
+      const pieces: Restatement[] = []
+      let from = random.between(0, final - 1)
+      for (let left = random.between(1, 3); left > 0 && from < final; left--) {
+        const to = random.between(from, Math.min(final - 1, from + 12))
+        pieces.push(restatementOf(network, job, pools, chain.slice(from, to + 1), random))
+        from = to + 1
+      }
+      return pieces
+    },
+  }
+}
+
+const POOL_IDS = POOLS.map(({ id }) => id) as [Tick['pool'], ...Tick['pool'][]]
+
+/** Most of it within one day: jobs, forks and the listener meet in the same buckets. */
+function plansOf(random: Random, count: number): BlockPlan[] {
+  return Array.from({ length: count }, () => ({
+    ...(PLANS[random.between(0, PLANS.length - 1)] ?? { ticks: [], pools: [], liquidity: [], balances: [] }),
+    secondsLater: random.chance(0.02) ? random.between(1_000, 90_000) : random.pick([0, 1, 1, 2, 12, 59]),
+  }))
+}
+
+function unseenPlans(random: Random): BlockPlan[] {
+  return plansOf(random, UNSEEN).map((plan, index) =>
+    index % UNSEEN_A_DAY === UNSEEN_A_DAY - 1 ? { ...plan, secondsLater: 90_000 } : plan,
+  )
+}
+
+function commonLength(one: Chain, other: Chain): number {
+  let length = 0
+  while (length < one.length && one[length]?.hash === other[length]?.hash) length++
+  return length
+}
+
+function restatementOf(
+  network: NetworkName,
+  job: number,
+  pools: Restatement['pools'],
+  blocks: Chain,
+  random: Random,
+): Restatement {
+  const [first, last] = [blocks[0], blocks.at(-1)]
+  if (!first || !last) throw new Error('A restatement has at least one block.')
+  const isWanted = ({ pool }: { pool: Tick['pool'] }) => pools === undefined || pools.includes(pool)
+  return {
+    kind: 'restatement',
+    network,
+    job,
+    pools,
+    from: first.number,
+    to: last.number,
+    firstTimestamp: first.timestamp,
+    timestamp: last.timestamp,
+    hash: last.hash,
+    blocks: blocks.map(({ parentHash: _, ...block }) => ({
+      ...block,
+      ticks: mended(random, block.ticks).filter(isWanted),
+      liquidity: block.liquidity.filter((change) => isWanted(change) && random.chance(0.95)),
+    })),
+  }
+}
+
+/** What another look at a block may find: the same, a swap less, a swap more. */
+function mended(random: Random, ticks: readonly Tick[]): readonly Tick[] {
+  if (random.chance(0.6)) return ticks
+  const found = ticks.filter(() => random.chance(0.8))
+  const last = ticks.at(-1)
+  return last && random.chance(0.5) ? [...found, { ...last, logIndex: last.logIndex + 5 }] : found
+}
