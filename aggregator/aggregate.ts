@@ -4,7 +4,7 @@ import type { Entry, TickLog } from '../ingest/log.ts'
 import { type BlockRef, blocksOf, type Message, type Restatement, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
-import { pause } from '../ingest/wait.ts'
+import type { Written } from './changes.ts'
 import { type Restated, readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import type { Placed } from './flush.ts'
@@ -19,6 +19,7 @@ import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
 import { faultOf } from './storable.ts'
 import { Turns } from './turns.ts'
+import { untilStored } from './until-stored.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
 
@@ -30,6 +31,8 @@ export type AggregateOptions = {
   /** Final history that jobs have read; taken while the stream has nothing waiting. */
   history?: TickLog<Restatement> | undefined
   report: Report<AggregatorFact>
+  /** For whoever keeps candles in memory in the same process. */
+  onWritten?: (written: Written) => void
   signal: AbortSignal
 }
 
@@ -37,8 +40,6 @@ export type AggregateOptions = {
 const TICKS_PER_FLUSH = 20_000
 /** While these are stated the stream waits. */
 const TICKS_PER_RESTATEMENT = 20_000
-const FIRST_RETRY_MS = 250
-const MAX_RETRY_MS = 10_000
 
 /**
  * Runs until the signal aborts. Charge is taken with the first batch, which may be empty: until the log is ours to read,
@@ -83,7 +84,7 @@ async function restateAll(
   turns: Turns,
   signal: AbortSignal,
 ): Promise<void> {
-  const { history, network, report } = options
+  const { history, network, report, onWritten } = options
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   for await (const entries of history.read(0, signal)) {
@@ -98,6 +99,7 @@ async function restateAll(
       await turns.patient(async () => {
         const began = performance.now()
         await untilStored(options, () => restate(client, run, keeping, tip()))
+        onWritten?.({ network })
         const ms = performance.now() - began
         for (const message of run) {
           const { job, from, to } = message
@@ -120,7 +122,7 @@ type Writer = {
 }
 
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
-  const { network, log, position, report } = options
+  const { network, log, position, report, onWritten } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => takeCharge(client, network))
   // In one process the lock on the data folder has seen to it.
@@ -136,7 +138,11 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
-  const flushes = flushesOf(client, network, keeping, persist, (placed, ms) => report(flushed(network, placed, ms)))
+  const flushes = flushesOf(client, network, keeping, persist, (placed, { touched }, ms) => {
+    report(flushed(network, placed, ms))
+    const last = placed.at(-1)?.message
+    if (last) onWritten?.({ network, flushed: { tip: { ...tipOf(last), timestamp: last.timestamp }, touched } })
+  })
 
   async function begin(): Promise<void> {
     if (pending.length === 0) return
@@ -158,6 +164,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
     keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
+    onWritten?.({ network })
     report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
   }
 
@@ -211,19 +218,6 @@ async function isRejected<M extends Message | Restatement>(
   report({ kind: 'message-rejected', network, offset, reason })
   await log.reject?.(offset, reason)
   return true
-}
-
-/** Tries until the tables answer: nothing that was read is given up. Throws only when the signal aborts. */
-async function untilStored<T>({ network, report, signal }: AggregateOptions, task: () => Promise<T>): Promise<T> {
-  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)) {
-    try {
-      return await task()
-    } catch (error) {
-      if (signal.aborted) throw error
-      report({ kind: 'store-failed', network, error, retryMs })
-      await pause(retryMs, signal)
-    }
-  }
 }
 
 function firstTime(placed: readonly Placed[]): UnixSeconds {

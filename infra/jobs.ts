@@ -51,6 +51,7 @@ export async function runJob(
   } catch (error) {
     if (signal.aborted) return
     report({ kind: 'job-failed', network: network.name, job: id, error })
-    await failJob(store.owner, job, describeError(error))
+    // Tables that do not answer keep it open, and it is taken up again.
+    await failJob(store.owner, job, describeError(error)).catch(() => undefined)
   }
 }

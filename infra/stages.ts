@@ -1,9 +1,11 @@
 /** The stages as running parts: what each needs, handed over, and what makes each start again. */
 
 import { aggregate } from '../aggregator/aggregate.ts'
+import type { Written } from '../aggregator/changes.ts'
 import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
+import { untilStored } from '../aggregator/until-stored.ts'
 import type { Endpoints } from '../ingest/endpoints.ts'
 import { WrongChain } from '../ingest/errors.ts'
 import { listen } from '../ingest/listener.ts'
@@ -43,7 +45,7 @@ export async function openLogs(config: Config['log'], network: NetworkName, stor
       const options = { brokers: config.brokers, network, report: run.report, signal: run.signal }
       return Promise.all([kafkaLog(options), kafkaHistory(options)])
     }
-    const { offset } = await positionAfterStored(store.owner, network)
+    const { offset } = await untilStored({ network, ...run }, () => positionAfterStored(store.owner, network))
     return [inProcessLog({ nextOffset: offset }), inProcessLog<Restatement>({ nextOffset: 0 })] as const
   }
 }
@@ -107,14 +109,22 @@ async function warnOfEarlierStart(
 }
 
 /** Aggregates until the signal aborts. */
-export async function runAggregator(network: NetworkName, logs: Logs, store: Store, run: Run): Promise<void> {
+export async function runAggregator(
+  network: NetworkName,
+  logs: Logs,
+  store: Store,
+  run: Run,
+  onWritten: (written: Written) => void = () => {},
+): Promise<void> {
   const { config, report, signal } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
   await restarting('aggregator', network, run, async () => {
     const { stream: log, history } = logs
-    await applyRetention(store.owner, config.retention)
-    const position = await findPosition(store.owner, network, log)
-    await aggregate(store.owner, { network, log, history, position, report, signal })
+    const position = await untilStored({ network, report, signal }, async () => {
+      await applyRetention(store.owner, config.retention)
+      return findPosition(store.owner, network, log)
+    })
+    await aggregate(store.owner, { network, log, history, position, report, onWritten, signal })
   })
 }
 
