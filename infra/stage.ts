@@ -18,7 +18,7 @@ export function networksOf({ config }: Run): readonly NetworkConfig[] {
 export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
   return runProcess(async (run) => {
     const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
-    const store = await findStore(run.config, folder)
+    const store = await findStore(run.config, folder, run)
     if (!store) {
       throw new Error(
         'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',

@@ -1,10 +1,11 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
-import type { ClickHouseClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import type { Report } from '../ingest/report.ts'
+import { pause } from '../ingest/wait.ts'
 import { connect } from './clickhouse/client.ts'
 import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
-import { migrate } from './clickhouse/migrate.ts'
+import { MigrationError, migrate } from './clickhouse/migrate.ts'
 import type { Config } from './config.ts'
 
 export type Store = {
@@ -19,14 +20,19 @@ export type Store = {
   close(): Promise<void>
 }
 
+export type StoreFact = { kind: 'store-waiting'; url: string; error: unknown; retryMs: number }
+
+/** Who waits for a server that does not answer yet, and until when. */
+export type Waiting = { report: Report<StoreFact>; signal: AbortSignal }
+
 /** Opens the configured server or starts the engine in `folder`; the tables are there and up to date when it resolves. */
 export async function openStore(
   config: Pick<Config, 'store'>,
   folder: string,
-  report: Report<EngineFact>,
+  report: Report<EngineFact | StoreFact>,
   signal?: AbortSignal,
 ): Promise<Store> {
-  if (config.store.kind === 'server') return openServer(config.store)
+  if (config.store.kind === 'server') return openServer(config.store, signal && { report, signal })
   const engine = await startEngine({ dataDir: folder, report, ...(signal && { signal }) })
   const failed = new Promise<Error>((resolve) => {
     void engine.exited.then(({ expected, signal: by, code }) => {
@@ -41,9 +47,13 @@ export async function openStore(
   }
 }
 
-/** The configured server, or the engine that another process runs in `folder`; undefined where none runs. */
-export async function findStore(config: Pick<Config, 'store'>, folder: string): Promise<Store | undefined> {
-  if (config.store.kind === 'server') return openServer(config.store)
+/** The configured server, or the engine that another process runs in `folder`; undefined where none runs. A command does not wait. */
+export async function findStore(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  waiting?: Waiting,
+): Promise<Store | undefined> {
+  if (config.store.kind === 'server') return openServer(config.store, waiting)
   const engine = await findEngine(folder)
   return engine && openEngine(engine, never, async () => {})
 }
@@ -62,11 +72,40 @@ export async function withStoreOf(
   }
 }
 
-async function openServer(server: Extract<Config['store'], { kind: 'server' }>): Promise<Store> {
+type Server = Extract<Config['store'], { kind: 'server' }>
+
+async function openServer(server: Server, waiting?: Waiting): Promise<Store> {
   const owner = connect(server)
   const reader = connect({ ...server, settings: READ_ONLY })
-  await migrate(owner, { database: server.database })
+  try {
+    await untilThere(server, () => migrate(owner, { database: server.database }), waiting)
+  } catch (error) {
+    await closeAll([owner, reader])
+    throw error
+  }
   return { owner, reader, accounts: owner, failed: never, close: () => closeAll([owner, reader]) }
+}
+
+const FIRST_RETRY_MS = 500
+const MAX_RETRY_MS = 10_000
+
+/** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
+async function untilThere({ url }: Server, task: () => Promise<unknown>, waiting: Waiting | undefined): Promise<void> {
+  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)) {
+    try {
+      await task()
+      return
+    } catch (error) {
+      if (!waiting || waiting.signal.aborted || isAnswer(error)) throw error
+      waiting.report({ kind: 'store-waiting', url: new URL(url).host, error, retryMs })
+      await pause(retryMs, waiting.signal)
+    }
+  }
+}
+
+function isAnswer(error: unknown): boolean {
+  if (error instanceof MigrationError) return error.cause === undefined || isAnswer(error.cause)
+  return error instanceof ClickHouseError
 }
 
 async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {

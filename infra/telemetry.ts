@@ -9,6 +9,7 @@ import type { EngineFact } from './clickhouse/engine.ts'
 import type { Config } from './config.ts'
 import type { DevnetFact } from './devnet/devnet.ts'
 import type { LogFact } from './log/facts.ts'
+import type { StoreFact } from './store.ts'
 
 export type ProcessFact =
   | { kind: 'public-endpoint'; network: string; url: string; advice: string }
@@ -21,7 +22,7 @@ export type ProcessFact =
   | { kind: 'audit-waiting'; network: string; error: unknown; retryMs: number }
   | { kind: 'stopping'; reason: string }
 
-export type Fact = AggregatorFact | ApiFact | DevnetFact | EngineFact | IngestFact | LogFact | ProcessFact
+export type Fact = AggregatorFact | ApiFact | DevnetFact | EngineFact | IngestFact | LogFact | ProcessFact | StoreFact
 
 type Level = 'debug' | 'info' | 'warn' | 'error'
 
@@ -45,6 +46,7 @@ const LEVELS: Readonly<Partial<Record<Fact['kind'], Level>>> = {
   'log-broken': 'warn',
   'balances-unread': 'warn',
   'store-failed': 'warn',
+  'store-waiting': 'warn',
   'log-retried': 'warn',
   'log-parts-dropped': 'warn',
   'log-begins-later': 'warn',
