@@ -1,9 +1,16 @@
 /** Changes: which buckets a write touched, told to whoever keeps some of them in memory. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRef, UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { CandleVersions } from './owner.ts'
 import type { Touched } from './recompute.ts'
 import { insertRows } from './store.ts'
+
+/** What a process hears of its own aggregator: what a flush has brought, or that something else was written. */
+export type Written = {
+  network: NetworkName
+  flushed?: { tip: BlockRef & { timestamp: UnixSeconds }; touched: readonly Touched[] }
+}
 
 /**
  * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are

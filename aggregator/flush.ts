@@ -6,6 +6,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import { recordChanges } from './changes.ts'
 import { foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
+import type { Touched } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
 import { blockRow, type RowContext } from './rows.ts'
 import { insertRows, together } from './store.ts'
@@ -20,6 +21,7 @@ export type BegunFlush = {
   finish(): Promise<void>
   /** The next flush can begin before this one is finished. */
   isFolded: boolean
+  touched: readonly Touched[]
 }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
@@ -35,6 +37,7 @@ export async function beginFlush(
   const { storeCandles, touched, isFolded } = await foldContents(client, network, contents, keeping)
   return {
     isFolded,
+    touched,
     async finish() {
       const tip = Math.max(...placed.map(({ message }) => tipOf(message).number))
       await together([storeCandles(), recordChanges(client, network, touched, keeping.versions, tip)])

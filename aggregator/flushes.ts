@@ -1,7 +1,7 @@
 /** Flushes in a row: the next one begins while the candles and the ledger of the one before are still on their way. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
-import { beginFlush, type Placed } from './flush.ts'
+import { type BegunFlush, beginFlush, type Placed } from './flush.ts'
 import type { Keeping } from './keeping.ts'
 
 export type Flushes = {
@@ -16,7 +16,7 @@ export function flushesOf(
   network: NetworkName,
   keeping: Keeping,
   persist: (task: () => Promise<void>) => Promise<void>,
-  onStored: (placed: readonly Placed[], ms: number) => void,
+  onStored: (placed: readonly Placed[], flush: BegunFlush, ms: number) => void,
 ): Flushes {
   /** What is not on the ledger yet, and how that ends. */
   let unfinished: readonly Placed[] = []
@@ -32,7 +32,7 @@ export function flushesOf(
       unfinished = placed
       finishing = flush.finish().then(() => {
         unfinished = []
-        onStored(placed, performance.now() - began)
+        onStored(placed, flush, performance.now() - began)
       })
       // Whoever waits for it next sees the failure.
       finishing.catch(() => undefined)
@@ -49,6 +49,7 @@ export function flushesOf(
     const placed = unfinished
     const began = performance.now()
     let failure = error
+    let flush: BegunFlush | undefined
     await persist(async () => {
       if (failure) {
         const first = failure
@@ -56,11 +57,11 @@ export function flushesOf(
         throw first
       }
       keeping.open.forgetAll(Math.max(...placed.map(({ message }) => message.timestamp)))
-      const flush = await beginFlush(client, network, placed, keeping)
+      flush = await beginFlush(client, network, placed, keeping)
       await flush.finish()
     })
     unfinished = []
-    onStored(placed, performance.now() - began)
+    if (flush) onStored(placed, flush, performance.now() - began)
   }
 
   return {

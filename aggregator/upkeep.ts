@@ -5,7 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'
 import { RESOLUTIONS } from './candle.ts'
-import { recordChanges } from './changes.ts'
+import { recordChanges, type Written } from './changes.ts'
 import type { AggregatorFact } from './fact.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
 import type { Keeping } from './keeping.ts'
@@ -22,6 +22,7 @@ export type UpkeepOptions = {
   tip(): UnixSeconds
   turns: Turns
   report: Report<AggregatorFact>
+  onWritten?: ((written: Written) => void) | undefined
   signal: AbortSignal
 }
 
@@ -37,7 +38,7 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
-  const { network, keeping, tip, turns, report, signal } = options
+  const { network, keeping, tip, turns, report, onWritten, signal } = options
   const began = performance.now()
   try {
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
@@ -53,6 +54,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     const rebuilt = await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
     await recordChanges(client, network, rebuilt, keeping.versions)
     await finishJob(client, job)
+    onWritten?.({ network })
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })
   } catch (error) {
     if (signal.aborted) return

@@ -1,14 +1,17 @@
 /** The service as an Express application: routes, and what all of them share. */
+import compression from 'compression'
 import express, { type Application, type RequestHandler } from 'express'
 import type { Report } from '../ingest/report.ts'
 import type { Accounts } from './accounts.ts'
+import { type CrowdLimits, openCrowd } from './crowd.ts'
 import { countFailures } from './failures.ts'
-import { openGate } from './gate.ts'
-import { crossOrigin, methodNotAllowed, notFound, problems, requestIds, shortUrls } from './http.ts'
+import { type AccountHandler, openGate } from './gate.ts'
+import { crossOrigin, methodNotAllowed, notFound, problems, requestIds, safeHeaders, shortUrls } from './http.ts'
 import type { Market } from './market/market.ts'
 import type { ApiFact } from './report.ts'
+import { openApi } from './openapi.ts'
 import { getCandles } from './routes/candles.ts'
-import { getPage, PAGES } from './routes/docs.ts'
+import { getOpenApi, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
@@ -19,24 +22,34 @@ export type AppOptions = {
   accounts: Accounts
   clock: () => Date
   report: Report<ApiFact>
+  /** Pages of these origins may read answers; all may where absent. */
+  origins?: readonly string[] | undefined
+  crowd?: CrowdLimits
 }
 
-export function createApp({ market, accounts, clock, report }: AppOptions): Application {
+export function createApp({ market, accounts, clock, report, origins, crowd: limits }: AppOptions): Application {
+  const crowd = openCrowd(limits)
+  const inTurn =
+    (handler: AccountHandler): AccountHandler =>
+    (account, req, res) =>
+      crowd(() => handler(account, req, res))
   const gate = openGate({ accounts, failures: countFailures(), clock })
+  const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
-    '/v0/candles': gate(getCandles(market, accounts)),
-    '/v0/ticks': gate(getTicks(market, accounts)),
-    '/v0/pools': gate(getPools(market, accounts)),
+    '/v0/candles': gate(inTurn(getCandles(market, accounts))),
+    '/v0/ticks': gate(inTurn(getTicks(market, accounts))),
+    '/v0/pools': gate(inTurn(getPools(market, accounts))),
     '/v0/usage': gate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
-    ...Object.fromEntries(PAGES.map((page) => [`/v0/docs/${page}`, getPage(page)])),
+    '/v0/openapi.json': getOpenApi(document),
+    '/v0/docs': getReference(document),
   }
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   // Our own parser sees repeated and nested parameters as they were written.
   app.set('query parser', false)
-  app.use(requestIds(report), crossOrigin(), shortUrls())
+  app.use(requestIds(report), safeHeaders(), crossOrigin(origins), shortUrls(), compression())
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))

@@ -1,6 +1,7 @@
 /** What every answer of the service has: an id, leave for browsers to read it, and a form for errors. */
 import { randomUUID } from 'node:crypto'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import helmet from 'helmet'
 import type { Report } from '../ingest/report.ts'
 import { PROBLEMS, Problem, problemBody } from './problem.ts'
 import type { ApiFact } from './report.ts'
@@ -45,16 +46,32 @@ export function requestIds(report: Report<ApiFact>): RequestHandler {
   }
 }
 
-/** Keys travel in a header of ours and never in cookies, so any page may ask. */
-export function crossOrigin(): RequestHandler {
+/** What browsers are told not to do with our answers. Pages of ours say for themselves what they need. */
+export function safeHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    // Whoever may read an answer is said by CORS.
+    crossOriginResourcePolicy: { policy: 'cross-origin' },
+    // Whether there is TLS is for whoever stands before us to know.
+    strictTransportSecurity: false,
+  })
+}
+
+/** Keys travel in a header of ours and never in cookies, so any page may ask where the operator names none. */
+export function crossOrigin(origins?: readonly string[]): RequestHandler {
   return function crossOrigin(req, res, next) {
-    res.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': EXPOSED })
+    const origin = origins === undefined ? '*' : origins.find((it) => it === req.get('Origin'))
+    if (origins !== undefined) res.vary('Origin')
+    if (origin !== undefined)
+      res.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
     if (req.method !== 'OPTIONS' || req.get('Access-Control-Request-Method') === undefined) return next()
-    res.set({
-      'Access-Control-Allow-Methods': ALLOWED,
-      'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match',
-      'Access-Control-Max-Age': '86400',
-    })
+    if (origin !== undefined) {
+      res.set({
+        'Access-Control-Allow-Methods': ALLOWED,
+        'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match',
+        'Access-Control-Max-Age': '86400',
+      })
+    }
     res.status(204).end()
   }
 }

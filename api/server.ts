@@ -14,6 +14,10 @@ export type Serving = {
   closed: Promise<void>
 }
 
+/** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
+const SLOW_MS = 15_000
+const STUCK_MS = 120_000
+
 /** Resolves once the port is open; rejects where it can't be had. */
 export async function serve(options: {
   app: Application
@@ -25,7 +29,10 @@ export async function serve(options: {
   drainMs?: number
 }): Promise<Serving> {
   const { app, host, signal, report, drainMs = 10_000 } = options
-  const server = createServer(app)
+  const server = createServer({ maxHeaderSize: 16_384, headersTimeout: SLOW_MS, requestTimeout: SLOW_MS }, app)
+  server.maxHeadersCount = 100
+  // An answer that nobody takes.
+  server.setTimeout(STUCK_MS)
   // Longer than the idle time of usual proxies, so that it is they who close.
   server.keepAliveTimeout = 65_000
   server.on('clientError', refuse)

@@ -29,6 +29,8 @@ export type Config = {
   host: string
   port: number
   adminPort: number | undefined
+  /** All where absent. */
+  corsOrigins: readonly string[] | undefined
   bootstrapApiKey: string | undefined
   logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -129,6 +131,9 @@ const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   ADMIN_PORT: port.optional(),
+  CORS_ORIGINS: list
+    .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
+    .optional(),
   BOOTSTRAP_API_KEY: z.string().min(16, 'is shorter than 16 characters: anybody could guess it').optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
@@ -188,6 +193,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: it.HOST,
     port: it.PORT,
     adminPort: it.ADMIN_PORT,
+    corsOrigins: it.CORS_ORIGINS,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
   }

@@ -1,4 +1,5 @@
 /** The API as a running part: over the tables, on its port, until the signal aborts. */
+import type { Written } from '../aggregator/changes.ts'
 import { openAccounts } from '../api/accounts.ts'
 import { createApp } from '../api/app.ts'
 import { openMarket } from '../api/market/market.ts'
@@ -21,13 +22,13 @@ export async function startApi(
   networks: readonly Network[],
   store: Store,
   { config, report, signal }: Run,
-  onWritten?: (look: () => void) => void,
+  onWritten?: (look: (written: Written) => void) => void,
 ): Promise<Serving> {
   const clock = () => new Date()
   const market = openMarket({ reader: store.reader, networks, clock, everyMs: onWritten ? TOLD_LOOK_MS : LOOK_MS })
   onWritten?.(market.look)
   const accounts = openAccounts({ client: store.accounts, clock, report })
-  const app = createApp({ market, accounts, clock, report })
+  const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins })
   const { host, port } = config
   const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }

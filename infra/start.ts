@@ -1,4 +1,5 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
+import type { Written } from '../aggregator/changes.ts'
 import { storedChain } from '../aggregator/ledger.ts'
 import { pause } from '../ingest/wait.ts'
 import { startAdmin } from './admin.ts'
@@ -15,9 +16,6 @@ import { openStore, type Store } from './store.ts'
 
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
 const FIRST_DATA_MS = 15_000
-
-/** What the API need not find out by itself. */
-const WRITES: ReadonlySet<string> = new Set(['flushed', 'restated', 'rolled-back', 'rebuilt'])
 
 type Chains = {
   networks: readonly NetworkConfig[]
@@ -60,14 +58,10 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
   return { networks: [network], storeFolder: folder, stop: devnet.stop }
 }
 
-async function runStages({ networks }: Chains, store: Store, outer: Run): Promise<void> {
-  const { config, signal, fail } = outer
-  let look = () => {}
-  const report: Run['report'] = (fact) => {
-    outer.report(fact)
-    if (WRITES.has(fact.kind)) look()
-  }
-  const run = { ...outer, report }
+async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
+  const { config, signal, fail } = run
+  // The API hears at once of what is written in its own process.
+  let look = (_: Written) => {}
   const key = await keyToPrint(config, store.owner)
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
@@ -75,7 +69,7 @@ async function runStages({ networks }: Chains, store: Store, outer: Run): Promis
   for (const [index, network] of networks.entries()) {
     const log = logs[index]
     if (!log) continue
-    keep(runAggregator(network.network.name, log, store, run))
+    keep(runAggregator(network.network.name, log, store, run, (written) => look(written)))
     keep(runListener(network, log, store, run))
     // In a cluster it is the command itself that reads: anybody can append to Kafka.
     if (config.log.kind === 'in-process') keep(runJobs(network, log.history, store, run))
@@ -85,8 +79,8 @@ async function runStages({ networks }: Chains, store: Store, outer: Run): Promis
     networks.map(({ network }) => network),
     store,
     run,
-    (written) => {
-      look = written
+    (listener) => {
+      look = listener
     },
   )
   keep(serving.closed)

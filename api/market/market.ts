@@ -1,5 +1,6 @@
 /** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Written } from '../../aggregator/changes.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
@@ -35,7 +36,7 @@ export type Market = {
   pools(query: PoolQuery): Promise<PoolsAnswer>
   status(): Promise<readonly NetworkStatus[]>
   /** Something was written just now. */
-  look(): void
+  look(written: Written): void
 }
 
 const DAY = 86_400

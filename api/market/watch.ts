@@ -1,6 +1,8 @@
 /** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RESOLUTIONS } from '../../aggregator/candle.ts'
+import type { Written } from '../../aggregator/changes.ts'
+import type { Touched } from '../../aggregator/recompute.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
@@ -29,12 +31,11 @@ const PATIENCE_MS = 60_000
 export type Watch = {
   /** Where the ledgers stand; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
   tips(): Promise<Tips>
-  /** Something was written just now. */
-  look(): void
+  /** Something was written just now, by this process. */
+  look(written: Written): void
 }
 
-/** `block`: once the ledger has got there, the candles are stored. */
-type Change = { first: UnixSeconds; last: UnixSeconds; block: number; since: number }
+type Change = Touched & { block: number; since: number }
 type Place = { place: number; resolution: number }
 
 export function watchChanges(options: {
@@ -49,23 +50,48 @@ export function watchChanges(options: {
   const sequences = new Map<NetworkName, string>()
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
-  let known: Tips = new Map()
+  const known = new Map<NetworkName, Tip>()
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
+  const isAsked = () => performance.now() - askedMs < ASKED_MS
 
-  const tips = refreshed(async () => {
-    const began = performance.now()
-    if (began - lookedMs > BLIND_MS) {
-      cache.forgetAll()
-      sequences.clear()
-    }
-    // Before the changes: whatever stands on a ledger is told of by then.
-    known = await readTips(reader, networks, known)
-    await Promise.all(networks.map((network) => follow(network, known.get(network))))
-    lookedMs = began
-    return known
-  }, freshMs)
+  /** What is looked up and what is heard of take turns, so that the newest tip is the one that stays. */
+  const inTurn = oneByOne()
+
+  const looked = refreshed(
+    () =>
+      inTurn(async () => {
+        const began = performance.now()
+        if (began - lookedMs > BLIND_MS) {
+          cache.forgetAll()
+          sequences.clear()
+        }
+        // Before the changes: whatever stands on a ledger is told of by then.
+        const tips = await readTips(reader, networks, known)
+        await Promise.all(networks.map((network) => follow(network, tips.get(network))))
+        for (const network of networks) {
+          const tip = tips.get(network)
+          if (tip) known.set(network, tip)
+          else known.delete(network)
+        }
+        lookedMs = began
+        return known
+      }),
+    freshMs,
+  )
+
+  /** What a flush of ours has brought needs no search. */
+  async function hear({ network, flushed }: Written): Promise<void> {
+    if (!flushed || performance.now() - lookedMs > BLIND_MS) return void (await looked.renew())
+    await inTurn(async () => {
+      const { tip, touched } = flushed
+      const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
+      for (const { pool, first } of held) cache.change(listingKey(network, pool), first)
+      await renew(network, new Map(held.map((change) => [change.pool, change])))
+      known.set(network, tip)
+    })
+  }
 
   async function follow(network: NetworkName, tip: Tip | undefined): Promise<void> {
     const after = sequences.get(network)
@@ -82,6 +108,7 @@ export function watchChanges(options: {
       cache.change(key, first)
       const known = open.get(pool)
       open.set(pool, {
+        pool,
         first: Math.min(first, known?.first ?? first),
         last: Math.max(last, known?.last ?? last),
         block: Math.max(Number(block), known?.block ?? 0),
@@ -96,8 +123,8 @@ export function watchChanges(options: {
     for (const [pool] of done) open.delete(pool)
   }
 
-  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Change>): Promise<void> {
-    const narrow: [PoolId, Change][] = []
+  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Touched>): Promise<void> {
+    const narrow: [PoolId, Touched][] = []
     let [first, last] = [Number.POSITIVE_INFINITY, 0]
     for (const [pool, change] of changes) {
       const widest = Math.max(last, change.last) - Math.min(first, change.first)
@@ -134,26 +161,35 @@ export function watchChanges(options: {
     }
   }
 
-  function schedule(ms: number): void {
+  function schedule(): void {
     if (timer) return
     timer = setTimeout(async () => {
-      timer = undefined
       // Whoever asks next is told what is wrong.
-      await tips.renew().catch(() => undefined)
-      if (performance.now() - askedMs < ASKED_MS) schedule(everyMs)
-    }, ms)
-    timer.unref()
+      await looked.renew().catch(() => undefined)
+      timer = undefined
+      if (isAsked()) schedule()
+    }, everyMs).unref()
   }
 
   return {
     tips() {
       askedMs = performance.now()
-      schedule(everyMs)
-      return tips.get()
+      schedule()
+      return looked.get()
     },
-    look() {
-      if (performance.now() - askedMs < ASKED_MS) void tips.renew().catch(() => undefined)
+    look(written) {
+      if (isAsked()) void hear(written).catch(() => undefined)
     },
+  }
+}
+
+/** Runs tasks one after the other, in the order in which they come. */
+function oneByOne(): <T>(task: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (task) => {
+    const next = last.then(task)
+    last = next.catch(() => undefined)
+    return next
   }
 }
 

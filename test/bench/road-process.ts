@@ -6,6 +6,7 @@
  * nanoseconds by the clock that all processes of a machine share, when a block is about to be appended and up to which one all is stored.
  */
 import { createInterface } from 'node:readline'
+import type { Written } from '../../aggregator/changes.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { ensureBootstrapKey } from '../../infra/api-key.ts'
 import { readConfig } from '../../infra/config.ts'
@@ -21,7 +22,7 @@ import { blockMessage, poolsOf } from './synthetic.ts'
 
 const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
 const stopping = new AbortController()
-let look = () => {}
+let look = (_: Written) => {}
 const run: Run = {
   config: readConfig({ DATA_DIR: folder, PORT: '0', BOOTSTRAP_API_KEY: key, KAFKA_BROKERS: brokers }),
   report: tell,
@@ -36,10 +37,10 @@ const { network, pools } = SHAPE
 const store = await openStore(run.config, folder, tell)
 await ensureBootstrapKey(run.config, store.owner)
 const logs = await openLogs(run.config.log, network, store, run)
-const aggregating = runAggregator(network, logs, store, run)
+const aggregating = runAggregator(network, logs, store, run, (written) => look(written))
 // In a cluster the API is a process of its own, and looks for itself.
-const told = (written: () => void) => {
-  look = written
+const told = (listener: typeof look) => {
+  look = listener
 }
 const { port, closed } = await startApi([NETWORKS[network]], store, run, brokers === '' ? told : undefined)
 let tip: BlockRef | undefined = await storedChain(store.owner, network).tip()
@@ -66,10 +67,7 @@ async function append(number: number): Promise<void> {
 }
 
 function tell(fact: Fact): void {
-  if (fact.kind === 'flushed') {
-    say('stored', fact.to)
-    look()
-  }
+  if (fact.kind === 'flushed') say('stored', fact.to)
   if (fact.kind === 'store-failed' || fact.kind === 'message-rejected' || fact.kind === 'stalled') console.error(fact)
 }
 
