@@ -7,11 +7,14 @@ export const LONGEST_INTERVAL: IntervalSeconds = 86_400
 
 export const INTERVAL_RULE = 'a whole number and a unit (s, m, h or d), at most 1d in all: 45s, 7m, 4h, 1d'
 
+const INTERVAL = /^([1-9][0-9]{0,4})([smhd])$/
+export const INTERVAL_PATTERN = INTERVAL.source
+
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /** Undefined where the text is not an interval that we serve. */
 export function parseInterval(text: string): IntervalSeconds | undefined {
-  const match = /^([1-9][0-9]{0,4})([smhd])$/.exec(text)
+  const match = INTERVAL.exec(text)
   const [, count, unit] = match ?? []
   if (count === undefined || unit === undefined) return undefined
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? 0)

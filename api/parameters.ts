@@ -15,14 +15,27 @@ export function parseParameters(query: string): Parameters {
   return parameters
 }
 
+/** What JSON Schema can say of a parameter: all that `read` takes fits it, and little more. */
+export type Notation = {
+  type?: 'integer'
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  default?: number
+  examples: readonly (string | number)[]
+}
+
 /** A parameter that `read` understands, or its rule. */
-export function field<T>(rule: string, read: (text: string) => T | undefined) {
-  return z.string({ error: `required: ${rule}` }).transform((text, context): T => {
-    const value = read(text)
-    if (value !== undefined) return value
-    context.addIssue({ code: 'custom', message: `must be ${rule}` })
-    return z.NEVER
-  })
+export function field<T>(rule: string, read: (text: string) => T | undefined, notation: Notation) {
+  return z
+    .string({ error: `required: ${rule}` })
+    .meta({ ...notation, rule })
+    .transform((text, context): T => {
+      const value = read(text)
+      if (value !== undefined) return value
+      context.addIssue({ code: 'custom', message: `must be ${rule}` })
+      return z.NEVER
+    })
 }
 
 /** A rule over several parameters, such as “one of symbol and pool”. It sees all that were given; a malformed one as ''. */

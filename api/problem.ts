@@ -1,23 +1,51 @@
 /** What a user is told when there is no answer: RFC 9457 problems with our codes. */
 
-/** Every code, with its status and title. */
+/** Every code, with its status, its title and what it means to who gets it. */
 export const PROBLEMS = {
-  bad_request: { status: 400, title: 'Bad request' },
-  invalid_parameters: { status: 400, title: 'Invalid parameters' },
-  unauthorized: { status: 401, title: 'Unauthorized' },
-  not_found: { status: 404, title: 'Not found' },
-  unknown_pool: { status: 404, title: 'Unknown pool' },
-  unknown_symbol: { status: 404, title: 'Unknown symbol' },
-  no_pool: { status: 404, title: 'No pool' },
-  method_not_allowed: { status: 405, title: 'Method not allowed' },
-  uri_too_long: { status: 414, title: 'URI too long' },
-  too_many_failures: { status: 429, title: 'Too many failures' },
-  minute_credits_exceeded: { status: 429, title: 'Minute credits exceeded' },
-  month_credits_exceeded: { status: 429, title: 'Month credits exceeded' },
-  headers_too_large: { status: 431, title: 'Request header fields too large' },
-  internal: { status: 500, title: 'Internal error' },
-  store_unavailable: { status: 503, title: 'Store unavailable' },
-  overloaded: { status: 503, title: 'Overloaded' },
+  bad_request: { status: 400, title: 'Bad request', meaning: 'Not a well-formed request.' },
+  invalid_parameters: {
+    status: 400,
+    title: 'Invalid parameters',
+    meaning: '`errors` lists every bad parameter with its rule.',
+  },
+  unauthorized: { status: 401, title: 'Unauthorized', meaning: 'Send one header `X-API-KEY` with a good key.' },
+  not_found: { status: 404, title: 'Not found', meaning: 'There is no such path.' },
+  unknown_pool: { status: 404, title: 'Unknown pool', meaning: 'The pool is not known on the networks asked.' },
+  unknown_symbol: { status: 404, title: 'Unknown symbol', meaning: 'A token of the pair is not known.' },
+  no_pool: { status: 404, title: 'No pool', meaning: 'Both tokens are known, but no pool trades them.' },
+  method_not_allowed: { status: 405, title: 'Method not allowed', meaning: 'Only GET and HEAD ask here.' },
+  uri_too_long: { status: 414, title: 'URI too long', meaning: 'The address is too long.' },
+  too_many_failures: {
+    status: 429,
+    title: 'Too many failures',
+    meaning: 'Too many requests from this address had no good key. `Retry-After` says how long to wait.',
+  },
+  minute_credits_exceeded: {
+    status: 429,
+    title: 'Minute credits exceeded',
+    meaning: 'No credits are left in this minute. `Retry-After` says when there are.',
+  },
+  month_credits_exceeded: {
+    status: 429,
+    title: 'Month credits exceeded',
+    meaning: 'No credits are left in this month. `Retry-After` says when there are.',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'Request header fields too large',
+    meaning: 'The header fields are too large.',
+  },
+  internal: { status: 500, title: 'Internal error', meaning: 'Our fault: tell the operator the `request_id`.' },
+  store_unavailable: {
+    status: 503,
+    title: 'Store unavailable',
+    meaning: 'The store does not answer at the moment. Ask again after `Retry-After`.',
+  },
+  overloaded: {
+    status: 503,
+    title: 'Overloaded',
+    meaning: 'Too many questions at once. Ask again after `Retry-After`.',
+  },
 } as const
 export type ProblemCode = keyof typeof PROBLEMS
 
@@ -56,7 +84,7 @@ export type ProblemBody = {
 export function problemBody(problem: Problem, requestId: string): ProblemBody {
   const { status, title } = PROBLEMS[problem.code]
   return {
-    type: `/v0/docs/errors#${problem.code}`,
+    type: `/v0/docs#${problem.code}`,
     title,
     status,
     detail: problem.message,

@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { UnixSeconds } from '../ingest/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
-import { INTERVAL_RULE, parseInterval } from './interval.ts'
+import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
 import { SYMBOL_RULE, splitSymbol } from './market/symbol.ts'
 import type { Range } from './market/windows.ts'
 import { field, type JointRule, type Parameters, readQuestion } from './parameters.ts'
-import { type Instant, isBefore, parseTime, TIME_RULE, wholeSecond } from './time.ts'
+import { type Instant, isBefore, parseTime, TIME_PATTERN, TIME_RULE, wholeSecond } from './time.ts'
 
 export const FILLS = ['previous', 'none'] as const
 export type Fill = (typeof FILLS)[number]
@@ -16,45 +16,88 @@ export type Fill = (typeof FILLS)[number]
 export const PRICES = ['execution', 'spot'] as const
 export type PriceKind = (typeof PRICES)[number]
 
-const symbol = field(SYMBOL_RULE, (text) => {
-  const splits = splitSymbol(text)
-  return splits.length === 0 ? undefined : { text, splits }
+const symbol = field(
+  SYMBOL_RULE,
+  (text) => {
+    const splits = splitSymbol(text)
+    return splits.length === 0 ? undefined : { text, splits }
+  },
+  { pattern: '^\\S(?:[\\s\\S]*\\S)?-\\S(?:[\\s\\S]*\\S)?$', examples: ['WETH-USDC'] },
+)
+const POOL = /^0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
+const pool = field('a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits)', parsePool, {
+  pattern: POOL.source,
+  examples: ['0x88e6a0c2ddd26feeb64f039a2c41296fcb3f5640'],
 })
-const pool = field('a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits)', parsePool)
-const time = field(TIME_RULE, parseTime)
-const networks = field(`a comma-separated list of ${NETWORK_NAMES.join(', ')}`, parseNetworks)
+const time = field(TIME_RULE, parseTime, { pattern: TIME_PATTERN, examples: ['2024-01-05T00:00:00Z', '2024-01-05'] })
+const NETWORK = `\\s*(?:${NETWORK_NAMES.join('|')})\\s*`
+const NETWORKS = new RegExp(`^${NETWORK}(?:,${NETWORK})*$`)
+const networks = field(`a comma-separated list of ${NETWORK_NAMES.join(', ')}`, parseNetworks, {
+  pattern: NETWORKS.source,
+  examples: ['ethereum', 'arbitrum,polygon'],
+})
 
 function limit(most: number, usual: number) {
-  return field(`a whole number from 1 to ${most}`, (text) => {
+  const read = (text: string) => {
     const count = /^[0-9]{1,9}$/.test(text) ? Number(text) : 0
     return count >= 1 && count <= most ? count : undefined
-  }).default(usual)
+  }
+  const notation = { type: 'integer', minimum: 1, maximum: most, default: usual, examples: [usual] } as const
+  return field(`a whole number from 1 to ${most}`, read, notation)
+    .default(usual)
+    .describe('How many rows at most; those are kept that are newest.')
 }
-const price = z.enum(PRICES, { error: 'must be execution or spot' }).default('execution')
 
-const CandleShape = z.object({
-  symbol: symbol.optional(),
-  pool: pool.optional(),
-  interval: field(INTERVAL_RULE, parseInterval),
-  from: time.optional(),
-  to: time.optional(),
-  networks: networks.optional(),
+const named = {
+  symbol: symbol
+    .optional()
+    .describe(
+      'The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required.',
+    ),
+  pool: pool.optional().describe('The pool, in any letter case. Answers are in its own order: token1 per token0.'),
+}
+const usual = {
+  networks: networks
+    .optional()
+    .describe(
+      'Where to look. If not given, on Ethereum, and where that has no trade in the range on Arbitrum and Polygon as well.',
+    ),
+  price: z
+    .enum(PRICES, { error: 'must be execution or spot' })
+    .default('execution')
+    .describe('`execution` is what the taker paid, fee included; `spot` is where the swap left the pool.'),
+}
+const to = time.optional().describe('The end of the range: before it, not at it. Now if not given.')
+
+export const CandleShape = z.object({
+  ...named,
+  interval: field(INTERVAL_RULE, parseInterval, {
+    pattern: INTERVAL_PATTERN,
+    examples: ['1h', '45s', '7m', '1d'],
+  }).describe('The width of a candle. Candles begin at multiples of it, counted from 1970.'),
+  from: time.optional().describe('The start of the range: at it or later. `limit` intervals before `to` if not given.'),
+  to,
   limit: limit(100, 5),
-  fill: z.enum(FILLS, { error: 'must be previous or none' }).default('previous'),
-  price: price,
+  ...usual,
+  fill: z
+    .enum(FILLS, { error: 'must be previous or none' })
+    .default('previous')
+    .describe(
+      'Candles without a trade: `previous` carries the last close forward with volume 0, never before the first stored trade and never past what is stored; `none` leaves them out.',
+    ),
 })
 
-const TickShape = z.object({
-  symbol: symbol.optional(),
-  pool: pool.optional(),
-  from: time.optional(),
-  to: time.optional(),
-  networks: networks.optional(),
+export const TickShape = z.object({
+  ...named,
+  from: time.optional().describe('The start of the range: at it or later. An hour before `to` if not given.'),
+  to,
   limit: limit(1000, 100),
-  price: price,
+  ...usual,
 })
 
-const PoolShape = z.object({ symbol })
+export const PoolShape = z.object({
+  symbol: symbol.describe('The pair, in either order and any letter case. `ETH` is WETH and native ether alike.'),
+})
 
 export type CandleQuery = z.output<typeof CandleShape>
 export type TickQuery = z.output<typeof TickShape>
@@ -100,12 +143,12 @@ const marketRules: JointRule = (given) => {
 }
 
 function parsePool(text: string): PoolId | undefined {
-  return /^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$/i.test(text) ? (text.toLowerCase() as PoolId) : undefined
+  return POOL.test(text) ? (text.toLowerCase() as PoolId) : undefined
 }
 
 /** In the order asked, each once. */
 function parseNetworks(text: string): readonly NetworkName[] | undefined {
-  const names = text.split(',').map((part) => NETWORK_NAMES.find((name) => name === part.trim()))
-  const known = names.filter((name) => name !== undefined)
-  return known.length === names.length ? [...new Set(known)] : undefined
+  if (!NETWORKS.test(text)) return undefined
+  const asked = text.split(',').map((part) => part.trim())
+  return [...new Set(asked)].flatMap((part) => NETWORK_NAMES.find((name) => name === part) ?? [])
 }

@@ -12,6 +12,7 @@ const CLOCK = '(\\d{2}):(\\d{2}):(\\d{2})(?:\\.(\\d+))?'
 /** A raw `+` in a query string arrives as a blank. */
 const ZONE = '([zZ]|([+\\- ])(\\d{2}):?(\\d{2}))'
 const TIME = new RegExp(`^${DATE}(?:[tT]${CLOCK}${ZONE}?)?$`)
+export const TIME_PATTERN = TIME.source
 
 /** Without a zone it is UTC; a bare date is its first second. Undefined where the text is none of these. */
 export function parseTime(text: string): Instant | undefined {

@@ -43,7 +43,7 @@ function warning(req: Request, query: CandleQuery, answer: Answer<Candle>) {
   const inverted = answer.view.forward ? '' : ', the inverse of what this answer shows'
   return {
     message: `${query.symbol?.text ?? ''} was answered from the pool ${pool.id} on ${network.name}, which had to be found first. Its on-chain order is ${order}${inverted}.`,
-    documentation_url: `${req.protocol}://${req.get('host') ?? 'localhost'}/v0/docs/credits`,
+    documentation_url: `${req.protocol}://${req.get('host') ?? 'localhost'}/v0/docs#credits`,
     tip: `Ask with pool=${pool.id} and networks=${network.name}: that skips the search for a pool and costs less. Prices are then in on-chain order, ${order}.`,
   }
 }

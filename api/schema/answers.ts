@@ -1,0 +1,153 @@
+/** Every body that the service answers with, as schemas: the document at /v0/openapi.json is made of them. */
+import { z } from 'zod'
+import { NETWORK_NAMES } from '../../ingest/network.ts'
+import { PROBLEMS, type ProblemCode } from '../problem.ts'
+
+const time = () => z.iso.datetime({ precision: 0 }).meta({ examples: ['2024-01-05T00:00:00Z'] })
+const count = () => z.int().min(0)
+const whole = () => z.string().regex(/^[0-9]+$/)
+const decimal = () => z.string().regex(/^-?[0-9]+(?:\.[0-9]+)?$/)
+const network = () => z.enum(NETWORK_NAMES)
+const credits = () => z.int().min(1).describe('What the answer cost.')
+
+const Candle = z
+  .strictObject({
+    time: time().describe('The start of the candle.'),
+    open: z.number().describe('The price of the first trade; in a candle without one, the close before.'),
+    high: z.number(),
+    low: z.number(),
+    close: z.number(),
+    volume: z.number().describe('In the second token of the pair.'),
+  })
+  .describe('What was traded in one interval.')
+
+const Warning = z
+  .strictObject({
+    message: z.string().describe('Names the pool that answered, and its own order.'),
+    documentation_url: z.url().describe('How to use fewer credits.'),
+    tip: z.string(),
+  })
+  .describe('There where `symbol` is asked for: a pool address costs less.')
+
+const Candles = z.strictObject({
+  data: z.array(Candle).describe('Ascending in time.'),
+  credits_used: credits(),
+  warning: Warning.optional(),
+})
+
+const Token = z.strictObject({
+  symbol: z.string(),
+  name: z.string(),
+  address: z.string().regex(/^0x[0-9a-f]{40}$/),
+  decimals: z.int().min(0).max(255).optional(),
+})
+
+const Pool = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$/)
+      .describe('A v3 address or a v4 pool id.'),
+    network: network(),
+    protocolVersion: z.enum(['dex-v3', 'dex-v4']),
+    feeTier: whole().describe('In hundredths of a basis point. Where it is dynamic, that of the last swap.'),
+    liquidity: whole().describe('In range, now.'),
+    sqrtPrice: whole().describe('√(token1/token0) of raw units, times 2^96.'),
+    volumeUSD: decimal().describe('Since the first block that is stored.'),
+    txCount: whole().describe('Swaps and changes of liquidity since the first block that is stored.'),
+    totalValueLockedUSD: decimal(),
+    token0: Token,
+    token1: Token,
+  })
+  .describe('A pool, its tokens in the order on chain.')
+
+const Pools = z.strictObject({
+  data: z.array(Pool).max(100).describe('Of all networks, most valuable first.'),
+  credits_used: credits(),
+})
+
+const Tick = z
+  .strictObject({
+    id: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}-[0-9]+$/)
+      .describe('The transaction and the log index.'),
+    timestamp: time().describe('That of the block.'),
+    price: z.number().describe('Of token0 in token1.'),
+    side: z.enum(['buy', 'sell']).describe('`buy` where the taker received token0.'),
+    amount0: decimal().describe('What the taker received of token0; negative where it was paid.'),
+    amount1: decimal().describe('What the taker received of token1; negative where it was paid.'),
+    amountUSD: z.number().min(0).describe('0 where neither token has a price.'),
+    token0: z.string().describe('The first symbol of the pair.'),
+    token1: z.string().describe('The second symbol of the pair.'),
+  })
+  .describe('One swap, as its taker saw it.')
+
+const Ticks = z.strictObject({
+  data: z.array(Tick).max(1_000).describe('Ascending by block, and by log index within a block.'),
+  credits_used: credits(),
+})
+
+const window = { used: count(), limit: count(), remaining: count(), reset_at: time() }
+
+const Usage = z.strictObject({
+  credits: z.strictObject({
+    minute: z.strictObject(window),
+    month: z.strictObject({
+      ...window,
+      billing_period_start: time().nullable().describe('null where calendar months count.'),
+    }),
+  }),
+  api_calls: z
+    .strictObject({ minute: z.strictObject({ used: count() }), month: z.strictObject({ used: count() }) })
+    .describe('Every request with a good key is a call, whatever becomes of it.'),
+  subscription_plan: z.string(),
+})
+
+const Health = z.strictObject({
+  status: z.literal('ok'),
+  networks: z.array(
+    z.strictObject({
+      network: network(),
+      devnet: z.boolean().describe('true: a stand-in chain, whose trades are made up.'),
+      tip: z
+        .strictObject({ number: count(), hash: z.string().regex(/^0x[0-9a-f]{64}$/), time: time() })
+        .nullable()
+        .describe('The newest block that is stored.'),
+      lag_seconds: count().nullable(),
+    }),
+  ),
+})
+
+const codes = Object.keys(PROBLEMS) as ProblemCode[]
+
+const ErrorAnswer = z
+  .strictObject({
+    type: z.string().describe('Where to read about the code.'),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().describe('The same as `message`.'),
+    code: z.enum(codes),
+    message: z.string().describe('What happened, and what to do.'),
+    request_id: z.uuid().describe('The same as the header X-Request-Id.'),
+    errors: z
+      .array(z.strictObject({ field: z.string(), message: z.string() }))
+      .optional()
+      .describe('Every bad parameter with its rule.'),
+  })
+  .describe('A problem as RFC 9457 has it, with a code and a request id of ours.')
+
+export const SCHEMAS = {
+  Candle,
+  Candles,
+  Warning,
+  Pool,
+  Pools,
+  Token,
+  Tick,
+  Ticks,
+  Usage,
+  Health,
+  Problem: ErrorAnswer,
+} as const
+export type SchemaName = keyof typeof SCHEMAS

@@ -1,0 +1,88 @@
+/** The questions that can be asked: for each path its parameters, its answer, its headers and what may go wrong. */
+import type { z } from 'zod'
+import type { ProblemCode } from '../problem.ts'
+import { CandleShape, PoolShape, TickShape } from '../query.ts'
+import type { SchemaName } from './answers.ts'
+import type { HeaderName } from './headers.ts'
+
+export type OperationPlan = {
+  id: string
+  summary: string
+  description: string
+  /** What it costs, in words. */
+  credits: string
+  parameters: z.ZodObject | undefined
+  answer: SchemaName
+  headers: readonly HeaderName[]
+  problems: readonly ProblemCode[]
+  needsKey: boolean
+}
+
+const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'store_unavailable', 'overloaded'] as const
+const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
+const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
+const MARKET = [...PAID, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
+
+const MARKET_HEADERS = ['X-Market-Network', 'X-Market-Pool', 'X-Market-Pair', 'X-Candlepool-Devnet', 'ETag'] as const
+const CREDITS =
+  '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range.'
+
+export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
+  '/v0/candles': {
+    id: 'candles',
+    summary: 'OHLCV candles of a pair or a pool',
+    description:
+      'Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.',
+    credits: CREDITS,
+    parameters: CandleShape,
+    answer: 'Candles',
+    headers: [...MARKET_HEADERS, 'X-Market-Incomplete', 'X-API-Suggestion'],
+    problems: MARKET,
+    needsKey: true,
+  },
+  '/v0/pools': {
+    id: 'pools',
+    summary: 'The pools of a pair, on all networks',
+    description: 'At most 100, most valuable first. A pair that nothing trades has an empty list.',
+    credits: '1, plus 1 for each full 20 pools.',
+    parameters: PoolShape,
+    answer: 'Pools',
+    headers: ['X-Candlepool-Devnet'],
+    problems: PAID,
+    needsKey: true,
+  },
+  '/v0/ticks': {
+    id: 'ticks',
+    summary: 'Swaps, one by one',
+    description:
+      'Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.',
+    credits: CREDITS,
+    parameters: TickShape,
+    answer: 'Ticks',
+    headers: MARKET_HEADERS,
+    problems: MARKET,
+    needsKey: true,
+  },
+  '/v0/usage': {
+    id: 'usage',
+    summary: 'Credits and calls of the key',
+    description: 'Answered whatever is used up.',
+    credits: 'None.',
+    parameters: undefined,
+    answer: 'Usage',
+    headers: [],
+    problems: KEYED,
+    needsKey: true,
+  },
+  '/v0/health': {
+    id: 'health',
+    summary: 'How far each network is stored',
+    description: 'Needs no key.',
+    credits: 'None.',
+    parameters: undefined,
+    answer: 'Health',
+    headers: ['X-Candlepool-Devnet'],
+    problems: ANY,
+    needsKey: false,
+  },
+}
