@@ -33,8 +33,8 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
   const timeout = 60_000 + CRASHES * 3_000
 
   test.concurrent(`${CRASHES} crashes in one process leave the rows of a clean run`, { timeout }, async (context) => {
-    // In some lives nothing comes to the place where they were to end.
-    const seeds = seedsOf(FIRST_SEED, Math.ceil((CRASHES * 1.15) / LIVES))
+    // Now and then a life ends in peace before its time.
+    const seeds = seedsOf(FIRST_SEED, Math.ceil(CRASHES / LIVES) + 1)
     if (seeds.length === 0) return context.skip()
     const { crashes, seen } = await run('in one process', seeds, HAND_OVER)
     // A place that is not in the list is not looked for.

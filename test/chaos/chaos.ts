@@ -6,12 +6,12 @@ import { tell } from '../aggregator/listening.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { arrayLog } from '../support/array-log.ts'
-import { asBlocks, type Chain } from '../support/chain.ts'
+import { cleanRun } from './clean.ts'
 import { DEATHS, type Doom, type Doomed, doomed } from './doom.ts'
 import { PLACES } from './expected-places.ts'
 import type { Place } from './places.ts'
 import { type Kept, type Process, startProcess } from './process.ts'
-import { HAND_OVER, type RoadKind, type Roads } from './roads.ts'
+import type { RoadKind, Roads } from './roads.ts'
 import { tellStory } from './story.ts'
 
 export type Crash = { place: Place; how: Doom['how'] }
@@ -58,6 +58,7 @@ export async function runSeed(
   const stated: Restatement[] = []
   let unstored: Restatement[] = []
   let isOpened = false
+  let met = 0
 
   /** Starts with what the listener and the jobs find to say then. */
   async function begin(roads: Roads, life: Doomed): Promise<Process> {
@@ -103,7 +104,9 @@ export async function runSeed(
   }
 
   for (let life = 0; life <= lives; life++) {
-    const doom = life < lives ? doomOf(seed * Math.ceil(lives / 2), life, random) : undefined
+    // By turns at a place of the list, until it is met, and after any number of statements.
+    const target = life % 2 === 0 ? PLACES[(seed * Math.ceil(lives / 2) + met) % PLACES.length] : undefined
+    const doom = life < lives ? doomOf(target, random) : undefined
     const roads = await kind.open(network)
     const mortal = doomed(client, doom, onSeen)
     let process: Process | undefined
@@ -119,6 +122,7 @@ export async function runSeed(
     }
     const place = mortal.diedAt()
     const failure = await process?.stop()
+    if (place && place === target) met++
     if (place && doom) outcome.crashes.push({ place, how: doom.how })
     else if (failure) throw failure
     await roads.close()
@@ -129,25 +133,7 @@ export async function runSeed(
   return outcome
 }
 
-/** By turns at a place of the list, each in its turn, and after any number of statements. */
-function doomOf(first: number, life: number, random: Random): Doom {
+function doomOf(place: Place | undefined, random: Random): Doom {
   const how = random.pick(DEATHS)
-  if (life % 2 === 1) return { how, nth: random.between(1, 60) }
-  const place = PLACES[(first + life / 2) % PLACES.length]
-  return { how, place, nth: place?.startsWith('start') ? 1 : random.between(1, 2) }
-}
-
-async function cleanRun(
-  client: ClickHouseClient,
-  network: NetworkName,
-  chain: Chain,
-  stated: readonly Restatement[],
-): Promise<void> {
-  const roads = await HAND_OVER.open(network)
-  const process = await startProcess({ network, roads, kept: undefined, doomed: doomed(client, undefined, () => {}) })
-  await process.append(asBlocks(network, chain))
-  await process.restate(stated.map((one) => ({ ...one, network })))
-  const failure = await process.stop()
-  await roads.close()
-  if (failure) throw failure
+  return { how, place, orAfter: place === undefined ? random.between(0, 60) : random.between(60, 150) }
 }

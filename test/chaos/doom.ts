@@ -6,8 +6,8 @@ import { type Place, placesOf } from './places.ts'
 export const DEATHS = ['before the statement', 'its answer lost'] as const
 export type Death = (typeof DEATHS)[number]
 
-/** At the nth statement of its life, or the nth time that it comes to a place. */
-export type Doom = { how: Death; nth: number; place?: Place | undefined }
+/** At the first statement of a place, else after so many others. */
+export type Doom = { how: Death; place: Place | undefined; orAfter: number }
 
 export type Doomed = {
   client: ClickHouseClient
@@ -23,7 +23,7 @@ export type Doomed = {
 export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen: (place: Place) => void): Doomed {
   const death = new AbortController()
   const places = placesOf()
-  let left = doom?.nth ?? 0
+  let left = doom?.orAfter ?? 0
   let diedAt: Place | undefined
 
   function dieIfDead(): void {
@@ -40,7 +40,7 @@ export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen:
       const place = places.of(query, query_params)
       if (place === undefined) return send()
       onSeen(place)
-      const isIt = doom !== undefined && (doom.place === undefined || doom.place === place) && --left === 0
+      const isIt = doom !== undefined && (place === doom.place || left-- === 0)
       if (isIt && doom.how === 'before the statement') {
         diedAt = place
         death.abort()

@@ -8,9 +8,9 @@ import { asBlocks, asRange, type BlockPlan, blockPlan, type Chain, mine, POOLS }
 
 export const DEEPEST_FORK = 64
 /** Blocks from before the listener came: only jobs know them. Every few of them are on another day. */
-const UNSEEN = 30
+const UNSEEN = 60
 const UNSEEN_A_DAY = 5
-const FIRST_LENGTH = 110
+const FIRST_LENGTH = 140
 /** The same in every run; what differs is which of them follow each other, and when. */
 const PLANS = fc.sample(blockPlan(), { numRuns: 500, seed: 1 })
 
@@ -35,6 +35,8 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
   let left: Chain = []
   /** So many blocks are final, for ever. */
   let final = FIRST_LENGTH - DEEPEST_FORK
+  /** One job goes on where it was, as a backfill does; others look at a stretch that may have been stated before. */
+  let next = 0
 
   function go(to: Chain, from: number): Message[] {
     chain = to
@@ -72,12 +74,14 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
       const job = ++jobs
       const pools = random.chance(0.3) ? [random.pick(POOL_IDS)] : undefined
       const pieces: Restatement[] = []
-      let from = random.between(0, final - 1)
+      const goesOn = next < final && random.chance(0.5)
+      let from = goesOn ? next : random.between(0, final - 1)
       for (let left = random.between(1, 3); left > 0 && from < final; left--) {
         const to = random.between(from, Math.min(final - 1, from + 12))
         pieces.push(restatementOf(network, job, pools, chain.slice(from, to + 1), random))
         from = to + 1
       }
+      if (goesOn) next = from
       return pieces
     },
   }
