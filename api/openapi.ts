@@ -59,7 +59,10 @@ export function openApi(): OpenApi {
     paths: Object.fromEntries(paths),
     components: {
       schemas: schemas(),
-      responses: { MethodNotAllowed: problemResponse(405, ['method_not_allowed'], examples) },
+      responses: {
+        NotFound: problemResponse(404, ['not_found'], examples),
+        MethodNotAllowed: problemResponse(405, ['method_not_allowed'], examples),
+      },
       securitySchemes: {
         key: { type: 'apiKey', in: 'header', name: 'X-API-KEY', description: 'A key that the operator gave you.' },
       },

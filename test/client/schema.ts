@@ -1,0 +1,1239 @@
+/** Generated from /v0/openapi.json: `npm test -- test/api/reference -u` makes it anew. */
+// biome-ignore-all format: generated
+// biome-ignore-all lint: generated
+export interface paths {
+    "/v0/candles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * OHLCV candles of a pair or a pool
+         * @description Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.
+         */
+        get: operations["candles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/pools": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The pools of a pair, on all networks
+         * @description At most 100, most valuable first. A pair that nothing trades has an empty list.
+         */
+        get: operations["pools"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/ticks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Swaps, one by one
+         * @description Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.
+         */
+        get: operations["ticks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Credits and calls of the key
+         * @description Answered whatever is used up.
+         */
+        get: operations["usage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How far each network is stored
+         * @description Needs no key.
+         */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description What was traded in one interval. */
+        Candle: {
+            /**
+             * Format: date-time
+             * @description The start of the candle.
+             * @example 2024-01-05T00:00:00Z
+             */
+            time: string;
+            /** @description The price of the first trade; in a candle without one, the close before. */
+            open: number;
+            high: number;
+            low: number;
+            close: number;
+            /** @description In the second token of the pair. */
+            volume: number;
+        };
+        Candles: {
+            /** @description Ascending in time. */
+            data: components["schemas"]["Candle"][];
+            /** @description What the answer cost. */
+            credits_used: number;
+            warning?: components["schemas"]["Warning"];
+        };
+        /** @description There where `symbol` is asked for: a pool address costs less. */
+        Warning: {
+            /** @description Names the pool that answered, and its own order. */
+            message: string;
+            /**
+             * Format: uri
+             * @description How to use fewer credits.
+             */
+            documentation_url: string;
+            tip: string;
+        };
+        /** @description A pool, its tokens in the order on chain. */
+        Pool: {
+            /** @description A v3 address or a v4 pool id. */
+            id: string;
+            /** @enum {string} */
+            network: "ethereum" | "arbitrum" | "polygon" | "base" | "optimism";
+            /** @enum {string} */
+            protocolVersion: "dex-v3" | "dex-v4";
+            /** @description In hundredths of a basis point. Where it is dynamic, that of the last swap. */
+            feeTier: string;
+            /** @description In range, now. */
+            liquidity: string;
+            /** @description √(token1/token0) of raw units, times 2^96. */
+            sqrtPrice: string;
+            /** @description Since the first block that is stored. */
+            volumeUSD: string;
+            /** @description Swaps and changes of liquidity since the first block that is stored. */
+            txCount: string;
+            totalValueLockedUSD: string;
+            token0: components["schemas"]["Token"];
+            token1: components["schemas"]["Token"];
+        };
+        Pools: {
+            /** @description Of all networks, most valuable first. */
+            data: components["schemas"]["Pool"][];
+            /** @description What the answer cost. */
+            credits_used: number;
+        };
+        Token: {
+            symbol: string;
+            name: string;
+            address: string;
+            decimals?: number;
+        };
+        /** @description One swap, as its taker saw it. */
+        Tick: {
+            /** @description The transaction and the log index. */
+            id: string;
+            /**
+             * Format: date-time
+             * @description That of the block.
+             * @example 2024-01-05T00:00:00Z
+             */
+            timestamp: string;
+            /** @description Of token0 in token1. */
+            price: number;
+            /**
+             * @description `buy` where the taker received token0.
+             * @enum {string}
+             */
+            side: "buy" | "sell";
+            /** @description What the taker received of token0; negative where it was paid. */
+            amount0: string;
+            /** @description What the taker received of token1; negative where it was paid. */
+            amount1: string;
+            /** @description 0 where neither token has a price. */
+            amountUSD: number;
+            /** @description The first symbol of the pair. */
+            token0: string;
+            /** @description The second symbol of the pair. */
+            token1: string;
+        };
+        Ticks: {
+            /** @description Ascending by block, and by log index within a block. */
+            data: components["schemas"]["Tick"][];
+            /** @description What the answer cost. */
+            credits_used: number;
+        };
+        Usage: {
+            credits: {
+                minute: {
+                    used: number;
+                    limit: number;
+                    remaining: number;
+                    /**
+                     * Format: date-time
+                     * @example 2024-01-05T00:00:00Z
+                     */
+                    reset_at: string;
+                };
+                month: {
+                    used: number;
+                    limit: number;
+                    remaining: number;
+                    /**
+                     * Format: date-time
+                     * @example 2024-01-05T00:00:00Z
+                     */
+                    reset_at: string;
+                    /** @description null where calendar months count. */
+                    billing_period_start: string | null;
+                };
+            };
+            /** @description Every request with a good key is a call, whatever becomes of it. */
+            api_calls: {
+                minute: {
+                    used: number;
+                };
+                month: {
+                    used: number;
+                };
+            };
+            subscription_plan: string;
+        };
+        Health: {
+            /** @constant */
+            status: "ok";
+            networks: {
+                /** @enum {string} */
+                network: "ethereum" | "arbitrum" | "polygon" | "base" | "optimism";
+                /** @description true: a stand-in chain, whose trades are made up. */
+                devnet: boolean;
+                /** @description The newest block that is stored. */
+                tip: {
+                    number: number;
+                    hash: string;
+                    /**
+                     * Format: date-time
+                     * @example 2024-01-05T00:00:00Z
+                     */
+                    time: string;
+                } | null;
+                lag_seconds: number | null;
+            }[];
+        };
+        /** @description A problem as RFC 9457 has it, with a code and a request id of ours. */
+        Problem: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            status: number;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "overloaded";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: {
+                field: string;
+                message: string;
+            }[];
+        };
+    };
+    responses: {
+        /** @description `not_found`: There is no such path. */
+        NotFound: {
+            headers: {
+                /** @description Names this request: tell it to the operator when something is wrong. */
+                "X-Request-Id": string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 404;
+                    /** @enum {unknown} */
+                    code?: "not_found";
+                };
+            };
+        };
+        /** @description `method_not_allowed`: Only GET and HEAD ask here. */
+        MethodNotAllowed: {
+            headers: {
+                /** @description Names this request: tell it to the operator when something is wrong. */
+                "X-Request-Id": string;
+                /** @description The methods that are taken. */
+                Allow: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"] & {
+                    /** @constant */
+                    status?: 405;
+                    /** @enum {unknown} */
+                    code?: "method_not_allowed";
+                };
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    candles: {
+        parameters: {
+            query: {
+                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                symbol?: string;
+                /** @description The pool, in any letter case. Answers are in its own order: token1 per token0. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
+                pool?: string;
+                /** @description The width of a candle. Candles begin at multiples of it, counted from 1970. It must be a whole number and a unit (s, m, h or d), at most 1d in all: 45s, 7m, 4h, 1d. */
+                interval: string;
+                /** @description The start of the range: at it or later. `limit` intervals before `to` if not given. It must be an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05. */
+                from?: string;
+                /** @description The end of the range: before it, not at it. Now if not given. It must be an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05. */
+                to?: string;
+                /** @description How many rows at most; those are kept that are newest. It must be a whole number from 1 to 100. */
+                limit?: number;
+                /** @description Where to look. If not given, on Ethereum, and where that has no trade in the range on Arbitrum and Polygon as well. It must be a comma-separated list of ethereum, arbitrum, polygon, base, optimism. */
+                networks?: string;
+                /** @description `execution` is what the taker paid, fee included; `spot` is where the swap left the pool. */
+                price?: "execution" | "spot";
+                /** @description Candles without a trade: `previous` carries the last close forward with volume 0, never before the first stored trade and never past what is stored; `none` leaves them out. */
+                fill?: "previous" | "none";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OHLCV candles of a pair or a pool */
+            200: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    /** @description The network of the pool that answered. */
+                    "X-Market-Network": string;
+                    /** @description The id of the pool that answered. */
+                    "X-Market-Pool": string;
+                    /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
+                    "X-Market-Pair": string;
+                    /** @description `true` where the chain is a local stand-in: its trades are made up. */
+                    "X-Candlepool-Devnet"?: "true";
+                    /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
+                    ETag?: string;
+                    /** @description There where a part of the range is not stored: `from/to` of that part. */
+                    "X-Market-Incomplete"?: string;
+                    /** @description There where `symbol` is asked for: the pool that would cost fewer credits. */
+                    "X-API-Suggestion"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Candles"];
+                };
+            };
+            /** @description What `If-None-Match` names is still so. */
+            304: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description `bad_request`: Not a well-formed request.
+             *
+             *     `invalid_parameters`: `errors` lists every bad parameter with its rule.
+             */
+            400: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {unknown} */
+                        code?: "bad_request" | "invalid_parameters";
+                    };
+                };
+            };
+            /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
+            401: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description How to authenticate. */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 401;
+                        /** @enum {unknown} */
+                        code?: "unauthorized";
+                    };
+                };
+            };
+            /**
+             * @description `unknown_pool`: The pool is not known on the networks asked.
+             *
+             *     `unknown_symbol`: A token of the pair is not known.
+             *
+             *     `no_pool`: Both tokens are known, but no pool trades them.
+             */
+            404: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 404;
+                        /** @enum {unknown} */
+                        code?: "unknown_pool" | "unknown_symbol" | "no_pool";
+                    };
+                };
+            };
+            /** @description `uri_too_long`: The address is too long. */
+            414: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 414;
+                        /** @enum {unknown} */
+                        code?: "uri_too_long";
+                    };
+                };
+            };
+            /**
+             * @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait.
+             *
+             *     `minute_credits_exceeded`: No credits are left in this minute. `Retry-After` says when there are.
+             *
+             *     `month_credits_exceeded`: No credits are left in this month. `Retry-After` says when there are.
+             */
+            429: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    /** @description What is left of each window, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description The credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 429;
+                        /** @enum {unknown} */
+                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
+                    };
+                };
+            };
+            /** @description `headers_too_large`: The header fields are too large. */
+            431: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
+            /** @description `internal`: Our fault: tell the operator the `request_id`. */
+            500: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 500;
+                        /** @enum {unknown} */
+                        code?: "internal";
+                    };
+                };
+            };
+            /**
+             * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
+             *
+             *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             */
+            503: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 503;
+                        /** @enum {unknown} */
+                        code?: "store_unavailable" | "overloaded";
+                    };
+                };
+            };
+        };
+    };
+    pools: {
+        parameters: {
+            query: {
+                /** @description The pair, in either order and any letter case. `ETH` is WETH and native ether alike. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                symbol: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pools of a pair, on all networks */
+            200: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    /** @description `true` where the chain is a local stand-in: its trades are made up. */
+                    "X-Candlepool-Devnet"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pools"];
+                };
+            };
+            /** @description What `If-None-Match` names is still so. */
+            304: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description `bad_request`: Not a well-formed request.
+             *
+             *     `invalid_parameters`: `errors` lists every bad parameter with its rule.
+             */
+            400: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {unknown} */
+                        code?: "bad_request" | "invalid_parameters";
+                    };
+                };
+            };
+            /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
+            401: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description How to authenticate. */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 401;
+                        /** @enum {unknown} */
+                        code?: "unauthorized";
+                    };
+                };
+            };
+            /** @description `uri_too_long`: The address is too long. */
+            414: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 414;
+                        /** @enum {unknown} */
+                        code?: "uri_too_long";
+                    };
+                };
+            };
+            /**
+             * @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait.
+             *
+             *     `minute_credits_exceeded`: No credits are left in this minute. `Retry-After` says when there are.
+             *
+             *     `month_credits_exceeded`: No credits are left in this month. `Retry-After` says when there are.
+             */
+            429: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    /** @description What is left of each window, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description The credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 429;
+                        /** @enum {unknown} */
+                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
+                    };
+                };
+            };
+            /** @description `headers_too_large`: The header fields are too large. */
+            431: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
+            /** @description `internal`: Our fault: tell the operator the `request_id`. */
+            500: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 500;
+                        /** @enum {unknown} */
+                        code?: "internal";
+                    };
+                };
+            };
+            /**
+             * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
+             *
+             *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             */
+            503: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 503;
+                        /** @enum {unknown} */
+                        code?: "store_unavailable" | "overloaded";
+                    };
+                };
+            };
+        };
+    };
+    ticks: {
+        parameters: {
+            query?: {
+                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                symbol?: string;
+                /** @description The pool, in any letter case. Answers are in its own order: token1 per token0. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
+                pool?: string;
+                /** @description The start of the range: at it or later. An hour before `to` if not given. It must be an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05. */
+                from?: string;
+                /** @description The end of the range: before it, not at it. Now if not given. It must be an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05. */
+                to?: string;
+                /** @description How many rows at most; those are kept that are newest. It must be a whole number from 1 to 1000. */
+                limit?: number;
+                /** @description Where to look. If not given, on Ethereum, and where that has no trade in the range on Arbitrum and Polygon as well. It must be a comma-separated list of ethereum, arbitrum, polygon, base, optimism. */
+                networks?: string;
+                /** @description `execution` is what the taker paid, fee included; `spot` is where the swap left the pool. */
+                price?: "execution" | "spot";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Swaps, one by one */
+            200: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    /** @description The network of the pool that answered. */
+                    "X-Market-Network": string;
+                    /** @description The id of the pool that answered. */
+                    "X-Market-Pool": string;
+                    /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
+                    "X-Market-Pair": string;
+                    /** @description `true` where the chain is a local stand-in: its trades are made up. */
+                    "X-Candlepool-Devnet"?: "true";
+                    /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ticks"];
+                };
+            };
+            /** @description What `If-None-Match` names is still so. */
+            304: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description `bad_request`: Not a well-formed request.
+             *
+             *     `invalid_parameters`: `errors` lists every bad parameter with its rule.
+             */
+            400: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {unknown} */
+                        code?: "bad_request" | "invalid_parameters";
+                    };
+                };
+            };
+            /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
+            401: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description How to authenticate. */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 401;
+                        /** @enum {unknown} */
+                        code?: "unauthorized";
+                    };
+                };
+            };
+            /**
+             * @description `unknown_pool`: The pool is not known on the networks asked.
+             *
+             *     `unknown_symbol`: A token of the pair is not known.
+             *
+             *     `no_pool`: Both tokens are known, but no pool trades them.
+             */
+            404: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 404;
+                        /** @enum {unknown} */
+                        code?: "unknown_pool" | "unknown_symbol" | "no_pool";
+                    };
+                };
+            };
+            /** @description `uri_too_long`: The address is too long. */
+            414: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 414;
+                        /** @enum {unknown} */
+                        code?: "uri_too_long";
+                    };
+                };
+            };
+            /**
+             * @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait.
+             *
+             *     `minute_credits_exceeded`: No credits are left in this minute. `Retry-After` says when there are.
+             *
+             *     `month_credits_exceeded`: No credits are left in this month. `Retry-After` says when there are.
+             */
+            429: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    /** @description What is left of each window, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description The credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 429;
+                        /** @enum {unknown} */
+                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
+                    };
+                };
+            };
+            /** @description `headers_too_large`: The header fields are too large. */
+            431: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
+            /** @description `internal`: Our fault: tell the operator the `request_id`. */
+            500: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 500;
+                        /** @enum {unknown} */
+                        code?: "internal";
+                    };
+                };
+            };
+            /**
+             * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
+             *
+             *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             */
+            503: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 503;
+                        /** @enum {unknown} */
+                        code?: "store_unavailable" | "overloaded";
+                    };
+                };
+            };
+        };
+    };
+    usage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Credits and calls of the key */
+            200: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Usage"];
+                };
+            };
+            /** @description What `If-None-Match` names is still so. */
+            304: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad_request`: Not a well-formed request. */
+            400: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {unknown} */
+                        code?: "bad_request";
+                    };
+                };
+            };
+            /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
+            401: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description How to authenticate. */
+                    "WWW-Authenticate": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 401;
+                        /** @enum {unknown} */
+                        code?: "unauthorized";
+                    };
+                };
+            };
+            /** @description `uri_too_long`: The address is too long. */
+            414: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 414;
+                        /** @enum {unknown} */
+                        code?: "uri_too_long";
+                    };
+                };
+            };
+            /** @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait. */
+            429: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    /** @description What is left of each window, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description The credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 429;
+                        /** @enum {unknown} */
+                        code?: "too_many_failures";
+                    };
+                };
+            };
+            /** @description `headers_too_large`: The header fields are too large. */
+            431: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
+            /** @description `internal`: Our fault: tell the operator the `request_id`. */
+            500: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 500;
+                        /** @enum {unknown} */
+                        code?: "internal";
+                    };
+                };
+            };
+            /**
+             * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
+             *
+             *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             */
+            503: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 503;
+                        /** @enum {unknown} */
+                        code?: "store_unavailable" | "overloaded";
+                    };
+                };
+            };
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How far each network is stored */
+            200: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    /** @description `true` where the chain is a local stand-in: its trades are made up. */
+                    "X-Candlepool-Devnet"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            /** @description What `If-None-Match` names is still so. */
+            304: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Whether the answer may be kept. */
+                    "Cache-Control": string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `bad_request`: Not a well-formed request. */
+            400: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 400;
+                        /** @enum {unknown} */
+                        code?: "bad_request";
+                    };
+                };
+            };
+            /** @description `uri_too_long`: The address is too long. */
+            414: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 414;
+                        /** @enum {unknown} */
+                        code?: "uri_too_long";
+                    };
+                };
+            };
+            /** @description `headers_too_large`: The header fields are too large. */
+            431: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 431;
+                        /** @enum {unknown} */
+                        code?: "headers_too_large";
+                    };
+                };
+            };
+            /** @description `internal`: Our fault: tell the operator the `request_id`. */
+            500: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 500;
+                        /** @enum {unknown} */
+                        code?: "internal";
+                    };
+                };
+            };
+            /**
+             * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
+             *
+             *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             */
+            503: {
+                headers: {
+                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    "X-Request-Id": string;
+                    /** @description Seconds to wait before asking again. */
+                    "Retry-After": number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"] & {
+                        /** @constant */
+                        status?: 503;
+                        /** @enum {unknown} */
+                        code?: "store_unavailable" | "overloaded";
+                    };
+                };
+            };
+        };
+    };
+}
