@@ -5,6 +5,7 @@ import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
+import { shared } from '../shared.ts'
 import { instantOf, wholeSecond } from '../time.ts'
 import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
@@ -59,15 +60,34 @@ export function openMarket(options: {
   const names = networks.map((network) => network.name)
   const catalogue = openCatalogue(reader, networks, freshMs)
   const cache = new BucketCache(reader, cacheBytes)
+  const leads = shared<Found>(freshMs)
+  const ticks = shared<readonly TickView[]>(freshMs)
+  const states = shared<PoolsAnswer>(freshMs)
   const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs })
 
   /** The pool that answers, and what finding it cost. */
-  async function find(question: Named, range: Range, end: UnixSeconds): Promise<{ view: View; probed: number }> {
+  async function find(question: Named, range: Range, end: UnixSeconds): Promise<Found> {
     const known = await catalogue.get()
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
-    if (question.symbol !== undefined) return findLead(reader, known, question.symbol, scope)
+    const { symbol } = question
+    if (symbol !== undefined) {
+      const key = `${symbol.text.toLowerCase()} ${question.networks} ${range.from} ${range.to} ${end}`
+      return leads(key, () => findLead(reader, known, symbol, scope))
+    }
     if (question.pool !== undefined) return { view: await findPool(reader, known, question.pool, scope), probed: 0 }
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
+  }
+
+  async function poolsOf(query: PoolQuery): Promise<PoolsAnswer> {
+    const known = await catalogue.get()
+    const matches = await matchesOf(reader, known, query.symbol, names)
+    const states = await readPoolStates(
+      reader,
+      known,
+      matches.map((match) => match.listing),
+    )
+    const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
+    return { rows, cost: 1 + Math.floor(rows.length / 20) }
   }
 
   return {
@@ -92,21 +112,14 @@ export function openMarket(options: {
       const end = Math.min(range.to, wholeSecond(now))
       const [{ view, probed }, tip] = await Promise.all([find(query, range, end), watch.tips()])
       const own = tip.get(view.listing.network.name)
-      const rows = await readTicks(reader, { view, range, limit: query.limit, price: query.price })
+      const { limit, price } = query
+      const { network, pool } = view.listing
+      const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
+      const rows = await ticks(key, () => readTicks(reader, { view, range, limit, price }))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
       return { view, rows, cost, closed: own !== undefined && range.to <= own.timestamp }
     },
-    async pools(query) {
-      const known = await catalogue.get()
-      const matches = await matchesOf(reader, known, query.symbol, names)
-      const states = await readPoolStates(
-        reader,
-        known,
-        matches.map((match) => match.listing),
-      )
-      const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
-      return { rows, cost: 1 + Math.floor(rows.length / 20) }
-    },
+    pools: (query) => states(query.symbol.text.toLowerCase(), () => poolsOf(query)),
     async status() {
       const known = await watch.tips()
       return networks.map((network) => ({ network, tip: known.get(network.name) }))
@@ -114,6 +127,9 @@ export function openMarket(options: {
     look: watch.look,
   }
 }
+
+/** The pool that answers, and over how many networks it was looked for. */
+type Found = { view: View; probed: number }
 
 type Named = {
   symbol?: NamedPair | undefined
