@@ -37,7 +37,7 @@ export type AggregateOptions = {
 }
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
-const TICKS_PER_FLUSH = 20_000
+const TICKS_PER_FLUSH = 50_000
 /** While these are stated the stream waits. */
 const TICKS_PER_RESTATEMENT = 20_000
 

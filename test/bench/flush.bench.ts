@@ -19,7 +19,7 @@ const TICKS = Number(process.env['TICKS'] ?? 1_000_000)
 const POOLS = Number(process.env['POOLS'] ?? 400)
 const BLOCKS_A_RANGE = 2_000
 const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 3, pools: POOLS, firstTime: 1_700_000_000 }
-const BLOCKS = Math.ceil(TICKS / SHAPE.swapsPerBlock / 20_000) * 20_000
+const BLOCKS = Math.ceil(TICKS / SHAPE.swapsPerBlock / 60_000) * 60_000
 const TICKS_IN_ALL = BLOCKS * SHAPE.swapsPerBlock
 const never = new AbortController().signal
 
@@ -27,7 +27,7 @@ const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
 const client = store.owner
 
-const RANGES_AT_ONCE = 10
+const RANGES_AT_ONCE = 30
 
 await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })
 const floor = await timed('bare insert of the same ticks, encoded beforehand (floor)', bareInsert)
