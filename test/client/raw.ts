@@ -1,0 +1,31 @@
+/** Bytes on a socket, for requests that no client would send. */
+import { connect } from 'node:net'
+
+/** Resolves with the first answer; rejects where the connection ends without one. */
+export function sendRaw(url: string, request: string | Uint8Array): Promise<Response> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = []
+    const socket = connect(Number(port), hostname, () => socket.end(request))
+    socket.on('data', (part) => parts.push(part))
+    const finish = (error?: Error) => {
+      const answer = Buffer.concat(parts).toString()
+      if (answer === '') reject(error ?? new Error('The connection ended without an answer.'))
+      else resolve(parseAnswer(answer))
+    }
+    socket.on('close', () => finish())
+    socket.on('error', finish)
+  })
+}
+
+function parseAnswer(answer: string): Response {
+  const end = answer.indexOf('\r\n\r\n')
+  const [first = '', ...lines] = answer.slice(0, end).split('\r\n')
+  const headers = lines.map((line): [string, string] => {
+    const colon = line.indexOf(':')
+    return [line.slice(0, colon), line.slice(colon + 1).trim()]
+  })
+  const status = Number(first.split(' ')[1])
+  const body = answer.slice(end + 4)
+  return new Response(body === '' ? null : body, { status, headers })
+}
