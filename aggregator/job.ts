@@ -79,12 +79,14 @@ async function readJobs(client: ClickHouseClient, where: string, parameters: Rec
   return rows.map((row): Job => ({ ...row, pools: row.pools.length > 0 ? row.pools : undefined }))
 }
 
+/** What is written last counts, whatever the clock has done meanwhile. */
 async function writeJob(client: ClickHouseClient, { pools, ...job }: Job): Promise<void> {
   await run(
     client,
     `INSERT INTO jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)
      SELECT {network:String}, {id:UInt32}, {kind:String}, {from:UInt64}, {to:UInt64}, {pools:Array(String)},
-       {resolutions:Array(UInt32)}, {concurrency:UInt8}, {state:String}, {reason:String}, now(), {version:UInt64}`,
-    { ...job, pools: pools ?? [], version: Date.now() },
+       {resolutions:Array(UInt32)}, {concurrency:UInt8}, {state:String}, {reason:String}, now(), max(jobs.version) + 1
+     FROM jobs WHERE network = {network:String} AND id = {id:UInt32}`,
+    { ...job, pools: pools ?? [] },
   )
 }
