@@ -138,7 +138,7 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
     },
   ]
   test.concurrent.for(REFUSALS)(
-    'that $what by one table after the other, is waited for',
+    'that $what by one table after the other is waited for',
     async ({ setting, reset, error }, context) => {
       const fresh = await database(context)
       const { aggregator, tell, state, untilFailed, expectClean } = await open(context, fresh.client)
@@ -166,9 +166,9 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
 
 describe.skipIf(withoutClickHouse)('an engine of our own', () => {
   const KILLED_AT: readonly Place[] = [
+    'flush: insert candles',
     'flush: insert ticks',
     'rollback: bury_ticks',
-    'flush: insert candles',
     'flush: insert blocks',
     'rollback: candles_from_ticks',
     'restate: insert coverage',

@@ -1,0 +1,125 @@
+/** Faults of time and of order: history beside the stream in the same buckets, and a clock that steps back. */
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openJob, readJob } from '../../aggregator/job.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { Restatement } from '../../ingest/message.ts'
+import { tell } from '../aggregator/listening.ts'
+import { networkOf, startAggregator } from '../aggregator/running.ts'
+import { until } from '../support/candlepool.ts'
+import { asBlocks, type BlockPlan, fullBlocks, mine, newTo } from '../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { expectCleanRun } from './clean.ts'
+import { DEATHS, doomed } from './doom.ts'
+import { startProcess } from './process.ts'
+import { HAND_OVER } from './roads.ts'
+import { stateAnew } from './state-anew.ts'
+
+/** All within one hour. */
+const PLANS: readonly BlockPlan[] = fullBlocks(40, 9).map((plan, index) => ({
+  ...plan,
+  secondsLater: index === 1 ? 600 : 7,
+}))
+const CHAIN = mine([], PLANS)
+/** The listener came here. */
+const CAME = 10
+const HOUR_MS = 3_600_000
+
+describe.skipIf(withoutClickHouse)('history', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database?.drop())
+
+  const PLACES = [
+    'flush: insert candles',
+    'flush: insert blocks',
+    'restate: insert ticks',
+    'restate: candles_from_candles 3600',
+    'restate: candles_from_candles 86400',
+    'restate: insert coverage',
+  ]
+  const CASES = PLACES.flatMap((place) => DEATHS.map((how) => ({ place, how })))
+
+  test.concurrent.for(CASES)(
+    'and the stream write the same hour and day before and after a restart, after a crash at $place, $how',
+    async ({ place, how }) => {
+      const { client } = database
+      const network = networkOf(`hour-${PLACES.indexOf(place)}-${DEATHS.indexOf(how)}`)
+      /** Before the listener came, and blocks that it told as well. */
+      const stated = [...stateAnew(network, CHAIN.slice(0, 4), 1), ...stateAnew(network, CHAIN.slice(4, 16), 1)]
+      const after = stateAnew(network, CHAIN.slice(2, 12), 2)
+
+      async function live(told: number, messages: Restatement[], isMortal: boolean): Promise<boolean> {
+        const roads = await HAND_OVER.open(network)
+        const doom = isMortal ? { how, place, orAfter: Number.POSITIVE_INFINITY } : undefined
+        const life = doomed(client, doom, () => {})
+        try {
+          const process = await startProcess({ network, roads, kept: undefined, doomed: life })
+          await tell(client, process, { network, chain: CHAIN.slice(CAME, told - 4) })
+          const beside = asBlocks(network, CHAIN.slice(told - 4, told)).map((block) => process.append([block]))
+          const done = await Promise.allSettled([process.restate(messages), ...beside])
+          await process.stop()
+          for (const one of done) if (one.status === 'rejected') throw one.reason
+        } catch (error) {
+          if (!life.death.aborted) throw error
+        } finally {
+          await roads.close()
+        }
+        return life.death.aborted
+      }
+
+      expect(await live(24, stated, true)).toBe(true)
+      expect(await live(30, stated, false)).toBe(false)
+      expect(await live(40, after, false)).toBe(false)
+      await expectCleanRun(client, network, CHAIN.slice(CAME), [...stated, ...after])
+    },
+  )
+})
+
+describe.skipIf(withoutClickHouse)('a clock that steps back', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+  afterAll(() => database?.drop())
+
+  const stepBack = () => vi.setSystemTime(Date.now() - HOUR_MS)
+
+  test('changes nothing: what is written later counts, and a job that is done stays done', async () => {
+    const { client } = database
+    const network = networkOf('ethereum')
+    vi.useFakeTimers({ toFake: ['Date'] })
+    const stated: Restatement[] = []
+    const left = mine(CHAIN.slice(0, 20), PLANS.slice(20, 30), 'left')
+    let job = 0
+    for (const [told, from] of [
+      [left, 0],
+      [CHAIN.slice(0, 30), 20],
+      [CHAIN, 30],
+    ] as const) {
+      const history = inProcessLog<Restatement>({ nextOffset: 0 })
+      const aggregator = await startAggregator(client, { network, history })
+      await aggregator.append(asBlocks(network, told.slice(from, -3)))
+      stepBack()
+      await aggregator.append(asBlocks(network, newTo(told.slice(0, -3), told)))
+      const statements = stateAnew(network, CHAIN.slice(job, job + 9), ++job)
+      stated.push(...statements)
+      await history.append(statements)
+      const everything = { from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1 }
+      const rebuilding = await openJob(client, { network, ...everything }, 'rebuild')
+      stepBack()
+      const state = async () => (await readJob(client, network, rebuilding.id))?.state
+      await until(async () => ((await state()) === 'done' ? true : undefined), 'the rebuild is done', 10_000)
+      stepBack()
+      expect(await aggregator.stop()).toBeUndefined()
+      await history.close()
+      expect(aggregator.facts.filter(({ kind }) => kind === 'rebuilt')).toHaveLength(1)
+    }
+    vi.useRealTimers()
+    await expectCleanRun(client, network, CHAIN, stated)
+  })
+})
