@@ -39,12 +39,12 @@ const [ONE_PROCESS, KEPT] = LOGS
 const CASES = [
   { scenario: FLUSH, turn: 'the chain goes on', after: A_GOES_ON, log: ONE_PROCESS },
   { scenario: FLUSH, turn: 'the chain goes on', after: A_GOES_ON, log: KEPT },
-  { scenario: FLUSH, turn: 'the chain went another way', after: C, log: ONE_PROCESS },
-  { scenario: FLUSH, turn: 'the chain went another way', after: C, log: KEPT },
+  { scenario: FLUSH, turn: 'the log is cut off, and the chain then takes another branch', after: C, log: ONE_PROCESS },
+  { scenario: FLUSH, turn: 'the chain then takes another branch', after: C, log: KEPT },
   { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: ONE_PROCESS },
   { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: KEPT },
-  { scenario: ROLLBACK, turn: 'the chain went back', after: A_GOES_ON, log: ONE_PROCESS },
-  { scenario: ROLLBACK, turn: 'the chain went back', after: A_GOES_ON, log: KEPT },
+  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_GOES_ON, log: ONE_PROCESS },
+  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_GOES_ON, log: KEPT },
 ].map((one, index) => ({ ...one, index, name: one.scenario.name }))
 
 describe.skipIf(withoutClickHouse)('a crash between any two statements leaves the rows of a clean run', () => {
