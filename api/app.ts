@@ -6,7 +6,16 @@ import type { Accounts } from './accounts.ts'
 import { type CrowdLimits, openCrowd } from './crowd.ts'
 import { countFailures } from './failures.ts'
 import { type AccountHandler, openGate } from './gate.ts'
-import { crossOrigin, methodNotAllowed, notFound, problems, requestIds, safeHeaders, shortUrls } from './http.ts'
+import {
+  crossOrigin,
+  goodHosts,
+  methodNotAllowed,
+  notFound,
+  problems,
+  requestIds,
+  safeHeaders,
+  shortUrls,
+} from './http.ts'
 import type { Market } from './market/market.ts'
 import { openApi } from './openapi.ts'
 import type { ApiFact } from './report.ts'
@@ -49,7 +58,7 @@ export function createApp({ market, accounts, clock, report, origins, crowd: lim
   app.disable('etag')
   // Our own parser sees repeated and nested parameters as they were written.
   app.set('query parser', false)
-  app.use(requestIds(report), safeHeaders(), crossOrigin(origins), shortUrls(), compression())
+  app.use(requestIds(report), safeHeaders(), crossOrigin(origins), goodHosts(), shortUrls(), compression())
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))

@@ -83,6 +83,18 @@ export function shortUrls(): RequestHandler {
   }
 }
 
+/** HTTP/1.1 asks for one host that is one; answers link to it. */
+export function goodHosts(): RequestHandler {
+  return function goodHosts(req, _res, next) {
+    const hosts = req.headersDistinct['host'] ?? []
+    const [host] = hosts
+    const isGood = host === undefined ? req.httpVersion === '1.0' : hosts.length === 1 && HOST.test(host)
+    if (isGood && (host === undefined || URL.canParse(`http://${host}`))) return next()
+    throw new Problem('bad_request', 'The header Host must be there once, and be a host such as example.org:3000.')
+  }
+}
+
+const HOST = /^[^\s/?#@\\]+$/
 const ALLOWED = 'GET, HEAD, OPTIONS'
 
 /** For all methods of a path that GET does not take. */

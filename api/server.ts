@@ -29,7 +29,10 @@ export async function serve(options: {
   drainMs?: number
 }): Promise<Serving> {
   const { app, host, signal, report, drainMs = 10_000 } = options
-  const server = createServer({ maxHeaderSize: 16_384, headersTimeout: SLOW_MS, requestTimeout: SLOW_MS }, app)
+  // The application speaks of missing hosts and of unknown expectations in its own words; Node would send no body.
+  const limits = { maxHeaderSize: 16_384, headersTimeout: SLOW_MS, requestTimeout: SLOW_MS, requireHostHeader: false }
+  const server = createServer(limits, app)
+  server.on('checkExpectation', app)
   server.maxHeadersCount = 100
   // An answer that nobody takes.
   server.setTimeout(STUCK_MS)
