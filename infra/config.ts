@@ -25,6 +25,8 @@ export type Config = {
   store: { kind: 'embedded' } | { kind: 'server'; url: string; username: string; password: string; database: string }
   pools: ReadonlySet<PoolId> | undefined
   retention: Retention
+  /** Whether a power cut must not take anything from below the ledger. */
+  fsync: boolean
   dataDir: string
   host: string
   port: number
@@ -127,6 +129,7 @@ const schema = z.object({
   CANDLES_1M_TTL_DAYS: days.optional(),
   CANDLES_1H_TTL_DAYS: days.optional(),
   CANDLES_1D_TTL_DAYS: days.optional(),
+  FSYNC: z.enum(['on', 'off'], 'is neither on nor off').default('on'),
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
@@ -189,6 +192,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       : { kind: 'embedded' },
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
     retention: retentionOf(it),
+    fsync: it.FSYNC === 'on',
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
     port: it.PORT,

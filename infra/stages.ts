@@ -2,6 +2,7 @@
 
 import { aggregate } from '../aggregator/aggregate.ts'
 import type { Written } from '../aggregator/changes.ts'
+import { applyDurability } from '../aggregator/durability.ts'
 import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
@@ -122,6 +123,7 @@ export async function runAggregator(
     const { stream: log, history } = logs
     const position = await untilStored({ network, report, signal }, async () => {
       await applyRetention(store.owner, config.retention)
+      await applyDurability(store.owner, config.fsync)
       return findPosition(store.owner, network, log)
     })
     await aggregate(store.owner, { network, log, history, position, report, onWritten, signal })
