@@ -75,7 +75,7 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
 }
 
 /** What Node refuses before there is a request: headers that are too large, or that are not HTTP. */
-function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
     return
@@ -87,8 +87,9 @@ function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const { status, title } = PROBLEMS[problem.code]
   const requestId = crypto.randomUUID()
   const body = JSON.stringify(problemBody(problem, requestId))
+  const isHead = error.rawPacket?.subarray(0, 5).toString() === 'HEAD '
   socket.end(
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
   )
 }

@@ -18,7 +18,8 @@ export function sendRaw(url: string, request: string | Uint8Array): Promise<Resp
   })
 }
 
-function parseAnswer(answer: string): Response {
+function parseAnswer(all: string): Response {
+  const answer = all.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '')
   const end = answer.indexOf('\r\n\r\n')
   const [first = '', ...lines] = answer.slice(0, end).split('\r\n')
   const headers = lines.map((line): [string, string] => {
@@ -26,6 +27,10 @@ function parseAnswer(answer: string): Response {
     return [line.slice(0, colon), line.slice(colon + 1).trim()]
   })
   const status = Number(first.split(' ')[1])
-  const body = answer.slice(end + 4)
+  // More answers may follow, where what came after the request was taken for a second one.
+  const length = Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1] ?? Infinity)
+  const body = Buffer.from(answer.slice(end + 4))
+    .subarray(0, length)
+    .toString()
   return new Response(body === '' ? null : body, { status, headers })
 }
