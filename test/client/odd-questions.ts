@@ -111,7 +111,7 @@ export function oddQuestions(options: {
   const { key, named, pools } = options
   const path = mostly(fc.constantFrom(...ROUTES), fc.constantFrom(...ODD_ROUTES), fc.webPath())
   const query = mostly(
-    fc.oneof(goodQuery(named), nearQuery(pools), oddQuery()),
+    fc.oneof(goodQuery(named), { weight: 2, arbitrary: nearQuery(pools) }, { weight: 3, arbitrary: oddQuery() }),
     fc.constantFrom('&', '=', '&&=&', '?', `x=${'y'.repeat(9_000)}`),
   )
   const headerValue = fc.oneof(
