@@ -34,6 +34,13 @@ type Act = (typeof ACTS)[number]
 const ACT_OF: Readonly<Record<string, Act>> = { flush: 'grow', rollback: 'fork', restate: 'restate' }
 const MOST_ACTS_A_LIFE = 12
 
+/** The places that a seed comes to on purpose, one after the other. */
+export function placeOf(seed: number, met = 0): Place | undefined {
+  return PLACES[(seed * PLACES_A_SEED + met) % PLACES.length]
+}
+/** Where it does not come to others by chance before. Seeds begin at different ones, and all begin somewhere. */
+const PLACES_A_SEED = 5
+
 export async function runSeed(
   client: ClickHouseClient,
   seed: number,
@@ -105,7 +112,7 @@ export async function runSeed(
 
   for (let life = 0; life <= lives; life++) {
     // By turns at a place of the list, until it is met, and after any number of statements.
-    const target = life % 2 === 0 ? PLACES[(seed * Math.ceil(lives / 2) + met) % PLACES.length] : undefined
+    const target = life % 2 === 0 ? placeOf(seed, met) : undefined
     const doom = life < lives ? doomOf(target, random) : undefined
     const roads = await kind.open(network)
     const mortal = doomed(client, doom, onSeen)

@@ -35,7 +35,7 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
   let left: Chain = []
   /** So many blocks are final, for ever. */
   let final = FIRST_LENGTH - DEEPEST_FORK
-  /** One job goes on where it was, as a backfill does; others look at a stretch that may have been stated before. */
+  /** A backfill goes on here, in days of which nothing is stored; other jobs look at what somebody has told before. */
   let next = 0
 
   function go(to: Chain, from: number): Message[] {
@@ -74,10 +74,12 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
       const job = ++jobs
       const pools = random.chance(0.3) ? [random.pick(POOL_IDS)] : undefined
       const pieces: Restatement[] = []
-      const goesOn = next < final && random.chance(0.5)
-      let from = goesOn ? next : random.between(0, final - 1)
-      for (let left = random.between(1, 3); left > 0 && from < final; left--) {
-        const to = random.between(from, Math.min(final - 1, from + 12))
+      const goesOn = next < UNSEEN && random.chance(0.5)
+      const isLiveOnly = next === 0 || random.chance(0.5)
+      let from = goesOn ? next : isLiveOnly ? random.between(UNSEEN, final - 1) : random.between(0, next - 1)
+      const end = goesOn || from >= UNSEEN ? final : next
+      for (let left = random.between(1, 3); left > 0 && from < end; left--) {
+        const to = random.between(from, Math.min(end - 1, from + 12))
         pieces.push(restatementOf(network, job, pools, chain.slice(from, to + 1), random))
         from = to + 1
       }
