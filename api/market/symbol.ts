@@ -52,13 +52,20 @@ export function resolve(catalogue: Catalogue, splits: readonly Split[], networks
     for (const network of served) {
       const bases = base.byNetwork.get(network.name) ?? []
       const quotes = quote.byNetwork.get(network.name) ?? []
-      if (bases.some((address) => quotes.includes(address))) sameToken = true
+      if (areSame(network, bases, quotes)) sameToken = true
       for (const match of matchesOf(catalogue, network, bases, quotes)) {
         if (!matches.has(match.listing)) matches.set(match.listing, match)
       }
     }
   }
   return { listed: [...listed.values()], unlisted: [...unlisted.values()], tokensKnown, sameToken }
+}
+
+/** True where no two of them differ. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
+function areSame(network: Network, bases: readonly Address[], quotes: readonly Address[]): boolean {
+  const native = [NATIVE_CURRENCY, lower(network.wrappedNative)]
+  const isSame = (one: Address, other: Address) => one === other || (native.includes(one) && native.includes(other))
+  return bases.length > 0 && quotes.length > 0 && bases.every((base) => quotes.every((quote) => isSame(base, quote)))
 }
 
 function matchesOf(

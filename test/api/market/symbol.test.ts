@@ -100,4 +100,5 @@ test('tokens may be known without a pool', () => {
 test('two names of one token are told', () => {
   expect(find('ETH-WETH', 'ethereum').sameToken).toBe(true)
   expect(find('POL-MATIC', 'polygon').sameToken).toBe(true)
+  expect(find('USDC-USDC.e', 'polygon')).toMatchObject({ listed: [], tokensKnown: true, sameToken: false })
 })
