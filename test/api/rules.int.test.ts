@@ -183,8 +183,8 @@ describe.skipIf(withoutClickHouse)('the rules', () => {
 
   test.each(['execution', 'spot'])('both orientations are reciprocal to the last bit: %s', async (price) => {
     const range = `from=2024-02-28&to=2024-04-03&limit=100&price=${price}&networks=ethereum`
-    const forward = await candles(`symbol=USDC-WETH&interval=1h&fill=none&${range}`)
-    const flipped = await candles(`symbol=WETH-USDC&interval=1h&fill=none&${range}`)
+    const forward = await candles(`symbol=USDC-WETH&interval=1d&fill=none&${range}`)
+    const flipped = await candles(`symbol=WETH-USDC&interval=1d&fill=none&${range}`)
     expect(flipped.data.map(({ volume: _volume, ...prices }) => prices)).toEqual(
       forward.data.map(({ time, open, high, low, close }) => ({
         time,
