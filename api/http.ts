@@ -114,7 +114,7 @@ export function notFound(): RequestHandler {
   return function notFound(req) {
     throw new Problem(
       'not_found',
-      `There is nothing at ${req.path}. The service has /v0/candles, /v0/pools, /v0/ticks, /v0/usage and /v0/health.`,
+      `There is nothing at ${req.path}. The service has /v0/candles, /v0/pools, /v0/ticks, /v0/usage, /v0/health, /v0/openapi.json and /v0/docs.`,
     )
   }
 }

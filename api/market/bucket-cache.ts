@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { RESOLUTIONS, type Resolution } from '../../aggregator/candle.ts'
 import { bucketOf } from '../interval.ts'
 import { ask, askBytes, readSql } from '../store.ts'
-import { type BucketRows, cut, replaced, rowsFrom } from './bucket-rows.ts'
+import { type BucketRows, type Close, cut, replaced, rowsFrom } from './bucket-rows.ts'
 import { type Listing, listingKey } from './listing.ts'
 import { clampTime, type Range, windowsOf } from './windows.ts'
 
@@ -23,9 +23,6 @@ const MOST_CHUNKS = 48
 const OLDEST_MS = 10 * 60_000
 /** What a chunk weighs besides its rows. */
 const CHUNK_BYTES = 600
-
-/** Of the newest trade before some second. */
-export type Close = { close: number; spot_close: number }
 
 export type Chunk = {
   listing: Listing

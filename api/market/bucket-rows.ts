@@ -54,12 +54,17 @@ export function replaced(rows: BucketRows, { from, to }: Range, fresh: BucketRow
   return rowsFrom(Buffer.concat([before, bytesOf(fresh), after]))
 }
 
+/** What traded last before some second, and in which bucket: `from ≤ time < to`. */
+export type Close = Range & { close: number; spot_close: number }
+
 /** Of the newest row before a second; undefined where there is none. */
-export function closeIn(rows: BucketRows, before: UnixSeconds): { close: number; spot_close: number } | undefined {
+export function closeIn(rows: BucketRows, resolution: number, before: UnixSeconds): Close | undefined {
   const index = indexFrom(rows, before) - 1
   if (index < 0) return undefined
+  const from = timeAt(rows, index)
   const at = index * ROW_BYTES + 3 * PRICE_BYTES
-  return { close: rows.getFloat64(at + OPEN, true), spot_close: rows.getFloat64(at + SPOT_OPEN, true) }
+  const [close, spot_close] = [rows.getFloat64(at + OPEN, true), rows.getFloat64(at + SPOT_OPEN, true)]
+  return { from, to: from + resolution, close, spot_close }
 }
 
 /** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */

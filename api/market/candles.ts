@@ -4,20 +4,27 @@ import type { UnixSeconds } from '../../ingest/message.ts'
 import { bucketFrom, bucketOf as startOf } from '../interval.ts'
 import type { Fill, PriceKind } from '../query.ts'
 import { ask, readSql } from '../store.ts'
-import { type BucketCache, type Close, readClose } from './bucket-cache.ts'
-import { closeIn, foldRows } from './bucket-rows.ts'
+import { type BucketCache, readClose } from './bucket-cache.ts'
+import { type Close, closeIn, foldRows } from './bucket-rows.ts'
 import { busySince } from './busy.ts'
+import { silentUntil } from './known.ts'
 import { type Bucket, type Candle, type View, viewCandle, viewPrice } from './orientation.ts'
-import { lagSeconds, type Tip } from './tip.ts'
+import { isFresh, type Tip } from './tip.ts'
 import { clampTime, type Range, resolutionOf } from './windows.ts'
 
 const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
 
 /** Bucket starts: `from ≤ start < to`. */
-export type CandleAsk = { view: View; interval: number; range: Range; limit: number; fill: Fill; price: PriceKind }
-
-/** How late a ledger may be and still vouch for the time up to now. */
-const FRESH_SECONDS = 60
+export type CandleAsk = {
+  view: View
+  interval: number
+  range: Range
+  limit: number
+  fill: Fill
+  price: PriceKind
+  /** Ascending. */
+  unknown: readonly Range[]
+}
 
 /** Where candles are read: what is held of them, and what holds all. */
 export type CandleStore = { reader: ClickHouseClient; cache: BucketCache }
@@ -37,14 +44,22 @@ export async function readCandles(
     const { traded } = await readTraded(store, asked, { from, to: grid.to })
     return traded.slice(-limit)
   }
+  const { unknown } = asked
   const lastFilled = lastFillable(tip, now, interval)
-  // Every bucket up to the last filled one has a row once the pool has traded, so no row lies further back than this.
+  // Where nothing is unknown every bucket up to the last filled one has a row once the pool has traded, so no row lies further back than this.
   const end = Math.min(grid.to, lastFilled + interval)
-  const window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
-  const { traded, closeBefore } = await readTraded(store, asked, window)
-  const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
-  const previousClose = isFilledFromStart ? await closeBefore() : undefined
-  return fillGaps({ traded, previousClose, window, lastFilled, interval, limit })
+  let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
+  for (;;) {
+    const { traded, closeBefore } = await readTraded(store, asked, window)
+    const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
+    const previous = isFilledFromStart ? await closeBefore() : undefined
+    const rows = fillGaps({ traded, previous, window, lastFilled, unknown, interval, limit })
+    const isShort = rows.length < limit && window.from > grid.from && previous !== undefined
+    if (!isShort) return rows
+    // The newest rows before what is unknown.
+    const rowsEnd = Math.min(window.from, Math.max(previous.to, silentUntil(unknown, previous)))
+    window = { from: Math.max(grid.from, bucketFrom(rowsEnd, interval) - limit * interval), to: grid.to }
+  }
 }
 
 /** The bucket starts of a range, as a range on the interval's own grid. */
@@ -58,7 +73,7 @@ export function gridOf(range: Range, interval: number): Range {
  */
 export function lastFillable(tip: Tip | undefined, now: UnixSeconds, interval: number): UnixSeconds {
   if (tip === undefined) return Number.NEGATIVE_INFINITY
-  const reached = lagSeconds(tip, now) < FRESH_SECONDS ? Math.max(tip.timestamp, now) : tip.timestamp
+  const reached = isFresh(tip, now) ? Math.max(tip.timestamp, now) : tip.timestamp
   return startOf(reached, interval)
 }
 
@@ -66,18 +81,21 @@ export function lastFillable(tip: Tip | undefined, now: UnixSeconds, interval: n
 export function fillGaps(options: {
   /** Ascending, all within the window. */
   traded: readonly Candle[]
-  previousClose: number | undefined
+  /** The newest trade before the window. */
+  previous: Trade | undefined
   window: Range
   lastFilled: UnixSeconds
+  unknown: readonly Range[]
   interval: number
   limit: number
 }): readonly Candle[] {
-  const { traded, window, lastFilled, interval, limit } = options
+  const { traded, previous, window, lastFilled, unknown, interval, limit } = options
   const rows: Candle[] = []
-  let close = options.previousClose
+  let close = previous?.close
+  let silentTo = previous ? silentUntil(unknown, previous) : Number.NEGATIVE_INFINITY
   let next = window.from
   const fillUpTo = (end: UnixSeconds) => {
-    for (; close !== undefined && next < end && next <= lastFilled; next += interval)
+    for (; close !== undefined && next < end && next <= lastFilled && next + interval <= silentTo; next += interval)
       rows.push({ time: next, open: close, high: close, low: close, close, volume: 0, trades: 0 })
   }
   for (const candle of traded) {
@@ -85,28 +103,32 @@ export function fillGaps(options: {
     rows.push(candle)
     close = candle.close
     next = candle.time + interval
+    silentTo = silentUntil(unknown, { from: candle.time, to: next })
   }
   fillUpTo(window.to)
   return rows.slice(-limit)
 }
 
+/** What a trade left as the price, and in which bucket it was. */
+export type Trade = Range & { close: number }
+
 type Traded = {
   /** Ascending; the newest ones at least. */
   traded: readonly Candle[]
-  /** The close of the newest trade before the range. */
-  closeBefore(): Promise<number | undefined>
+  /** The newest trade before the range. */
+  closeBefore(): Promise<Trade | undefined>
 }
 
 async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, range: Range): Promise<Traded> {
   const { view, interval, price } = asked
   const window = { from: clampTime(range.from), to: clampTime(range.to) }
-  const closeOf = (close: Close | null | undefined) =>
-    close ? viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) : undefined
+  const tradeOf = (close: Close | null | undefined): Trade | undefined =>
+    close ? { ...close, close: viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) } : undefined
   const chunks = await cache.read(view.listing, resolutionOf(interval), window)
   if (!chunks) {
     return {
       traded: await readStored(reader, asked, window),
-      closeBefore: async () => closeOf(await readClose(reader, view.listing, window.from)),
+      closeBefore: async () => tradeOf(await readClose(reader, view.listing, window.from)),
     }
   }
   const rows = chunks.map((chunk) => chunk.rows)
@@ -115,7 +137,7 @@ async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, rang
     traded: folded.map((bucket) => viewCandle(view, bucket)),
     async closeBefore() {
       const [first] = chunks
-      return first && closeOf(closeIn(first.rows, window.from) ?? (await cache.closeBefore(first)))
+      return first && tradeOf(closeIn(first.rows, first.resolution, window.from) ?? (await cache.closeBefore(first)))
     },
   }
 }

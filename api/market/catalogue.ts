@@ -43,6 +43,8 @@ export type PoolRow = {
   protocol: string
   fee: number
   initial_sqrt_price: string
+  /** 0 where nobody saw it being made. */
+  created: number
   token0_address: string
   token0_symbol: string
   token0_name: string
@@ -88,6 +90,7 @@ export function bearerKey(network: NetworkName, symbol: string): string {
 function fromRow(network: Network, row: PoolRow): Listing {
   return {
     network,
+    created: row.created || undefined,
     pool: {
       id: row.pool as PoolId,
       protocol: row.protocol as ProtocolVersion,

@@ -2,7 +2,12 @@
 import { NATIVE_CURRENCY, type Network, type NetworkName, type TrustedToken } from '../../ingest/network.ts'
 import type { Pool, PoolId, Token } from '../../ingest/pool.ts'
 
-export type Listing = { network: Network; pool: Pool }
+export type Listing = {
+  network: Network
+  pool: Pool
+  /** The block that it was initialised in, where that was seen. */
+  created: number | undefined
+}
 
 /** One string for a pool, whatever the network. */
 export function listingKey(network: NetworkName, pool: PoolId): string {

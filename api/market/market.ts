@@ -11,6 +11,7 @@ import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
+import { behind, type Known, overlaps, unknownTimes } from './known.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { type PoolState, readPoolStates } from './pool-state.ts'
 import { readTicks } from './ticks.ts'
@@ -27,12 +28,17 @@ export type Answer<Row> = {
   closed: boolean
 }
 
+export type CandlesAnswer = Answer<Candle> & {
+  /** What of the range is not stored: `from ≤ time < to`, ascending. */
+  incomplete: readonly Range[]
+}
+
 export type PoolsAnswer = { rows: readonly PoolState[]; cost: number }
 export type NetworkStatus = { network: Network; tip: Tip | undefined }
 
 export type Market = {
   networks: readonly Network[]
-  candles(query: CandleQuery): Promise<Answer<Candle>>
+  candles(query: CandleQuery): Promise<CandlesAnswer>
   ticks(query: TickQuery): Promise<Answer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
   status(): Promise<readonly NetworkStatus[]>
@@ -43,6 +49,7 @@ export type Market = {
 const DAY = 86_400
 const WEEK = 7 * DAY
 const MOST_POOLS = 100
+const NOTHING: Known = { ledger: undefined, coverage: [] }
 
 export function openMarket(options: {
   /** Needs no more than to read. */
@@ -99,30 +106,34 @@ export function openMarket(options: {
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, tip] = await Promise.all([find(query, grid, end), watch.tips()])
-      const own = tip.get(view.listing.network.name)
-      const rows = await readCandles({ reader, cache }, { view, interval, range, limit, fill, price }, own, now.seconds)
+      const [{ view, probed }, standings] = await Promise.all([find(query, grid, end), watch.standings()])
+      const { network, pool, created } = view.listing
+      const { tip, known = NOTHING } = standings.get(network.name) ?? {}
+      const unknown = unknownTimes(known, tip, pool, created)
+      const asked = { view, interval, range, limit, fill, price, unknown }
+      const rows = await readCandles({ reader, cache }, asked, tip, now.seconds)
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
       const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
-      return { view, rows, cost, closed: own !== undefined && grid.to <= own.timestamp }
+      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds)], { from: range.from, to: end })
+      return { view, rows, cost, closed: tip !== undefined && grid.to <= tip.timestamp, incomplete }
     },
     async ticks(query) {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, tip] = await Promise.all([find(query, range, end), watch.tips()])
-      const own = tip.get(view.listing.network.name)
+      const [{ view, probed }, standings] = await Promise.all([find(query, range, end), watch.standings()])
+      const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
       const { network, pool } = view.listing
       const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
       const rows = await ticks(key, () => readTicks(reader, { view, range, limit, price }))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
-      return { view, rows, cost, closed: own !== undefined && range.to <= own.timestamp }
+      return { view, rows, cost, closed: tip !== undefined && range.to <= tip.timestamp }
     },
     pools: (query) => states(query.symbol.text.toLowerCase(), () => poolsOf(query)),
     async status() {
-      const known = await watch.tips()
-      return networks.map((network) => ({ network, tip: known.get(network.name) }))
+      const standings = await watch.standings()
+      return networks.map((network) => ({ network, tip: standings.get(network.name)?.tip }))
     },
     look: watch.look,
   }

@@ -1,5 +1,7 @@
 -- The newest trade before a point in time: looked for in its minute, its hour, its day and the days before (see windows.ts).
 SELECT
+    toUnixTimestamp(c.time)              AS "from",
+    toUnixTimestamp(c.time) + resolution AS "to",
     close,
     spot_close
 FROM candles AS c FINAL

@@ -8,6 +8,8 @@ export type Tip = { number: number; hash: string; timestamp: UnixSeconds }
 
 export type Tips = ReadonlyMap<NetworkName, Tip>
 
+type Known = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
+
 const TIP = readSql(new URL('./tip.sql', import.meta.url))
 const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
 
@@ -17,12 +19,12 @@ type TipRow = { number: string; hash: string; time: number }
 export async function readTips(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
-  known: Tips = new Map(),
+  known: Known = new Map(),
 ): Promise<Tips> {
   const tips = new Map<NetworkName, Tip>()
   await Promise.all(
     networks.map(async (network) => {
-      const tip = (await readSince(client, network, known.get(network))) ?? (await readNewest(client, network))
+      const tip = (await readSince(client, network, known.get(network)?.tip)) ?? (await readNewest(client, network))
       if (tip) tips.set(network, tip)
     }),
   )
@@ -48,4 +50,11 @@ function tipOf({ number, hash, time }: TipRow): Tip {
 /** How far the ledger is behind the clock; never negative, since a chain's clock may be ahead of ours. */
 export function lagSeconds(tip: Tip, now: UnixSeconds): number {
   return Math.max(0, now - tip.timestamp)
+}
+
+/** How late a ledger may be and still vouch for the time up to now. */
+const FRESH_SECONDS = 60
+
+export function isFresh(tip: Tip, now: UnixSeconds): boolean {
+  return lagSeconds(tip, now) < FRESH_SECONDS
 }

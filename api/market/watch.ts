@@ -12,8 +12,9 @@ import { refreshed } from '../refreshed.ts'
 import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
 import type { BucketCache, Refresh } from './bucket-cache.ts'
 import { ROW_BYTES, rowsFrom } from './bucket-rows.ts'
+import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
-import { readTips, type Tip, type Tips } from './tip.ts'
+import { readTips, type Tip } from './tip.ts'
 
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
 const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
@@ -28,9 +29,12 @@ const BLIND_MS = 10 * 60_000
 /** A change that the ledger never reaches, such as of a writer that died. */
 const PATIENCE_MS = 60_000
 
+/** Where a network's ledger stands, and which blocks are known. */
+export type Standing = { tip: Tip | undefined; known: Known }
+
 export type Watch = {
-  /** Where the ledgers stand; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
-  tips(): Promise<Tips>
+  /** Of each network; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
+  standings(): Promise<ReadonlyMap<NetworkName, Standing>>
   /** Something was written just now, by this process. */
   look(written: Written): void
 }
@@ -50,13 +54,14 @@ export function watchChanges(options: {
   const sequences = new Map<NetworkName, string>()
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
-  const known = new Map<NetworkName, Tip>()
+  const knowns = new Map(networks.map((network) => [network, refreshed(() => readKnown(reader, network), freshMs / 2)]))
+  const standings = new Map<NetworkName, Standing>()
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
-  /** What is looked up and what is heard of take turns, so that the newest tip is the one that stays. */
+  /** What is looked up and what is heard of take turns, so that the newest standing is the one that stays. */
   const inTurn = oneByOne()
 
   const looked = refreshed(
@@ -68,15 +73,14 @@ export function watchChanges(options: {
           sequences.clear()
         }
         // Before the changes: whatever stands on a ledger is told of by then.
-        const tips = await readTips(reader, networks, known)
-        await Promise.all(networks.map((network) => follow(network, tips.get(network))))
-        for (const network of networks) {
-          const tip = tips.get(network)
-          if (tip) known.set(network, tip)
-          else known.delete(network)
-        }
+        const [newTips, newKnown] = await Promise.all([
+          readTips(reader, networks, standings),
+          Promise.all([...knowns].map(async ([network, ranges]) => [network, await ranges.get()] as const)),
+        ])
+        await Promise.all(networks.map((network) => follow(network, newTips.get(network))))
+        for (const [network, known] of newKnown) standings.set(network, { tip: newTips.get(network), known })
         lookedMs = began
-        return known
+        return standings
       }),
     freshMs,
   )
@@ -89,7 +93,8 @@ export function watchChanges(options: {
       const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
       for (const { pool, first } of held) cache.change(listingKey(network, pool), first)
       await renew(network, new Map(held.map((change) => [change.pool, change])))
-      known.set(network, tip)
+      const known = standings.get(network)?.known
+      if (known) standings.set(network, { tip, known })
     })
   }
 
@@ -172,7 +177,7 @@ export function watchChanges(options: {
   }
 
   return {
-    tips() {
+    standings() {
       askedMs = performance.now()
       schedule()
       return looked.get()

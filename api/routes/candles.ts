@@ -6,6 +6,7 @@ import { headerText, sendAnswer, setMarket } from '../headers.ts'
 import { shownSymbol } from '../market/listing.ts'
 import { type Answer, knownCost, type Market } from '../market/market.ts'
 import type { Candle } from '../market/orientation.ts'
+import type { Range } from '../market/windows.ts'
 import { parametersOf } from '../parameters.ts'
 import { type CandleQuery, readCandleQuery } from '../query.ts'
 import { formatTime } from '../time.ts'
@@ -15,6 +16,7 @@ export function getCandles(market: Market, accounts: Accounts): AccountHandler {
     const query = readCandleQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.candles(query))
     setMarket(res, answer.view)
+    if (answer.incomplete.length > 0) res.set('X-Market-Incomplete', intervalsOf(answer.incomplete))
     if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
     sendAnswer(res, toBody(req, query, answer), answer.closed)
   }
@@ -31,6 +33,17 @@ function toBody(req: Request, query: CandleQuery, answer: Answer<Candle>) {
   }))
   if (query.symbol === undefined) return { data, credits_used: answer.cost }
   return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
+}
+
+/** Clients take headers of some kilobytes. */
+const MOST_INTERVALS = 40
+
+/** As ISO 8601 writes intervals; where they are too many, the last one reaches from the first that is left out to the end. */
+function intervalsOf(ranges: readonly Range[]): string {
+  const shown = ranges.slice(0, MOST_INTERVALS)
+  const [last, end] = [shown.pop(), ranges.at(-1)]
+  if (last && end) shown.push({ from: last.from, to: end.to })
+  return shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', ')
 }
 
 function suggestion(query: CandleQuery, { view }: Answer<Candle>): string {

@@ -23,7 +23,8 @@ export const HEADERS = {
     schema: text,
   },
   'X-Market-Incomplete': {
-    description: 'There where a part of the range is not stored: `from/to` of that part.',
+    description:
+      'There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas.',
     schema: text,
   },
   'X-API-Suggestion': {

@@ -1,24 +1,28 @@
 /** ClickHouse that is down when a process starts: waited for as one that goes away later is. What it refuses is not waited for. */
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import { networkOf } from '../aggregator/running.ts'
+import type { NetworkName } from '../../ingest/network.ts'
 import { openNetwork } from '../road/cluster.ts'
 import { fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { kafkaOrSkip } from '../support/kafka.ts'
+import { startOwnBroker } from '../support/kafka-jars.ts'
 import { startProxy } from '../support/proxy.ts'
 
-const kafka = kafkaOrSkip()
+/** A broker of our own: the processes take real networks only, whose topics elsewhere belong to other tests. */
+const broker = withoutClickHouse ? undefined : await startOwnBroker()
 const CHAIN = mine([], fullBlocks(12, 5))
 
-describe.skipIf(withoutClickHouse || kafka.skip)('an aggregator whose ClickHouse', () => {
+describe.skipIf(!broker)('an aggregator whose ClickHouse', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
   })
-  afterAll(() => database?.drop())
+  afterAll(async () => {
+    await database?.drop()
+    await broker?.stop()
+  })
 
-  const open = (context: TestContext, network = networkOf('optimism')) =>
-    openNetwork(context, { brokers: kafka.brokers, database }, network)
+  const open = (context: TestContext, network: NetworkName) =>
+    openNetwork(context, { brokers: broker?.brokers ?? [], database }, network)
 
   async function proxied({ onTestFinished }: TestContext) {
     const proxy = await startProxy(Number(new URL(database.connection.url).port))
@@ -27,7 +31,7 @@ describe.skipIf(withoutClickHouse || kafka.skip)('an aggregator whose ClickHouse
   }
 
   test('is down when it starts waits, says so, and begins once it is there', async (context) => {
-    const { tell, untilTip, startProcess, expectCleanRun } = await open(context)
+    const { tell, untilTip, startProcess, expectCleanRun } = await open(context, 'optimism')
     const { proxy, url } = await proxied(context)
     await proxy.goAway()
     const aggregator = startProcess('aggregate', { CLICKHOUSE_URL: url })
@@ -42,7 +46,7 @@ describe.skipIf(withoutClickHouse || kafka.skip)('an aggregator whose ClickHouse
   })
 
   test('is down when it takes over from another waits for that too', async (context) => {
-    const { tell, untilTip, takeTopic, startProcess, expectCleanRun } = await open(context, networkOf('arbitrum'))
+    const { tell, untilTip, takeTopic, startProcess, expectCleanRun } = await open(context, 'arbitrum')
     const { proxy, url } = await proxied(context)
     const aggregator = startProcess('aggregate', { CLICKHOUSE_URL: url })
     await tell(CHAIN.slice(0, 6))
@@ -59,7 +63,7 @@ describe.skipIf(withoutClickHouse || kafka.skip)('an aggregator whose ClickHouse
   })
 
   test('refuses its password ends at once, with the reason', async (context) => {
-    const { startProcess } = await open(context, networkOf('base'))
+    const { startProcess } = await open(context, 'base')
     const aggregator = startProcess('aggregate', { CLICKHOUSE_PASSWORD: 'a wrong one' })
     expect(await aggregator.exited).toBe(1)
     expect(aggregator.output()).toMatch(/[Aa]uthentication failed/)

@@ -11,7 +11,7 @@ import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startGate } from '../support/gate.ts'
-import { type JarBroker, startJarBroker } from '../support/kafka-jars.ts'
+import { type JarBroker, startJarBroker, startOwnBroker } from '../support/kafka-jars.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { openRoad } from '../support/road.ts'
@@ -25,7 +25,7 @@ const LEFT = mine(TRUNK, PLANS.slice(10, 20), 'left')
 const STAYS = mine(mine(TRUNK.slice(0, 8), PLANS.slice(10, 20), 'stays'), PLANS.slice(20, 30), 'stays')
 
 /** A broker of our own, since it is killed; without Java there is none. */
-const started = withoutClickHouse ? undefined : await startJarBroker().catch(() => undefined)
+const started = withoutClickHouse ? undefined : await startOwnBroker()
 let broker: JarBroker
 let database: TestDatabase
 

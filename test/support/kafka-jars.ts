@@ -27,6 +27,25 @@ export type JarBroker = {
 /** A cluster of its own, or the second broker, number 2, of another one. Rejects with one line that says what is missing. */
 export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
   const classpath = join(await fetchedJars(await javaAtLeast(17)), '*')
+  // A port that was free may be somebody else's by the time that the broker opens it.
+  for (let tries = 2; tries > 0; tries--) {
+    const broker = await startOnce(classpath, first).catch(() => undefined)
+    if (broker) return broker
+  }
+  return startOnce(classpath, first)
+}
+
+/** For a file of tests that can't share one; undefined, with the reason printed, where none starts. */
+export async function startOwnBroker(): Promise<JarBroker | undefined> {
+  try {
+    return await startJarBroker()
+  } catch (error) {
+    console.log(`Kafka of its own: none, ${error instanceof Error ? error.message : error}`)
+    return undefined
+  }
+}
+
+async function startOnce(classpath: string, first: JarBroker | undefined): Promise<JarBroker> {
   const data = await mkdtemp(join(tmpdir(), 'candlepool-kafka-'))
   const [port, ownControllerPort] = await freePorts()
   const properties = join(data, 'server.properties')

@@ -7,7 +7,7 @@ const TOKEN = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
 const SOUND = { trades: 1, rangeUsd: 0, dayUsd: 0, valueUsd: 10_000 }
 
 function candidate(id: string, facts: Partial<Candidate>): Candidate {
-  const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN) }
+  const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN), created: undefined }
   return { listing, forward: true, ...SOUND, ...facts }
 }
 

@@ -22,6 +22,7 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
     protocol: 'dex-v3',
     fee: 500,
     initial_sqrt_price: '0',
+    created: 0,
     token0_address: token0[0],
     token0_symbol: token0[1],
     token0_name: token0[1],

@@ -9,7 +9,7 @@ import { toRecords } from '../../../infra/log/parts.ts'
 import { soleMember } from '../../../infra/log/sole-member.ts'
 import type { Entry, Offset } from '../../../ingest/log.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
-import { type JarBroker, startJarBroker } from '../../support/kafka-jars.ts'
+import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
 import { logContract, messagesOf, readSome } from './contract.ts'
 import { blockMessage, blockMessages } from './messages.ts'
 
@@ -460,7 +460,7 @@ describe.skipIf(skip)('Kafka', () => {
 describe.skipIf(skip)('a broker that is killed', () => {
   let broker: JarBroker | undefined
   beforeAll(async () => {
-    broker = await startJarBroker().catch(() => undefined)
+    broker = await startOwnBroker()
   })
   afterAll(() => broker?.stop())
 

@@ -1,0 +1,78 @@
+/** Which time is known whole: the ledger and what jobs have read. Between lies what nobody has asked the chain for. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../ingest/message.ts'
+import type { NetworkName } from '../../ingest/network.ts'
+import type { Pool } from '../../ingest/pool.ts'
+import { ask, readSql } from '../store.ts'
+import { isFresh, type Tip } from './tip.ts'
+import type { Range } from './windows.ts'
+
+const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
+const LEDGER_START = readSql(new URL('./ledger-start.sql', import.meta.url))
+
+/** Blocks and their times, both ends included. */
+type Run = { from: number; to: number; fromTime: UnixSeconds; toTime: UnixSeconds }
+
+export type Known = {
+  /** Undefined while nothing is stored. */
+  ledger: { first: number; time: UnixSeconds } | undefined
+  /** What jobs have read, for the pools of a filter: ids joined by commas, or all where it is empty. */
+  coverage: readonly (Run & { filter: string })[]
+}
+
+export async function readKnown(reader: ClickHouseClient, network: NetworkName): Promise<Known> {
+  const [coverage, [ledger]] = await Promise.all([
+    ask<Run & { filter: string }>(reader, COVERAGE, { network }),
+    ask<{ first: number; time: UnixSeconds }>(reader, LEDGER_START, { network }),
+  ])
+  return { ledger, coverage }
+}
+
+/** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */
+export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, created: number | undefined): Range[] {
+  const runs = joined([
+    ...known.coverage.filter(({ filter }) => filter === '' || filter.split(',').includes(pool.id)),
+    ...(known.ledger && tip ? [runOf(known.ledger, tip)] : []),
+  ])
+  const [first] = runs
+  if (first === undefined) return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }]
+  const since = created === undefined ? -1 : runs.findIndex(({ from, to }) => from <= created && created <= to)
+  const gaps = runs.slice(1).map((run, index) => ({ from: (runs[index] ?? run).toTime + 1, to: run.fromTime }))
+  const all = [{ from: Number.NEGATIVE_INFINITY, to: first.fromTime }, ...gaps]
+  // Before it was made it had no trades to miss.
+  return all.slice(since + 1).filter(({ from, to }) => from < to)
+}
+
+function runOf({ first, time }: NonNullable<Known['ledger']>, tip: Tip): Run {
+  return { from: first, to: tip.number, fromTime: time, toTime: tip.timestamp }
+}
+
+/** Runs of which none touches the next, ascending. */
+function joined(runs: readonly Run[]): Run[] {
+  const result: Run[] = []
+  for (const run of [...runs].sort((one, other) => one.from - other.from)) {
+    const last = result.at(-1)
+    if (last === undefined || run.from > last.to + 1) result.push({ ...run })
+    else if (run.to > last.to) Object.assign(last, { to: run.to, toTime: run.toTime })
+  }
+  return result
+}
+
+/** Until when a pool that traded last within `from ≤ time < to` is known not to have traded again. */
+export function silentUntil(unknown: readonly Range[], { from, to }: Range): UnixSeconds {
+  // What is unknown only at the start of the bucket ended before the trade that is known.
+  const next = unknown.find((gap) => gap.to > from && !(gap.from <= from && gap.to < to))
+  return next?.from ?? Number.POSITIVE_INFINITY
+}
+
+/** The time since the tip, where the ledger does not keep up. */
+export function behind(tip: Tip | undefined, now: UnixSeconds): Range[] {
+  return tip === undefined || isFresh(tip, now) ? [] : [{ from: tip.timestamp + 1, to: Number.POSITIVE_INFINITY }]
+}
+
+/** What of some ascending ranges lies within another. */
+export function overlaps(ranges: readonly Range[], within: Range): Range[] {
+  return ranges
+    .map(({ from, to }) => ({ from: Math.max(from, within.from), to: Math.min(to, within.to) }))
+    .filter(({ from, to }) => from < to)
+}

@@ -1,0 +1,103 @@
+/** Time that nobody has asked the chain for: it is named, and no close is carried over it, until a job has read it. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { inProcessLog } from '../../infra/log/in-process.ts'
+import type { Restatement } from '../../ingest/message.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+import { startAggregator } from '../aggregator/running.ts'
+import { until } from '../support/candlepool.ts'
+import { asBlocks, asRestatement, type BlockPlan, type Chain, mine } from '../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { buyEther, minute, POOLS, START } from './scenario.ts'
+import { type Service, startService } from './service.ts'
+
+const { side: POOL, main: MADE_LATER } = POOLS
+const MINUTES = 60
+/** Minutes in which `POOL` traded. */
+const TRADED = new Set([0, 2, 14, 44, 50])
+
+const empty = { secondsLater: 60, ticks: [], pools: [], liquidity: [], balances: [] }
+const plans: BlockPlan[] = Array.from({ length: MINUTES }, (_, at) => ({
+  ...empty,
+  // What a job states of a pool it says itself.
+  pools: at === 0 || at === 40 ? [POOL] : at === 45 ? [MADE_LATER] : [],
+  ticks: TRADED.has(at) ? [buyEther(POOL, 10n ** 18n, BigInt(2_000 + at))] : [],
+}))
+/** A block a minute. */
+const CHAIN: Chain = mine([], plans).map((block, at) => ({ ...block, timestamp: minute(at) }))
+const shown = (at: number) => `${new Date(minute(at) * 1_000).toISOString().slice(0, 19)}Z`
+
+describe.skipIf(withoutClickHouse)('time that is not stored', () => {
+  let database: TestDatabase
+  let service: Service
+  let aggregator: Awaited<ReturnType<typeof startAggregator>>
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  let now = minute(MINUTES - 1) + 30
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    const { client } = database
+    aggregator = await startAggregator(client, { network: 'ethereum', history })
+    // The listener began at minute 40; a job has read the first ten, for this pool.
+    await aggregator.append(asBlocks('ethereum', CHAIN.slice(40)))
+    await read(0, 10, 1)
+    service = await startService({ client, networks: [NETWORKS.ethereum], clock: () => new Date(now * 1_000) })
+  })
+
+  afterAll(async () => {
+    await service?.stop()
+    await aggregator?.stop()
+    await history.close()
+    await database?.drop()
+  })
+
+  const read = (from: number, to: number, job: number) =>
+    history.append([asRestatement('ethereum', CHAIN.slice(from, to), { job, pools: [POOL.id] })])
+
+  async function candles(to: number, { pool = POOL, limit = 100 } = {}) {
+    const path = `/v0/candles?pool=${pool.id}&interval=1m&limit=${limit}&from=${shown(0)}&to=${shown(to)}`
+    const { status, body, headers } = await service.get(path)
+    expect({ status, body }).toMatchObject({ status: 200 })
+    const { data } = body as { data: { time: string }[] }
+    const minutes = data.map(({ time }) => (Date.parse(time) / 1_000 - START) / 60)
+    return { minutes, incomplete: headers.get('X-Market-Incomplete') }
+  }
+
+  const span = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
+
+  test('is named, and not filled', async () => {
+    const { minutes, incomplete } = await candles(60)
+    expect(minutes).toEqual([...span(0, 9), ...span(44, 60)])
+    expect(incomplete).toBe(`${shown(9).replace(':00Z', ':01Z')}/${shown(40)}`)
+  })
+
+  test('does not shorten an answer: the newest rows before it count', async () => {
+    const { minutes } = await candles(60, { limit: 20 })
+    expect(minutes).toEqual([...span(5, 9), ...span(44, 60)])
+  })
+
+  test('is not named where a range is whole', async () => {
+    expect((await candles(9)).incomplete).toBeNull()
+  })
+
+  test('before a pool was made there is none', async () => {
+    expect(await candles(60, { pool: MADE_LATER })).toEqual({ minutes: [], incomplete: null })
+  })
+
+  test('comes after the tip, once the ledger is late', async () => {
+    now += 3_600
+    try {
+      const { minutes, incomplete } = await candles(70)
+      expect(minutes.at(-1)).toBe(59)
+      expect(incomplete).toMatch(new RegExp(`, ${shown(59).replace(':00Z', ':01Z')}/${shown(70)}$`))
+    } finally {
+      now -= 3_600
+    }
+  })
+
+  test('is whole once a job has read it', async () => {
+    await read(10, 40, 2)
+    const isWhole = async () => ((await candles(60)).incomplete === null ? true : undefined)
+    await until(isWhole, 'the range is whole')
+    expect((await candles(60)).minutes).toEqual(span(0, 60))
+  })
+})
