@@ -1,13 +1,14 @@
 /** What the aggregator reports. */
-import type { BlockRef } from '../ingest/message.ts'
+import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import type { LedgerBlock } from './ledger.ts'
 
 /** Logs, but for blocks that `mismatched`, that were `repriced`, or that are `undecided`. */
 export type AuditCounts = Record<'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced' | 'undecided', number>
 
 export type AggregatorFact = { network: NetworkName } & (
-  | { kind: 'aggregator-started'; tip: BlockRef | undefined; epoch: bigint; generation: number; offset: number }
-  | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: number; ms: number }
+  | { kind: 'aggregator-started'; tip: LedgerBlock | undefined; epoch: bigint; generation: number; offset: number }
+  | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: UnixSeconds; ms: number }
   | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }
   /** Some blocks are as the chain has them; `job` is 0 where the listener stored them. */
   | ({ kind: 'audited' | 'audit-found'; job: number; from: number; to: number } & AuditCounts)

@@ -62,9 +62,16 @@ export function openAccounts(options: {
   const { client, clock, report, freshMs = 1_000, flushMs = 1_000 } = options
   const instance = randomUUID()
   const metered = new Map<KeyHash, Metered>()
+  const unknownPlans = new Set<string>()
+  /** Once for each account, however often its key is read. */
+  function reportPlan(account: string, plan: string): void {
+    if (unknownPlans.has(account)) return
+    unknownPlans.add(account)
+    report({ kind: 'unknown-plan', account, plan })
+  }
   const keys = refreshed(async () => {
     const records = (await listKeys(client)).filter((record) => record.revoked === undefined)
-    return new Map(records.map((record) => [record.hash, toAccount(record, report)]))
+    return new Map(records.map((record) => [record.hash, toAccount(record, reportPlan)]))
   }, freshMs)
   const writer = usageWriter({ client, instance, clock, report, flushMs })
 
@@ -100,6 +107,7 @@ export function openAccounts(options: {
         const answer = await question()
         const refusal = settle(meter, allowance, hold, answer.cost)
         if (refusal !== undefined) throw creditsExceeded(refusal, meter, allowance, seconds(clock))
+        report({ kind: 'credits-charged', plan: account.plan, credits: answer.cost })
         return answer
       } finally {
         release(meter, hold)
@@ -117,10 +125,10 @@ function seconds(clock: () => Date): UnixSeconds {
 }
 
 /** A plan that this version does not know gives what the smallest one gives. */
-function toAccount(record: KeyRecord, report: Report<ApiFact>): Account {
+function toAccount(record: KeyRecord, onUnknown: (account: string, plan: string) => void): Account {
   const { hash, id, plan, billingStart } = record
   if (isPlan(plan)) return { hash, id, plan, billingStart }
-  report({ kind: 'unknown-plan', account: id, plan })
+  onUnknown(id, plan)
   return { hash, id, plan: 'free', billingStart }
 }
 

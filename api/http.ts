@@ -38,6 +38,7 @@ export function requestIds(report: Report<ApiFact>): RequestHandler {
         requestId: id,
         method: req.method,
         path: req.path,
+        route: (req.route as { path: string } | undefined)?.path,
         status: res.statusCode,
         milliseconds,
       })

@@ -1,4 +1,5 @@
 /** What the API stage has to say to whoever runs it. */
+import type { PlanName } from './plan.ts'
 
 export type ApiFact =
   | {
@@ -7,10 +8,14 @@ export type ApiFact =
       method: string
       /** Without the query, which may hold anything. */
       path: string
+      /** As it is mounted; absent where none was reached. */
+      route: string | undefined
       status: number
       milliseconds: number
     }
   | { kind: 'request-failed'; requestId: string; path: string; error: unknown }
+  /** Of the key nothing but its plan. */
+  | { kind: 'credits-charged'; plan: PlanName; credits: number }
   | { kind: 'usage-stored'; rows: number }
   | { kind: 'usage-not-stored'; rows: number; error: unknown }
   | { kind: 'unknown-plan'; account: string; plan: string }

@@ -1,23 +1,71 @@
-/** The operator's port: whether a process lives, and whether it is ready, with the reasons why not. */
+/** The operator's port: metrics, whether the process lives, and whether it is ready, with the reasons why not. */
 import express from 'express'
+import { collectDefaultMetrics } from 'prom-client'
+import { readTips } from '../api/market/tip.ts'
 import { serve } from '../api/server.ts'
+import { inTime } from './in-time.ts'
+import { storeMetrics } from './metrics/store.ts'
 import type { Run } from './run.ts'
 import type { Store } from './store.ts'
+import type { Telemetry } from './telemetry.ts'
 
 /** Only this machine may ask: the port has no key. */
 const ADMIN_HOST = '127.0.0.1'
+/** Whoever probes does not wait long. */
+const PATIENCE_MS = 2_000
 
-/** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. */
-export async function startAdmin(store: Store, { config, report, signal }: Run): Promise<void> {
-  if (config.adminPort === undefined) return
+export type Admin = {
+  /** Until it is told, the process is not ready for want of one. */
+  watch(store: Pick<Store, 'owner'>): void
+}
+
+/** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. Opens before the tables do, since one may wait for them long. */
+export async function startAdmin(
+  { config, report, signal }: Pick<Run, 'config' | 'report' | 'signal'>,
+  { metrics, standing }: Pick<Telemetry, 'metrics' | 'standing'>,
+): Promise<Admin> {
+  let store: Pick<Store, 'owner'> | undefined
+  const admin: Admin = {
+    watch(it) {
+      store = it
+    },
+  }
+  if (config.adminPort === undefined) return admin
+  collectDefaultMetrics({ register: metrics })
+  const lookAtStore = storeMetrics(metrics)
+
+  async function reasonsNow(): Promise<string[]> {
+    if (!store) return ['The tables are not open yet: ClickHouse is started or waited for.']
+    try {
+      const tips = await inTime(readTips(store.owner, standing.networks()), PATIENCE_MS)
+      return standing.reasons({ now: Date.now() / 1000, mostSeconds: config.readyTipSeconds, tips })
+    } catch {
+      return ['ClickHouse does not answer.']
+    }
+  }
+
   const app = express().disable('x-powered-by')
   app.get('/health/live', (_request, response) => {
     response.json({ status: 'live' })
   })
   app.get('/health/ready', async (_request, response) => {
-    const answered = await store.owner.ping()
-    if (answered.success) response.json({ status: 'ready' })
-    else response.status(503).json({ status: 'not ready', reasons: ['ClickHouse does not answer.'] })
+    const reasons = await reasonsNow()
+    const standingBy = standing.standingBy()
+    const status = reasons.length > 0 ? 'not ready' : standingBy.length > 0 ? 'standing by' : 'ready'
+    response.status(reasons.length > 0 ? 503 : 200).json({ status, reasons, standingBy })
   })
-  await serve({ app, host: ADMIN_HOST, port: config.adminPort, signal, report, drainMs: 0 })
+  app.get('/metrics', async (_request, response) => {
+    await lookAtStore(store?.owner)
+    response.type(metrics.contentType).send(await metrics.metrics())
+  })
+  const { host, port } = await serve({
+    app,
+    host: ADMIN_HOST,
+    port: config.adminPort,
+    signal,
+    report: () => {},
+    drainMs: 0,
+  })
+  report({ kind: 'admin-listening', host, port })
+  return admin
 }

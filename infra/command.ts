@@ -1,9 +1,9 @@
 /** What the commands share: the tables, whether or not something is running, and errors in plain words. */
 
 import { BadConfiguration, type Config, readConfig } from './config.ts'
+import { describeError } from './describe-error.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Store, withStoreOf } from './store.ts'
-import { describeError } from './telemetry.ts'
 
 /** A command that was called wrongly: the message is all there is to say. */
 export class UsageError extends Error {

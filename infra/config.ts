@@ -31,6 +31,8 @@ export type Config = {
   host: string
   port: number
   adminPort: number | undefined
+  /** How late a network may be in a process that calls itself ready. */
+  readyTipSeconds: number
   /** All where absent. */
   corsOrigins: readonly string[] | undefined
   bootstrapApiKey: string | undefined
@@ -134,6 +136,11 @@ const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   ADMIN_PORT: port.optional(),
+  READY_TIP_SECONDS: z
+    .string()
+    .regex(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
+    .default('300')
+    .transform(Number),
   CORS_ORIGINS: list
     .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
     .optional(),
@@ -197,6 +204,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: it.HOST,
     port: it.PORT,
     adminPort: it.ADMIN_PORT,
+    readyTipSeconds: it.READY_TIP_SECONDS,
     corsOrigins: it.CORS_ORIGINS,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,

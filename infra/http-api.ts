@@ -24,6 +24,7 @@ export async function startApi(
   { config, report, signal }: Run,
   onWritten?: (look: (written: Written) => void) => void,
 ): Promise<Serving> {
+  for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
   const market = openMarket({ reader: store.reader, networks, clock, everyMs: onWritten ? TOLD_LOOK_MS : LOOK_MS })
   onWritten?.(market.look)

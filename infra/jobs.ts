@@ -8,9 +8,9 @@ import type { Restatement } from '../ingest/message.ts'
 import { pause } from '../ingest/wait.ts'
 import { connectChain } from './chain-client.ts'
 import type { NetworkConfig } from './config.ts'
+import { describeError } from './describe-error.ts'
 import type { Run } from './run.ts'
 import type { Store } from './store.ts'
-import { describeError } from './telemetry.ts'
 
 const LOOK_MS = 1_000
 

@@ -2,7 +2,10 @@
 
 import type { Report } from '../ingest/report.ts'
 import { BadConfiguration, type Config, readConfig } from './config.ts'
-import { createReport, describeError, type Fact } from './telemetry.ts'
+import { describeError } from './describe-error.ts'
+import type { Fact } from './fact.ts'
+import { hiderOf } from './secrets.ts'
+import { openTelemetry, type Telemetry } from './telemetry.ts'
 
 export type Run = {
   config: Config
@@ -17,10 +20,11 @@ export type Run = {
 const STOP_PATIENCE_MS = 10_000
 
 /** Runs `main`, which returns once it has stopped after the signal. */
-export async function runProcess(main: (run: Run) => Promise<void>): Promise<void> {
+export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promise<void>): Promise<void> {
   const stop = new AbortController()
   let failure: unknown
   let report: Report<Fact> = () => {}
+  let hide = (text: string) => text
   const fail = (error: unknown) => {
     if (stop.signal.aborted) return
     failure = error
@@ -37,13 +41,15 @@ export async function runProcess(main: (run: Run) => Promise<void>): Promise<voi
   }
   try {
     const config = readConfig()
-    report = createReport(config.logLevel)
-    await main({ config, report, signal: stop.signal, fail })
+    hide = hiderOf(config)
+    const telemetry = openTelemetry(config)
+    report = telemetry.report
+    await main({ config, report, signal: stop.signal, fail }, telemetry)
   } catch (error) {
     if (!stop.signal.aborted) failure = error
   }
   if (failure !== undefined) {
-    const text = failure instanceof BadConfiguration ? failure.message : describeError(failure)
+    const text = failure instanceof BadConfiguration ? failure.message : hide(describeError(failure))
     process.stderr.write(`${text}\n`)
     process.exitCode = 1
   }

@@ -16,7 +16,8 @@ export function networksOf({ config }: Run): readonly NetworkConfig[] {
 
 /** Runs `stage` on the shared tables until the signal aborts. */
 export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
-  return runProcess(async (run) => {
+  return runProcess(async (run, telemetry) => {
+    const admin = await startAdmin(run, telemetry)
     const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
     const store = await findStore(run.config, folder, run)
     if (!store) {
@@ -25,7 +26,7 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
       )
     }
     try {
-      await startAdmin(store, run)
+      admin.watch(store)
       await stage(store, run)
     } finally {
       await store.close()

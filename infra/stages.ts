@@ -20,6 +20,7 @@ import { pause } from '../ingest/wait.ts'
 import { runAudit } from './audit.ts'
 import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
+import type { StageName } from './fact.ts'
 import { inProcessLog } from './log/in-process.ts'
 import { kafkaHistory, kafkaLog } from './log/kafka.ts'
 import type { Run } from './run.ts'
@@ -52,7 +53,11 @@ export async function openLogs(config: Config['log'], network: NetworkName, stor
 }
 
 /** Listens until the signal aborts, and audits what is stored of it once that is final. */
-export async function runListener(
+export function runListener(network: NetworkConfig, logs: Logs, store: Store, run: Run): Promise<void> {
+  return asStage('listener', network.network.name, run, () => runListening(network, logs, store, run))
+}
+
+async function runListening(
   { network, urls, isPublic, start }: NetworkConfig,
   { stream: log, history }: Logs,
   store: Store,
@@ -110,7 +115,7 @@ async function warnOfEarlierStart(
 }
 
 /** Aggregates until the signal aborts. */
-export async function runAggregator(
+export function runAggregator(
   network: NetworkName,
   logs: Logs,
   store: Store,
@@ -119,7 +124,10 @@ export async function runAggregator(
 ): Promise<void> {
   const { config, report, signal } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
-  await restarting('aggregator', network, run, async () => {
+  const aggregating = () => restarting('aggregator', network, run, aggregateOnce)
+  return asStage('aggregator', network, run, aggregating)
+
+  async function aggregateOnce(): Promise<void> {
     const { stream: log, history } = logs
     const position = await untilStored({ network, report, signal }, async () => {
       await applyRetention(store.owner, config.retention)
@@ -127,12 +135,28 @@ export async function runAggregator(
       return findPosition(store.owner, network, log)
     })
     await aggregate(store.owner, { network, log, history, position, report, onWritten, signal })
-  })
+  }
+}
+
+/** Says that the stage begins, and why where it can't go on. */
+async function asStage(
+  stage: StageName,
+  network: NetworkName,
+  { report, signal }: Run,
+  task: () => Promise<void>,
+): Promise<void> {
+  report({ kind: 'stage-started', stage, network })
+  try {
+    await task()
+  } catch (error) {
+    if (!signal.aborted) report({ kind: 'stage-halted', stage, network, error })
+    throw error
+  }
 }
 
 /** Begins again from the store where the log was taken away for a while, or its other end was. */
 async function restarting(
-  stage: string,
+  stage: StageName,
   network: NetworkName,
   { report, signal }: Run,
   task: () => Promise<void>,

@@ -23,12 +23,14 @@ type Chains = {
   stop(): Promise<void>
 }
 
-await runProcess(async (run) => {
+await runProcess(async (run, telemetry) => {
   const { config, report, signal, fail } = run
+  const admin = await startAdmin(run, telemetry)
   const chains = await openChains(run)
   try {
     const store = await openStore(config, chains.storeFolder, report, signal)
     void store.failed.then(fail)
+    admin.watch(store)
     try {
       await runStages(chains, store, run)
     } finally {
@@ -74,7 +76,6 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     // In a cluster it is the command itself that reads: anybody can append to Kafka.
     if (config.log.kind === 'in-process') keep(runJobs(network, log.history, store, run))
   }
-  await startAdmin(store, run)
   const serving = await startApi(
     networks.map(({ network }) => network),
     store,

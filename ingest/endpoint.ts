@@ -24,7 +24,14 @@ export class Endpoint {
   #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
 
-  constructor(name: string, client: Client, patience: Patience, signal: AbortSignal) {
+  /** `onCalled` hears of every request, once it is answered or has failed. */
+  constructor(
+    name: string,
+    client: Client,
+    patience: Patience,
+    signal: AbortSignal,
+    onCalled: (method: string, ms: number) => void,
+  ) {
     this.name = name
     this.#patience = patience
     this.health = new Health(patience)
@@ -32,6 +39,7 @@ export class Endpoint {
     const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
       const sentAt = await this.rate.take(signal)
       signal.throwIfAborted()
+      const began = performance.now()
       try {
         const answer: unknown = await client.request(args as never, requestOptions as never)
         this.rate.answered()
@@ -41,6 +49,8 @@ export class Endpoint {
         const problem = classify(error)
         if (problem.kind === 'rate-limited') this.rate.refused(sentAt, problem.retryAfterMs)
         throw error
+      } finally {
+        onCalled(args.method, performance.now() - began)
       }
     }
     this.client = { ...client, request: request as Client['request'] }

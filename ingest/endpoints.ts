@@ -49,7 +49,11 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   const patience = { ...PATIENCE, ...options.patience }
   // Every request that waits listens to it.
   setMaxListeners(0, signal)
-  const endpoints = clients.map((client) => new Endpoint(client.name, client, patience, signal))
+  const endpoints = clients.map((client) => {
+    const endpoint = client.name
+    const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
+    return new Endpoint(endpoint, client, patience, signal, onCalled)
+  })
   const attempts = Math.max(3, 2 * endpoints.length)
   const compare = comparePeers(patience.compareMs)
   let wrongChain: WrongChain | undefined
@@ -92,6 +96,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   /** Takes note of a failure; true where the endpoint is not worth asking again for this. */
   function blame(endpoint: Endpoint, epoch: number, error: unknown, problem: RpcProblem, run: RunOptions): boolean {
     const { name } = endpoint
+    report({ kind: 'rpc-erred', endpoint: name, problem: problem.kind })
     const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, error } as const
     switch (problem.kind) {
       case 'too-many-results':
@@ -155,6 +160,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
             answered(endpoint, epoch)
             left.delete(endpoint)
             replaced.add(endpoint)
+            report({ kind: 'rpc-erred', endpoint: endpoint.name, problem: 'contradictory' })
             if (endpoints.every((it) => it.disabled || replaced.has(it))) throw error
             failure = new RpcFailed(endpoint.name, { kind: 'contradictory' }, error)
             // It is asked last for a while, as one that is behind, and an operator hears of it once in that while.

@@ -1,5 +1,5 @@
 /** What ingest reports: facts for log lines and metrics, never sentences. */
-import type { BlockRef } from './message.ts'
+import type { BlockRef, UnixSeconds } from './message.ts'
 import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
 import type { RpcProblemKind } from './rpc-error.ts'
@@ -8,10 +8,16 @@ export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 
 export type IngestFact = { network: NetworkName } & (
   | { kind: 'resumed'; at: BlockRef | undefined; firstBlock: number }
-  | { kind: 'range-appended'; from: number; to: number; ticks: number }
-  | { kind: 'block-appended'; number: number; ticks: number; timestamp: number }
+  /** The chain as one node had it just now. */
+  | { kind: 'head-seen'; number: number; timestamp: UnixSeconds; finalized: number }
+  | { kind: 'range-appended'; from: number; to: number; ticks: number; timestamp: UnixSeconds }
+  | { kind: 'block-appended'; number: number; ticks: number; timestamp: UnixSeconds }
   | { kind: 'reorg'; ancestor: number; depth: number }
   | { kind: 'range-split'; from: number; to: number; reason: string }
+  /** One request to a node, whatever came of it. */
+  | { kind: 'rpc-called'; endpoint: string; method: string; ms: number }
+  /** One unit of work that an endpoint did not do, for whatever reason; an operator hears of it by the facts below. */
+  | { kind: 'rpc-erred'; endpoint: string; problem: RpcProblemKind }
   /** `endpoint` is a host; both are absent where it is not one endpoint that failed. */
   | { kind: 'rpc-failed'; endpoint?: string; problem?: RpcProblemKind; error: unknown; retryMs: number }
   /** It answers as another chain, and is not asked again. */

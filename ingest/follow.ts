@@ -47,7 +47,8 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       const view = await look(endpoints, options)
       replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
-      const { head, final } = view
+      const { head, final, finalized } = view
+      report({ kind: 'head-seen', network: network.name, number: head.number, timestamp: head.timestamp, finalized })
       const before = trail.tip ?? final
       if (!isPriced && before) {
         await bootstrapPrices(onBranch(endpoints, before), network, assembler.usd, nextBlock(options))

@@ -154,8 +154,8 @@ function stuckWatch(stored: StoredChain, ms: number) {
 function appended(message: Message): IngestFact {
   const ticks = blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
   if (message.kind === 'range') {
-    const { network, from, to } = message
-    return { kind: 'range-appended', network, from, to, ticks }
+    const { network, from, to, timestamp } = message
+    return { kind: 'range-appended', network, from, to, ticks, timestamp }
   }
   return {
     kind: 'block-appended',

@@ -23,4 +23,4 @@ export type LogFact =
   /** Of rejected messages there is only what their own topic still has. */
   | { kind: 'rejected-not-copied'; topic: string; error: string }
   /** What kafkajs would have printed. */
-  | { kind: 'kafka-client'; level: 'error' | 'warning'; scope: string; message: string; error: string | undefined }
+  | { kind: 'kafka-client'; severity: 'error' | 'warning'; scope: string; message: string; error: string | undefined }

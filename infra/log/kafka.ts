@@ -121,7 +121,7 @@ function reportEntry(report: Report<LogFact>, { level, namespace, log }: LogEntr
   const error: unknown = log['error']
   report({
     kind: 'kafka-client',
-    level: level === logLevel.ERROR ? 'error' : 'warning',
+    severity: level === logLevel.ERROR ? 'error' : 'warning',
     scope: namespace,
     message: log.message,
     error: error === undefined ? undefined : String(error),

@@ -205,7 +205,7 @@ describe('failover', () => {
     const isOfFirst = (fact: IngestFact) => 'endpoint' in fact && fact.endpoint === hostOf(first)
     const kinds = () => [...new Set(facts.filter(isOfFirst).map((fact) => fact.kind))]
     await until(async () => kinds().includes('endpoint-recovered') || undefined, 'the first is back')
-    expect(kinds()).toEqual(['rpc-failed', 'endpoint-cooling', 'endpoint-recovered'])
+    expect(kinds()).toEqual(['rpc-called', 'rpc-erred', 'rpc-failed', 'endpoint-cooling', 'endpoint-recovered'])
     // New blocks are the first one's to tell.
     const before = second.calls['eth_getLogs']
     first.chain.head = second.chain.head = DAY.lastBlock + 3

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { readiness, scrape, sum } from '../support/scrape.ts'
 
 type Candle = { time: string; open: number; high: number; low: number; close: number; volume: number }
 type Candles = { data: Candle[]; credits_used: number; warning?: { message: string } }
@@ -16,7 +17,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
   let ask: Ask
 
   async function start(): Promise<{ url: string; key: string }> {
-    main = run('start', { DATA_DIR: folder.path, PORT: '0' })
+    main = run('start', { DATA_DIR: folder.path, PORT: '0', ADMIN_PORT: '0' })
     const ready = await untilReady(main)
     ask = asker(ready.url, ready.key)
     return ready
@@ -81,6 +82,36 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     const usage = await until(() => asker(url, key)<{ subscription_plan: string }>('/v0/usage'), 'the new key opens')
     expect(usage.subscription_plan).toBe('free')
     await run('status', { DATA_DIR: folder.path }).untilPrinted(/ethereum +- +\d+ .* none /)
+  })
+
+  test('is ready, and tells its metrics from the chain to the answer', async () => {
+    const port = Number((await main.untilPrinted(/"port":(\d+),"msg":"admin listening/))[1])
+    const ready = await until(async () => {
+      const { status, body } = await readiness(port)
+      return status === 200 ? body : undefined
+    }, 'it is ready')
+    expect(ready).toEqual({ status: 'ready', reasons: [], standingBy: [] })
+    const { samples } = await scrape(port)
+    const of = (name: string) => sum(samples, name, { network: 'ethereum' }) ?? 0
+    const { networks } = await ask<Health>('/v0/health')
+    expect(of('candlepool_chain_head_block')).toBeGreaterThan(1_000)
+    expect(of('candlepool_chain_head_block') - of('candlepool_stored_block')).toBeLessThan(5)
+    expect(Math.abs((networks[0]?.tip.number ?? 0) - of('candlepool_stored_block'))).toBeLessThan(5)
+    expect(of('candlepool_stored_lag_seconds')).toBeLessThan(60)
+    for (const part of ['blocks', 'ticks']) {
+      expect(of(`candlepool_stored_${part}_total`)).toBeGreaterThan(1_000)
+      const between = of(`candlepool_appended_${part}_total`) - of(`candlepool_stored_${part}_total`)
+      expect(between).toBeLessThan(500)
+    }
+    expect(of('candlepool_rpc_calls_total')).toBeGreaterThan(10)
+    expect(of('candlepool_flush_seconds_count')).toBeGreaterThan(0)
+    expect(of('candlepool_messages_rejected_total')).toBe(0)
+    expect(of('candlepool_stalled')).toBe(0)
+    expect(
+      sum(samples, 'candlepool_http_request_seconds_count', { route: '/v0/candles', status: '200' }),
+    ).toBeGreaterThan(5)
+    expect(sum(samples, 'candlepool_credits_charged_total', { plan: 'operator' })).toBeGreaterThan(5)
+    expect(sum(samples, 'candlepool_store_disk_free_bytes')).toBeGreaterThan(0)
   })
 
   test('Ctrl-C stops every child, and the next start goes on where it stopped', async () => {

@@ -1,0 +1,39 @@
+/** Facts become log lines here, and nowhere else: JSON for machines, readable ones on a terminal. */
+import { type DestinationStream, pino } from 'pino'
+import pretty from 'pino-pretty'
+import type { Report } from '../ingest/report.ts'
+import type { Config } from './config.ts'
+import { describeError } from './describe-error.ts'
+import type { Fact } from './fact.ts'
+import { SENTENCES } from './sentences.ts'
+
+/** `hide` takes secrets out of a text. */
+export function openLogLines(
+  level: Config['logLevel'],
+  hide: (text: string) => string,
+  destination: DestinationStream = standardError(),
+): Report<Fact> {
+  const logger = pino({ level }, destination)
+  return (fact) => {
+    const [worth, sentence] = SENTENCES[fact.kind]
+    if (!logger.isLevelEnabled(worth)) return
+    const { kind, ...fields } = fact
+    logger[worth]({ kind, ...(tellable(fields, hide) as object) }, `${kind.replaceAll('-', ' ')}: ${sentence}`)
+  }
+}
+
+function standardError(): DestinationStream {
+  return process.stderr.isTTY
+    ? pretty({ destination: 2, ignore: 'pid,hostname,kind', translateTime: 'HH:MM:ss', singleLine: true })
+    : pino.destination(2)
+}
+
+/** JSON has no bigint, errors have no fields of their own, and any text may quote an address. */
+function tellable(value: unknown, hide: (text: string) => string): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof Error) return hide(describeError(value))
+  if (Array.isArray(value)) return value.map((item) => tellable(item, hide))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, tellable(field, hide)]))
+}
