@@ -138,10 +138,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
-  const flushes = flushesOf(client, network, keeping, persist, (placed, { touched }, ms) => {
+  const flushes = flushesOf(client, network, keeping, persist, (placed, { touched, buckets, sequence }, ms) => {
     report(flushed(network, placed, ms))
     const last = placed.at(-1)?.message
-    if (last) onWritten?.({ network, flushed: { tip: { ...tipOf(last), timestamp: last.timestamp }, touched } })
+    if (!last) return
+    const tip = { ...tipOf(last), timestamp: last.timestamp }
+    onWritten?.({ network, flushed: { tip, touched, buckets, sequence } })
   })
 
   async function begin(): Promise<void> {

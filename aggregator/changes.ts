@@ -2,28 +2,34 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRef, UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
-import type { CandleVersions } from './owner.ts'
+import type { Bucket } from './open-buckets.ts'
 import type { Touched } from './recompute.ts'
 import { insertRows } from './store.ts'
 
 /** What a process hears of its own aggregator: what a flush has brought, or that something else was written. */
 export type Written = {
   network: NetworkName
-  flushed?: { tip: BlockRef & { timestamp: UnixSeconds }; touched: readonly Touched[] }
+  flushed?: {
+    tip: BlockRef & { timestamp: UnixSeconds }
+    touched: readonly Touched[]
+    /** All that changed, as stored; absent where that is not at hand. */
+    buckets: readonly Bucket[] | undefined
+    /** Under which the changes are recorded. */
+    sequence: bigint
+  }
 }
 
 /**
  * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are
- * already.
+ * already. `sequence` is the next of the owner's versions.
  */
 export async function recordChanges(
   client: ClickHouseClient,
   network: NetworkName,
   touched: Iterable<Touched>,
-  versions: CandleVersions,
+  sequence: bigint,
   block = 0,
 ): Promise<void> {
-  const sequence = versions.next()
   await insertRows(client, 'changes', (out) => {
     for (const { pool, first, last } of touched) {
       out.string(network).integer(sequence, 128).string(pool).uint32(first).uint32(last)

@@ -6,6 +6,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import { recordChanges } from './changes.ts'
 import { foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
+import type { Bucket } from './open-buckets.ts'
 import type { Touched } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
 import { blockRow, type RowContext } from './rows.ts'
@@ -22,6 +23,10 @@ export type BegunFlush = {
   /** The next flush can begin before this one is finished. */
   isFolded: boolean
   touched: readonly Touched[]
+  /** See `Folding`. */
+  buckets: readonly Bucket[] | undefined
+  /** Of what it records as changed. */
+  sequence: bigint
 }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
@@ -34,13 +39,16 @@ export async function beginFlush(
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const { storeCandles, touched, isFolded } = await foldContents(client, network, contents, keeping)
+  const { storeCandles, touched, buckets, isFolded } = await foldContents(client, network, contents, keeping)
+  const sequence = keeping.versions.next()
   return {
     isFolded,
     touched,
+    buckets,
+    sequence,
     async finish() {
       const tip = Math.max(...placed.map(({ message }) => tipOf(message).number))
-      await together([storeCandles(), recordChanges(client, network, touched, keeping.versions, tip)])
+      await together([storeCandles(), recordChanges(client, network, touched, sequence, tip)])
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
       })

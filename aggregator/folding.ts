@@ -5,17 +5,22 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
 import { insertContents } from './contents.ts'
-import type { OpenBuckets } from './open-buckets.ts'
+import type { Bucket, OpenBuckets } from './open-buckets.ts'
 import { type Remaking, recompute, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
 import { ask, loadSql, together } from './store.ts'
 
 const poolsAhead = loadSql(import.meta.url, './sql/pools_ahead.sql')
 
+/** Whoever keeps candles in memory asks for more than this himself. */
+const MOST_BUCKETS_TOLD = 2_000
+
 /** Blocks whose rows are stored. */
 export type Folding = {
   storeCandles(): Promise<void>
   touched: readonly Touched[]
+  /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
+  buckets: readonly Bucket[] | undefined
   /** All of it was folded in memory, so that what comes next can be folded before these candles are stored. */
   isFolded: boolean
 }
@@ -35,6 +40,9 @@ export async function foldContents(
   inserted.catch(() => undefined)
   const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
   const version = remaking.versions.next()
+  const isFolded = unknown.length === 0
+  // The candles of open buckets go on growing.
+  const told = isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets.map(copyOf) : undefined
   await inserted
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
@@ -54,7 +62,8 @@ export async function foldContents(
 
   return {
     touched: touchedBy(contents),
-    isFolded: unknown.length === 0,
+    buckets: told,
+    isFolded,
     storeCandles: () =>
       together([insertBuckets(client, network, buckets, version), makeAnew(unknown, timesOf(contents))]),
   }
@@ -73,6 +82,10 @@ async function readAhead(
 ): Promise<ReadonlySet<PoolId>> {
   const rows = await ask<{ pool: PoolId }>(client, poolsAhead, { network, pools, second, block })
   return new Set(rows.map(({ pool }) => pool))
+}
+
+function copyOf({ candle, ...bucket }: Bucket): Bucket {
+  return { ...bucket, candle: { ...candle, execution: { ...candle.execution }, spot: { ...candle.spot } } }
 }
 
 function touchedBy(contents: readonly RowContext[]): Touched[] {

@@ -1,5 +1,5 @@
 /** The application on a port, until it is told to stop: then questions under way are answered, and no new ones taken. */
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Application } from 'express'
 import type { Report } from '../ingest/report.ts'
@@ -14,28 +14,42 @@ export type Serving = {
   closed: Promise<void>
 }
 
-/** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
-const SLOW_MS = 15_000
-const STUCK_MS = 120_000
+/** What one client can hold, and for how long. */
+export type Patience = {
+  /** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
+  slowMs: number
+  /** For an answer that nobody takes. */
+  stuckMs: number
+  /** How long questions under way may still take when the server stops. */
+  drainMs: number
+}
+
+const PATIENCE: Patience = { slowMs: 15_000, stuckMs: 120_000, drainMs: 10_000 }
 
 /** Resolves once the port is open; rejects where it can't be had. */
-export async function serve(options: {
-  app: Application
-  host: string
-  port: number
-  signal: AbortSignal
-  report: Report<ApiFact>
-  /** How long questions under way may still take. */
-  drainMs?: number
-}): Promise<Serving> {
-  const { app, host, signal, report, drainMs = 10_000 } = options
-  // The application speaks of missing hosts and of unknown expectations in its own words; Node would send no body.
-  const limits = { maxHeaderSize: 16_384, headersTimeout: SLOW_MS, requestTimeout: SLOW_MS, requireHostHeader: false }
+export async function serve(
+  options: {
+    app: Application
+    host: string
+    port: number
+    signal: AbortSignal
+    report: Report<ApiFact>
+  } & Partial<Patience>,
+): Promise<Serving> {
+  const { app, host, signal, report, slowMs, stuckMs, drainMs } = { ...PATIENCE, ...options }
+  const limits = {
+    maxHeaderSize: 16_384,
+    headersTimeout: slowMs,
+    requestTimeout: slowMs,
+    // Node looks this often for who is too slow, by itself every half minute.
+    connectionsCheckingInterval: slowMs / 5,
+    // The application speaks of missing hosts and of unknown expectations in its own words; Node would send no body.
+    requireHostHeader: false,
+  }
   const server = createServer(limits, app)
   server.on('checkExpectation', app)
   server.maxHeadersCount = 100
-  // An answer that nobody takes.
-  server.setTimeout(STUCK_MS)
+  server.setTimeout(stuckMs)
   // Longer than the idle time of usual proxies, so that it is they who close.
   server.keepAliveTimeout = 65_000
   server.on('clientError', refuse)
@@ -56,10 +70,15 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 }
 
 function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Promise<void> {
+  const underWay = new Set<ServerResponse>()
+  server.prependListener('request', (_request, response) => {
+    underWay.add(response)
+    response.once('close', () => underWay.delete(response))
+    if (signal.aborted) isLast(response)
+  })
   return new Promise((resolve) => {
     const stop = () => {
-      // A connection that stays open after its answer would hold the server.
-      server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'))
+      for (const response of underWay) isLast(response)
       const timer = setTimeout(() => server.closeAllConnections(), drainMs)
       const sweep = setInterval(() => server.closeIdleConnections(), 50)
       server.close(() => {
@@ -74,16 +93,18 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
   })
 }
 
-/** What Node refuses before there is a request: headers that are too large, or that are not HTTP. */
+/** A connection that stays open after its answer would hold the server, and a question on it would get none. */
+function isLast(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close')
+}
+
+/** What Node refuses before there is a request: headers that are too large, too slow, or that are not HTTP. */
 function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()
     return
   }
-  const problem =
-    error.code === 'HPE_HEADER_OVERFLOW'
-      ? new Problem('headers_too_large', 'The header fields are larger than 16 kB.')
-      : new Problem('bad_request', 'This is not a well-formed HTTP request.')
+  const problem = problemOf(error.code)
   const { status, title } = PROBLEMS[problem.code]
   const requestId = crypto.randomUUID()
   const body = JSON.stringify(problemBody(problem, requestId))
@@ -92,4 +113,11 @@ function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: S
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
   )
+}
+
+function problemOf(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem('headers_too_large', 'The header fields are larger than 16 kB.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_timeout', 'The request took too long to arrive.')
+  return new Problem('bad_request', 'This is not a well-formed HTTP request.')
 }

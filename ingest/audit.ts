@@ -28,10 +28,13 @@ export async function readAgain(
   filter: LogFilter,
   { from, to, first, signal }: { from: number; to: number; first: Client; signal: AbortSignal },
 ): Promise<Reading> {
-  await pause(endpoints.waitForOther(first), signal)
   const others: Endpoints = {
     ...endpoints,
-    run: (task, options) => endpoints.run(task, { ...options, notFirst: first }),
+    async run(task, options) {
+      // It may rest, or be tried out by somebody else: asked at that moment, `first` would confirm itself.
+      while (endpoints.waitForOther(first) > 0 && !signal.aborted) await pause(endpoints.waitForOther(first), signal)
+      return endpoints.run(task, { ...options, notFirst: first })
+    },
   }
   const read = async (client: Client, low: number, high: number) => ({
     client,

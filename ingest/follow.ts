@@ -164,31 +164,39 @@ async function live(endpoints: Endpoints, head: Header, options: FollowOptions):
   if (trail.has(head)) return []
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
-  const blocks = await readBlocks(endpoints, assembler.filter, { first, last, head, parent: trail.tip })
-  const headers = blocks.map(({ header }) => header)
-  const logs = blocks.flatMap((block) => block.logs)
-  const contents = await assembler.assemble(logs, headers)
-  const messages: BlockMessage[] = []
-  for (const [index, content] of contents.entries()) {
-    const header = headers[index] as Header
-    messages.push({
-      kind: 'block',
-      network: network.name,
-      ...content,
-      parentHash: header.parentHash,
-      finalized: trail.finalized,
-    })
-    trail.push(header)
+  const isNewest = last === head.number
+  // Beside the logs, so that no block waits for another round trip: what moves in this block is read with the next one.
+  const balances = isNewest ? readBalances(head, options) : []
+  try {
+    const blocks = await readBlocks(endpoints, assembler.filter, { first, last, head, parent: trail.tip })
+    const headers = blocks.map(({ header }) => header)
+    const logs = blocks.flatMap((block) => block.logs)
+    const contents = await assembler.assemble(logs, headers)
+    const messages: BlockMessage[] = []
+    for (const [index, content] of contents.entries()) {
+      const header = headers[index] as Header
+      messages.push({
+        kind: 'block',
+        network: network.name,
+        ...content,
+        parentHash: header.parentHash,
+        finalized: trail.finalized,
+      })
+      trail.push(header)
+    }
+    const newest = messages.at(-1)
+    if (newest && isNewest) messages[messages.length - 1] = { ...newest, balances: await balances }
+    return messages
+  } catch (error) {
+    // They are told of by nobody: they are read again.
+    await balances
+    if (isNewest) assembler.balances.rollBack(head.number - 1)
+    throw error
   }
-  const newest = messages.at(-1)
-  if (newest && newest.number === head.number) {
-    messages[messages.length - 1] = { ...newest, balances: await readBalances(newest, options) }
-  }
-  return messages
 }
 
-/** Balances are worth having, but no block waits for them. */
-async function readBalances(block: BlockMessage, { network, assembler, report }: FollowOptions) {
+/** Balances are worth having, but a block is told without them too. */
+async function readBalances(block: Header, { network, assembler, report }: FollowOptions) {
   try {
     return await assembler.balances.read(block)
   } catch (error) {

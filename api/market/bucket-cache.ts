@@ -74,6 +74,14 @@ export class BucketCache {
     return this.#pools.has(key)
   }
 
+  /** Of which resolutions something is held of some pools. */
+  resolutions(keys: Iterable<string>): Resolution[] {
+    const found = new Set<Resolution>()
+    for (const key of keys)
+      for (const { resolution } of this.#pools.get(key)?.chunks.values() ?? []) found.add(resolution)
+    return [...found]
+  }
+
   /** The ascending chunks that a range is in; undefined where they would be too many. */
   read(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> | undefined {
     const width = CHUNK_SECONDS[resolution]

@@ -1,4 +1,5 @@
 /** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
+import type { Bucket as StoredBucket } from '../../aggregator/open-buckets.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { PriceKind } from '../query.ts'
 import type { Bucket } from './orientation.ts'
@@ -15,6 +16,28 @@ const WORDS = 8
 const PRICE_BYTES = 8
 
 export type BucketRows = DataView
+
+/** One row, as ClickHouse would send it. */
+export function rowOf({ start, candle }: StoredBucket): BucketRows {
+  const row = new DataView(new ArrayBuffer(ROW_BYTES))
+  row.setUint32(0, start, true)
+  const { execution, spot } = candle
+  for (const [from, { open, high, low, close }] of [
+    [OPEN, execution],
+    [SPOT_OPEN, spot],
+  ] as const) {
+    for (const [place, price] of [open, high, low, close].entries())
+      row.setFloat64(from + place * PRICE_BYTES, price, true)
+  }
+  for (const [from, volume] of [
+    [VOLUME[0], candle.volume0],
+    [VOLUME[1], candle.volume1],
+  ] as const) {
+    for (let word = 0; word < WORDS / 2; word++) row.setBigUint64(from + word * 8, volume >> BigInt(64 * word), true)
+  }
+  row.setBigUint64(TRADES, BigInt(candle.trades), true)
+  return row
+}
 
 export function rowsFrom(bytes: Uint8Array): BucketRows {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -46,12 +69,15 @@ export function cut(rows: BucketRows, { from, to }: Range): BucketRows {
   return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
 }
 
-/** With `fresh` in place of whatever was there of `from ≤ time < to`. */
+/** With `fresh` in place of whatever was there of `from ≤ time < to`; where as many rows were there, they are written over. */
 export function replaced(rows: BucketRows, { from, to }: Range, fresh: BucketRows): BucketRows {
   const bytes = bytesOf(rows)
-  const before = bytes.subarray(0, indexFrom(rows, from) * ROW_BYTES)
-  const after = bytes.subarray(indexFrom(rows, to) * ROW_BYTES)
-  return rowsFrom(Buffer.concat([before, bytesOf(fresh), after]))
+  const [start, end] = [indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES]
+  if (end - start === fresh.byteLength) {
+    bytes.set(bytesOf(fresh), start)
+    return rows
+  }
+  return rowsFrom(Buffer.concat([bytes.subarray(0, start), bytesOf(fresh), bytes.subarray(end)]))
 }
 
 /** What traded last before some second, and in which bucket: `from ≤ time < to`. */

@@ -1,4 +1,4 @@
--- The candles of some pools that hold a second from `first` to `last`, each after its pool's place in the list and its resolution.
+-- The candles of some pools and resolutions that hold a second from `first` to `last`, each after its pool's place in the list and its resolution.
 SELECT
     toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
     resolution,
@@ -7,6 +7,7 @@ SELECT
 FROM candles AS c FINAL
 WHERE network = {network:String}
   AND pool IN {pools:Array(String)}
+  AND resolution IN {resolutions:Array(UInt32)}
   AND (
          (resolution = 1     AND c.time >= toDateTime({first:UInt32}, 'UTC'))
       OR (resolution = 60    AND c.time >= toStartOfMinute(toDateTime({first:UInt32}, 'UTC')))

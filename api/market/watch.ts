@@ -1,7 +1,7 @@
 /** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RESOLUTIONS } from '../../aggregator/candle.ts'
 import type { Written } from '../../aggregator/changes.ts'
+import type { Bucket } from '../../aggregator/open-buckets.ts'
 import type { Touched } from '../../aggregator/recompute.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
@@ -11,7 +11,7 @@ import { bucketOf } from '../interval.ts'
 import { refreshed } from '../refreshed.ts'
 import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
 import type { BucketCache, Refresh } from './bucket-cache.ts'
-import { ROW_BYTES, rowsFrom } from './bucket-rows.ts'
+import { ROW_BYTES, rowOf, rowsFrom } from './bucket-rows.ts'
 import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
 import { readTips, type Tip } from './tip.ts'
@@ -55,6 +55,8 @@ export function watchChanges(options: {
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
   const knowns = new Map(networks.map((network) => [network, refreshed(() => readKnown(reader, network), freshMs / 2)]))
+  /** Changes that this process made, and has taken in. */
+  const heard = new Map(networks.map((network) => [network, new Set<string>()]))
   const standings = new Map<NetworkName, Standing>()
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
@@ -89,13 +91,25 @@ export function watchChanges(options: {
   async function hear({ network, flushed }: Written): Promise<void> {
     if (!flushed || performance.now() - lookedMs > BLIND_MS) return void (await looked.renew())
     await inTurn(async () => {
-      const { tip, touched } = flushed
+      const { tip, touched, buckets, sequence } = flushed
       const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
       for (const { pool, first } of held) cache.change(listingKey(network, pool), first)
-      await renew(network, new Map(held.map((change) => [change.pool, change])))
+      if (buckets) take(network, buckets)
+      else await renew(network, new Map(held.map((change) => [change.pool, change])))
+      heard.get(network)?.add(`${sequence}`)
       const known = standings.get(network)?.known
       if (known) standings.set(network, { tip, known })
     })
+  }
+
+  function take(network: NetworkName, buckets: readonly Bucket[]): void {
+    const askedAt = cache.tick()
+    for (const bucket of buckets) {
+      const { pool, resolution, start } = bucket
+      const key = listingKey(network, pool)
+      if (!cache.has(key)) continue
+      cache.apply({ key, resolution, range: { from: start, to: start + resolution }, rows: rowOf(bucket), askedAt })
+    }
   }
 
   async function follow(network: NetworkName, tip: Tip | undefined): Promise<void> {
@@ -103,15 +117,17 @@ export function watchChanges(options: {
     if (after === undefined) {
       const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
       sequences.set(network, newest?.number ?? '0')
+      console.error('begin', newest)
       return
     }
     const open = pending.get(network) ?? new Map<PoolId, Change>()
     for (const { number, pool, first, last, block } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
       sequences.set(network, number)
-      const key = listingKey(network, pool)
-      if (!cache.has(key)) continue
-      cache.change(key, first)
+      if (heard.get(network)?.has(number)) continue
       const known = open.get(pool)
+      // What is not stored yet may be asked for before it is there.
+      const isAwaited = known !== undefined || Number(block) > (tip?.number ?? 0)
+      if (!isAwaited && !cache.has(listingKey(network, pool))) continue
       open.set(pool, {
         pool,
         first: Math.min(first, known?.first ?? first),
@@ -120,7 +136,10 @@ export function watchChanges(options: {
         since: performance.now(),
       })
     }
+    heard.get(network)?.clear()
+    console.error('look', after, sequences.get(network), tip?.number, open.size)
     if (open.size === 0) return
+    for (const [pool, { first }] of open) cache.change(listingKey(network, pool), first)
     const isStored = ({ block, since }: Change) =>
       block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
     const done = [...open].filter(([, change]) => isStored(change))
@@ -132,6 +151,7 @@ export function watchChanges(options: {
     const narrow: [PoolId, Touched][] = []
     let [first, last] = [Number.POSITIVE_INFINITY, 0]
     for (const [pool, change] of changes) {
+      if (!cache.has(listingKey(network, pool))) continue
       const widest = Math.max(last, change.last) - Math.min(first, change.first)
       if (widest > NARROW_SECONDS) {
         cache.forget(listingKey(network, pool), { from: bucketOf(change.first, 86_400), to: change.last + 1 })
@@ -155,9 +175,11 @@ export function watchChanges(options: {
     last: UnixSeconds,
   ): Promise<void> {
     const askedAt = cache.tick()
-    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, first, last }))
+    const resolutions = cache.resolutions(pools.map((pool) => listingKey(network, pool)))
+    if (resolutions.length === 0) return
+    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, resolutions, first, last }))
     for (const [place, pool] of pools.entries()) {
-      for (const resolution of RESOLUTIONS) {
+      for (const resolution of resolutions) {
         const range = { from: bucketOf(first, resolution), to: bucketOf(last, resolution) + resolution }
         const bytes = rows({ place, resolution })
         const refresh: Refresh = { key: listingKey(network, pool), resolution, range, rows: rowsFrom(bytes), askedAt }

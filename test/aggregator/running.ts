@@ -1,6 +1,7 @@
 /** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
+import type { Written } from '../../aggregator/changes.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
@@ -23,6 +24,7 @@ export type RunningOptions = {
   log?: ArrayLog | undefined
   /** What jobs have read. */
   history?: TickLog<Restatement>
+  onWritten?: (written: Written) => void
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -35,7 +37,7 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, history, death }: RunningOptions,
+  { network, log: kept, history, onWritten = () => {}, death }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -51,9 +53,11 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const ended = aggregate(client, { network, log, history, position, report, signal }).catch((error: unknown) => {
-    failure = error
-  })
+  const ended = aggregate(client, { network, log, history, position, report, onWritten, signal }).catch(
+    (error: unknown) => {
+      failure = error
+    },
+  )
   const endedEarly = ended.then(() => Promise.reject(failure ?? new Error('The aggregator has ended.')))
   endedEarly.catch(() => undefined)
   const unlessEnded = <T>(task: Promise<T>) => Promise.race([task, endedEarly])

@@ -1,17 +1,31 @@
 /** What is held in memory: an answer is one that the tables would have given at most a second ago, and at rest what they give now. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Restatement } from '../../ingest/message.ts'
+import type { NetworkName } from '../../ingest/network.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 import { startAggregator } from '../aggregator/running.ts'
+import { intercepted } from '../aggregator/statements.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
-import { asBlocks, asRange, asRestatement, type Chain, fullBlocks, mine, POOLS } from '../support/chain.ts'
+import {
+  asBlocks,
+  asRange,
+  asRestatement,
+  type BlockPlan,
+  type Chain,
+  fullBlocks,
+  mine,
+  POOLS,
+} from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { type Reply, type Service, startService } from './service.ts'
 
 const SEED = Number(process.env['SEED'] ?? 1)
 const STEPS = Number(process.env['STEPS'] ?? 12)
 const DEEPEST_FORK = 8
+const HOUR = 3_600
 /** These are final. */
 const FINAL = 40
 /** What the issue allows, and what a slow machine takes on top. */
@@ -26,9 +40,10 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
     database = await freshDatabase()
     const options = { client: database.client, networks: [NETWORKS.ethereum], clock: () => new Date(now * 1_000) }
     const first = await startService({ ...options, freshMs: 1_000 })
-    // Two processes that hear of changes by themselves, the second with hardly any memory; the third remembers nothing.
+    // The first is told by the aggregator, as in one process; two look for changes themselves, one with hardly any memory; the last remembers nothing.
     services = [
       first,
+      await startService({ ...options, key: first.key, freshMs: 1_000 }),
       await startService({ ...options, key: first.key, freshMs: 1_000, cacheBytes: 20_000 }),
       await startService({ ...options, key: first.key }),
     ]
@@ -36,6 +51,101 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
   afterAll(async () => {
     for (const service of services ?? []) await service.stop()
     await database?.drop()
+  })
+
+  describe('written to while they are read', () => {
+    /** A chain that is stored up to shortly before an hour ends, and a block on top of it that is still in that hour. */
+    async function scene(network: NetworkName) {
+      const begun = mine([], fullBlocks(5, SEED))
+      const untilHour = HOUR - ((begun.at(-1)?.timestamp ?? 0) % HOUR)
+      const stored = mine(begun, [{ ...onePlan(SEED + 1), pools: POOLS, secondsLater: untilHour + HOUR - 20 }])
+      const [next] = mine(stored, [{ ...onePlan(SEED + 2), secondsLater: 10 }]).slice(-1)
+      const pool = next?.ticks[0]?.pool
+      if (!next || !pool) throw new Error('A full block has a tick.')
+      let second = next.timestamp + 5
+      const networks = [{ ...NETWORKS.ethereum, name: network }]
+      const key = services[0]?.key ?? ''
+      const options = { client: database.client, networks, clock: () => new Date(second * 1_000), key }
+      const writing = held(database.client, /INSERT INTO candles/, 'sent')
+      const reading = held(database.client, /ORDER BY c\.time\s+FORMAT RowBinary/, 'answered')
+      const aggregator = await startAggregator(writing.client, { network })
+      await aggregator.append(asBlocks(network, stored))
+      const holding = await startService({ ...options, client: reading.client, freshMs: 1_000 })
+      const bare = await startService(options)
+      onTestFinished(async () => {
+        writing.release()
+        reading.release()
+        for (const service of [holding, bare]) await service.stop()
+        await aggregator.stop()
+      })
+      return {
+        writing,
+        reading,
+        question: (interval: string) => `/v0/candles?pool=${pool}&networks=${network}&interval=${interval}&limit=5`,
+        ask: (question: string) => holding.get(question),
+        toNextHour() {
+          second = next.timestamp + 30
+        },
+        append: () => aggregator.append(asBlocks(network, [next])),
+        async untilSeen() {
+          const tip = async () => {
+            const { body } = await holding.get('/v0/health')
+            return (body as { networks: [{ tip: { number: number } }] }).networks[0].tip.number
+          }
+          await expect.poll(tip, { timeout: 10_000 }).toBe(next.number)
+        },
+        /** What is held answers as the tables do. */
+        async expectTrue(question: string) {
+          const [one, other] = [await holding.get(question), await bare.get(question)]
+          expect(one.status).toBe(200)
+          expect(rows(one)).toEqual(rows(other))
+        },
+      }
+    }
+
+    test('what was read before a write and arrives after it is not held', async () => {
+      const { reading, question, ask, append, untilSeen, expectTrue } = await scene('arbitrum')
+      await ask(question('1h'))
+      const late = reading.hold()
+      const asked = ask(question('1m'))
+      await late
+      await append()
+      await untilSeen()
+      reading.release()
+      await asked
+      await expectTrue(question('1m'))
+    })
+
+    test('nor is what was read once a write was told of, but before it was there', async () => {
+      const { writing, reading, question, ask, append, untilSeen, expectTrue } = await scene('base')
+      await ask('/v0/health')
+      const begun = writing.hold()
+      const appended = append()
+      await begun
+      // By now it has been looked for, and told of.
+      await sleep(AT_REST_MS)
+      console.log(await (await database.client.query({query: "SELECT * FROM changes WHERE network='base'", format:'JSONEachRow'})).json())
+      const late = reading.hold()
+      const asked = ask(question('1m'))
+      await late
+      console.log('held')
+      writing.release()
+      await appended
+      await untilSeen()
+      reading.release()
+      console.log(JSON.stringify((await asked).body).slice(-300))
+      await expectTrue(question('1m'))
+      console.log(JSON.stringify((await ask(question('1m'))).body).slice(-300))
+    })
+
+    test('the close before what is held is that of a trade that came late', async () => {
+      const { question, ask, append, toNextHour, untilSeen, expectTrue } = await scene('optimism')
+      toNextHour()
+      await ask(question('1s'))
+      await append()
+      await untilSeen()
+      await expectTrue(question('1s'))
+    })
   })
 
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
@@ -52,7 +162,7 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
       while (asking) {
         const question = questionOf(random, now)
         questions.push(question)
-        await Promise.all(services.slice(0, 2).map(({ get }) => get(question)))
+        await Promise.all(services.slice(0, 3).map(({ get }) => get(question)))
       }
     }
     for (let step = 0; step < STEPS; step++) {
@@ -90,7 +200,8 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
       await Promise.all(askers)
       await new Promise((resolve) => setTimeout(resolve, AT_REST_MS))
       for (const question of new Set(questions.splice(0).slice(-20))) {
-        const [one, two, bare] = await Promise.all(services.map(({ get }) => get(question)))
+        const [told, one, two, bare] = await Promise.all(services.map(({ get }) => get(question)))
+        expect({ question, ...rows(told) }).toEqual({ question, ...rows(bare) })
         expect({ question, ...rows(one) }).toEqual({ question, ...rows(bare) })
         expect({ question, ...rows(two) }).toEqual({ question, ...rows(bare) })
       }
@@ -99,7 +210,11 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
 
     async function start() {
       const history = inProcessLog<Restatement>({ nextOffset: 0 })
-      const aggregator = await startAggregator(database.client, { network: 'ethereum', history })
+      const aggregator = await startAggregator(database.client, {
+        network: 'ethereum',
+        history,
+        onWritten: (written) => services[0]?.look(written),
+      })
       const stop = async () => {
         await aggregator.stop()
         await history.close()
@@ -121,4 +236,43 @@ function questionOf(random: Random, now: number): string {
 
 function rows({ status, body }: Reply | undefined = { status: 0, headers: new Headers(), body: undefined }) {
   return { status, body }
+}
+
+function onePlan(seed: number): BlockPlan {
+  const [plan] = fullBlocks(1, seed)
+  if (!plan) throw new Error('One was asked for.')
+  return plan
+}
+
+/** Statements that match are held while they are told to be: before they are sent, or before their answer arrives. */
+function held(client: ClickHouseClient, pattern: RegExp, when: 'sent' | 'answered') {
+  let onHeld: (() => void) | undefined
+  let onRelease = () => {}
+  let released = Promise.resolve()
+  const wait = async (asked: unknown) => {
+    if (!onHeld || !pattern.test((asked as { query: string }).query)) return
+    onHeld()
+    await released
+  }
+  return {
+    client: intercepted(client, async (send, _statement, [asked]) => {
+      if (when === 'sent') await wait(asked)
+      const answer = await send()
+      if (when === 'answered') await wait(asked)
+      return answer
+    }),
+    /** Resolves once a statement is held. */
+    hold(): Promise<void> {
+      released = new Promise((resolve) => {
+        onRelease = resolve
+      })
+      return new Promise((resolve) => {
+        onHeld = resolve
+      })
+    },
+    release() {
+      onHeld = undefined
+      onRelease()
+    },
+  }
 }

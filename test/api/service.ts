@@ -1,11 +1,12 @@
 /** The whole service over a database of the test's own, asked over HTTP. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Written } from '../../aggregator/changes.ts'
 import { openAccounts } from '../../api/accounts.ts'
 import { createApp } from '../../api/app.ts'
 import { createKey } from '../../api/keys.ts'
 import { openMarket } from '../../api/market/market.ts'
 import type { ApiFact } from '../../api/report.ts'
-import { serve } from '../../api/server.ts'
+import { type Patience, serve } from '../../api/server.ts'
 import type { Network } from '../../ingest/network.ts'
 
 export type Service = {
@@ -14,6 +15,8 @@ export type Service = {
   url: string
   key: string
   facts: ApiFact[]
+  /** Something was written just now, as an aggregator in the same process says. */
+  look(written: Written): void
   stop(): Promise<void>
 }
 
@@ -31,8 +34,17 @@ export async function startService(options: {
   freshMs?: number
   cacheBytes?: number
   billingStart?: Date
+  patience?: Partial<Patience>
 }): Promise<Service> {
-  const { client, networks, clock, accounts: accountClient = client, plan = 'operator', billingStart } = options
+  const {
+    client,
+    networks,
+    clock,
+    accounts: accountClient = client,
+    plan = 'operator',
+    billingStart,
+    patience,
+  } = options
   const { freshMs = 0, cacheBytes } = options
   const facts: ApiFact[] = []
   const report = (fact: ApiFact) => facts.push(fact)
@@ -47,12 +59,13 @@ export async function startService(options: {
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
   const app = createApp({ market, accounts, clock, report })
-  const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report })
+  const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...patience })
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,
     key,
     facts,
+    look: market.look,
     async get(path, headers = { 'X-API-KEY': key }, method = 'GET') {
       const response = await fetch(url + path, { headers, method })
       const text = await response.text()

@@ -55,6 +55,8 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
   }
 
   async function expectPoolsAsOnChain(): Promise<void> {
+    // What a v3 pool holds after its block is told with the next one.
+    await mine()
     const { status, body } = await service.get('/v0/pools?symbol=ETH-USDC')
     expect(status).toBe(200)
     const { data } = Pools.parse(body)
@@ -194,7 +196,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
       await mine()
     }
     await expectPoolsAsOnChain()
-    const orphans = own.length
+    const orphans = own.length + 1
 
     await anvil.revert(snapshot)
     await markets.setDynamicFee(7)
