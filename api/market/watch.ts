@@ -117,7 +117,6 @@ export function watchChanges(options: {
     if (after === undefined) {
       const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
       sequences.set(network, newest?.number ?? '0')
-      console.error('begin', newest)
       return
     }
     const open = pending.get(network) ?? new Map<PoolId, Change>()
@@ -137,7 +136,6 @@ export function watchChanges(options: {
       })
     }
     heard.get(network)?.clear()
-    console.error('look', after, sequences.get(network), tip?.number, open.size)
     if (open.size === 0) return
     for (const [pool, { first }] of open) cache.change(listingKey(network, pool), first)
     const isStored = ({ block, since }: Change) =>
