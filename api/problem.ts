@@ -14,6 +14,11 @@ export const PROBLEMS = {
   unknown_symbol: { status: 404, title: 'Unknown symbol', meaning: 'A token of the pair is not known.' },
   no_pool: { status: 404, title: 'No pool', meaning: 'Both tokens are known, but no pool trades them.' },
   method_not_allowed: { status: 405, title: 'Method not allowed', meaning: 'Only GET and HEAD ask here.' },
+  request_timeout: {
+    status: 408,
+    title: 'Request timeout',
+    meaning: 'The request took too long to arrive, and the connection is closed.',
+  },
   uri_too_long: { status: 414, title: 'URI too long', meaning: 'The address is too long.' },
   too_many_failures: {
     status: 429,

@@ -274,7 +274,7 @@ export interface components {
             /** @description The same as `message`. */
             detail: string;
             /** @enum {string} */
-            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "overloaded";
+            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "overloaded";
             /** @description What happened, and what to do. */
             message: string;
             /**
@@ -377,7 +377,7 @@ export interface operations {
                     "X-Candlepool-Devnet"?: "true";
                     /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
-                    /** @description There where a part of the range is not stored: `from/to` of that part. */
+                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
                     /** @description There where `symbol` is asked for: the pool that would cost fewer credits. */
                     "X-API-Suggestion"?: string;
