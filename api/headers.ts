@@ -25,12 +25,17 @@ export function setDevnet(res: Response): void {
   res.set('X-Candlepool-Devnet', 'true')
 }
 
-/** An answer about a range that is over may be kept and asked for again; all others are of this moment. */
+/**
+ * An answer about a range that is over may be kept and asked for again; all others are of this moment. The tag is a weak one,
+ * since it names what is said and not its bytes: those may be compressed. A 304 has no type that would tell the compression to
+ * vary, so that is said here.
+ */
 export function sendAnswer(res: Response, body: unknown, closed: boolean): void {
   const text = JSON.stringify(body)
+  res.vary('Accept-Encoding')
   if (closed) {
     res.set('Cache-Control', 'private, no-cache')
-    res.set('ETag', `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`)
+    res.set('ETag', `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`)
   } else res.set('Cache-Control', 'private, no-store')
   res.type('application/json').send(text)
 }
