@@ -124,18 +124,15 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
       await begun
       // By now it has been looked for, and told of.
       await sleep(AT_REST_MS)
-      console.log(await (await database.client.query({query: "SELECT * FROM changes WHERE network='base'", format:'JSONEachRow'})).json())
       const late = reading.hold()
       const asked = ask(question('1m'))
       await late
-      console.log('held')
       writing.release()
       await appended
       await untilSeen()
       reading.release()
-      console.log(JSON.stringify((await asked).body).slice(-300))
+      await asked
       await expectTrue(question('1m'))
-      console.log(JSON.stringify((await ask(question('1m'))).body).slice(-300))
     })
 
     test('the close before what is held is that of a trade that came late', async () => {
