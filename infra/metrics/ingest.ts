@@ -141,6 +141,14 @@ export function ingestMetrics(registry: Registry, networks: readonly NetworkName
     reorgs.zero({ network })
   }
 
+  const known = new Map<NetworkName, Set<string>>()
+  /** That it is well has to be there as well: an alert asks whether all of a network's endpoints fail. */
+  function meet(network: NetworkName, endpoint: string): void {
+    known.set(network, new Set(known.get(network)).add(endpoint))
+    for (const gauge of [resting, disabled]) gauge.set({ network, endpoint }, 0)
+    for (const counter of [behind, omitted]) counter.inc({ network, endpoint }, 0)
+  }
+
   function append(network: NetworkName, number: number, count: number, tickCount: number): void {
     appendedBlock.set({ network }, number)
     blocks.inc({ network }, count)
@@ -164,6 +172,7 @@ export function ingestMetrics(registry: Registry, networks: readonly NetworkName
     'block-appended': ({ network, number, ticks }) => append(network, number, 1, ticks),
     reorg: ({ network, depth }) => reorgs.observe({ network }, depth),
     'rpc-called': ({ network, endpoint, method, ms }) => {
+      if (!known.get(network)?.has(endpoint)) meet(network, endpoint)
       calls.inc({ network, endpoint, method })
       callSeconds.observe({ network, endpoint }, ms / 1000)
     },

@@ -53,7 +53,10 @@ export function logMetrics(registry: Registry, networks: readonly NetworkName[])
   return {
     'message-rejected': (fact) => rejected.inc({ network: 'network' in fact ? fact.network : networkOf(fact.topic) }),
     'rejected-not-copied': ({ topic }) => lost.inc({ topic }),
-    'log-reading': ({ topic }) => reading.set({ topic }, 1),
+    'log-reading': ({ topic }) => {
+      reading.set({ topic }, 1)
+      for (const counter of [lost, begunLater, dropped]) counter.inc({ topic }, 0)
+    },
     'log-standing-by': ({ topic }) => reading.set({ topic }, 0),
     'stage-restarted': ({ stage, network }) => {
       if (stage === 'aggregator')

@@ -27,7 +27,8 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
   const jobs = new Counter({
     name: 'candlepool_jobs_total',
     help: 'Jobs that have ended, by their kind and how.',
-    labelNames: ['network', 'job', 'outcome'] as const,
+    // `job` is Prometheus's own word for what it scrapes.
+    labelNames: ['network', 'task', 'outcome'] as const,
     registers,
   })
   const waits = new Counter({
@@ -37,25 +38,28 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     registers,
   })
   for (const network of networks) {
-    for (const job of ['backfill', 'rebuild']) {
-      for (const outcome of ['done', 'failed']) jobs.inc({ network, job, outcome }, 0)
+    for (const task of ['backfill', 'rebuild']) {
+      for (const outcome of ['done', 'failed']) jobs.inc({ network, task, outcome }, 0)
     }
   }
 
   function endBackfill(network: NetworkName, outcome: 'done' | 'failed'): void {
     running.dec({ network })
-    jobs.inc({ network, job: 'backfill', outcome })
+    jobs.inc({ network, task: 'backfill', outcome })
   }
 
   return {
-    'stage-started': ({ stage, network }) => halted.set({ stage, network }, 0),
+    'stage-started': ({ stage, network }) => {
+      halted.set({ stage, network }, 0)
+      restarts.inc({ stage, network }, 0)
+    },
     'stage-restarted': ({ stage, network }) => restarts.inc({ stage, network }),
     'stage-halted': ({ stage, network }) => halted.set({ stage, network }, 1),
     'job-started': ({ network }) => running.inc({ network }),
     'job-done': ({ network }) => endBackfill(network, 'done'),
     'job-failed': ({ network }) => endBackfill(network, 'failed'),
-    rebuilt: ({ network }) => jobs.inc({ network, job: 'rebuild', outcome: 'done' }),
-    'rebuild-failed': ({ network }) => jobs.inc({ network, job: 'rebuild', outcome: 'failed' }),
+    rebuilt: ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'done' }),
+    'rebuild-failed': ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'failed' }),
     'backfill-waiting': ({ network }) => waits.inc({ network }),
   }
 }

@@ -23,6 +23,8 @@ function knownMetrics(): Known {
   const known = new Map<string, Labels>()
   for (const metric of registry.getMetricsAsArray()) {
     const { name, labelNames, buckets } = metric as unknown as { name: string; labelNames: string[]; buckets?: unknown }
+    // Prometheus would rename ours.
+    for (const label of OF_TARGETS) if (labelNames.includes(label)) throw new Error(`${name} has a label ${label}.`)
     const labels = [...labelNames, ...OF_TARGETS]
     if (buckets === undefined) known.set(name, new Set(labels))
     else {
