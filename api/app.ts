@@ -22,6 +22,7 @@ import type { ApiFact } from './report.ts'
 import { getCandles } from './routes/candles.ts'
 import { getOpenApi, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
+import { getPage } from './routes/page.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
@@ -45,6 +46,7 @@ export function createApp({ market, accounts, clock, report, origins, crowd: lim
   const gate = openGate({ accounts, failures: countFailures(), clock })
   const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
+    ...getPage(market.networks),
     '/v0/candles': gate(inTurn(getCandles(market, accounts))),
     '/v0/ticks': gate(inTurn(getTicks(market, accounts))),
     '/v0/pools': gate(inTurn(getPools(market, accounts))),

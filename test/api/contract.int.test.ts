@@ -174,7 +174,7 @@ describe.skipIf(withoutClickHouse)('the service keeps its contract', () => {
       for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND'])
         expect(await statusOf(path, key(), service, method)).toBe(405)
     }
-    for (const path of ['/', '/v0', '/v1/candles', '/v0/candles/x', '/favicon.ico'])
+    for (const path of ['/page', '/page/none.js', '/v0', '/v1/candles', '/v0/candles/x', '/favicon.ico'])
       expect(await statusOf(path, key()), path).toBe(404)
   })
 

@@ -43,7 +43,7 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
 
   test('the route is looked at before the key', async () => {
     expect(await code('/v0/nothing', {})).toBe('not_found')
-    expect(await code('/', {})).toBe('not_found')
+    expect(await code('/page/none.js', {})).toBe('not_found')
     expect(await code('/candles', {})).toBe('not_found')
     const refused = await problem(QUESTION, {}, 'POST')
     expect([refused.code, refused.headers.get('allow')]).toEqual(['method_not_allowed', 'GET, HEAD, OPTIONS'])

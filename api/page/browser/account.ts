@@ -1,0 +1,38 @@
+/// <reference lib="dom" />
+/** What is left of the credits, and whether the page is live. */
+import type { Usage } from './client.ts'
+import { make, part } from './dom.ts'
+import { clockText } from './format.ts'
+
+export type State = 'loading' | 'live' | 'saving' | 'waiting'
+
+const NAMES: Readonly<Record<State, string>> = {
+  loading: 'Loading',
+  live: 'Live',
+  saving: 'Saving credits',
+  waiting: 'Waiting',
+}
+
+export function showCredits({ minute, month }: Usage): void {
+  const credits = part('credits', HTMLElement)
+  const count = (value: number) => value.toLocaleString('en')
+  credits.replaceChildren(
+    make(
+      'span',
+      {},
+      make('b', {}, count(minute.remaining)),
+      make('span', { class: 'whole' }, ` of ${count(minute.limit)}`),
+      ' credits',
+      make('span', { class: 'whole' }, ' this minute'),
+    ),
+    make('span', {}, make('b', {}, count(month.remaining)), ' this month'),
+  )
+  credits.dataset['low'] = String(minute.remaining < minute.limit / 5)
+}
+
+/** `until`: when it goes on. */
+export function showState(state: State, until?: Date): void {
+  const shown = part('state', HTMLElement)
+  shown.dataset['state'] = state
+  shown.textContent = until === undefined ? NAMES[state] : `${NAMES[state]} until ${clockText(until)}`
+}

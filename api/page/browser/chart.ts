@@ -1,0 +1,143 @@
+/// <reference lib="dom" />
+/** Candles and volume as TradingView's Lightweight Charts draws them. */
+import {
+  CandlestickSeries,
+  ColorType,
+  CrosshairMode,
+  createChart,
+  HistogramSeries,
+  type UTCTimestamp,
+} from 'lightweight-charts'
+import type { CandleRow } from './candles.ts'
+import { decimalsOf, priceText, timeText } from './format.ts'
+import { onPaletteChange, type Palette, readPalette } from './palette.ts'
+
+export type Chart = {
+  /** All rows, ascending, as they are to be read. `anew`: another market, so the view starts at its newest candles. */
+  draw(rows: readonly CandleRow[], interval: number, anew: boolean): void
+}
+
+export function openChart(
+  container: HTMLElement,
+  on: {
+    /** The reader has come to the oldest candle. */
+    older(): void
+    /** Undefined where the pointer has left. */
+    pointed(time: number | undefined): void
+  },
+): Chart {
+  let palette = readPalette()
+  let interval = 60
+  let drawn: readonly CandleRow[] = []
+  const chart = createChart(container, {
+    autoSize: true,
+    // The notice and the link are at the foot of the page; the logo would bring a style of its own, which the page's policy forbids.
+    layout: { attributionLogo: false, fontFamily: getComputedStyle(container).fontFamily, fontSize: 11 },
+    crosshair: { mode: CrosshairMode.Normal },
+    timeScale: { rightOffset: 3, minBarSpacing: 1, timeVisible: true },
+    localization: { locale: 'en', timeFormatter: (time: unknown) => timeText(Number(time), interval) },
+  })
+  const candles = chart.addSeries(CandlestickSeries, {
+    borderVisible: false,
+    priceLineStyle: 2,
+  })
+  candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.24 } })
+  const volume = chart.addSeries(HistogramSeries, {
+    priceScaleId: '',
+    priceFormat: { type: 'volume' },
+    lastValueVisible: false,
+    priceLineVisible: false,
+  })
+  volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
+
+  paint()
+  onPaletteChange(() => {
+    palette = readPalette()
+    paint()
+  })
+
+  chart.subscribeCrosshairMove(({ time }) => on.pointed(typeof time === 'number' ? time : undefined))
+  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+    if (range !== null && drawn.length > 0 && range.from < -1) on.older()
+  })
+  container.addEventListener('keydown', (event) => {
+    const acted = steer(event.key)
+    if (acted) event.preventDefault()
+  })
+
+  function paint(): void {
+    const { back, muted, grid, line, label, up, down } = palette
+    chart.applyOptions({
+      layout: { background: { type: ColorType.Solid, color: back }, textColor: muted },
+      grid: { vertLines: { color: grid }, horzLines: { color: grid } },
+      rightPriceScale: { borderColor: line },
+      timeScale: { borderColor: line },
+      crosshair: {
+        vertLine: { color: muted, labelBackgroundColor: label },
+        horzLine: { color: muted, labelBackgroundColor: label },
+      },
+    })
+    candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
+    volume.setData(drawn.map((row) => toVolume(row, palette)))
+  }
+
+  function steer(key: string): boolean {
+    const scale = chart.timeScale()
+    const range = scale.getVisibleLogicalRange()
+    if (range === null) return false
+    const width = range.to - range.from
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowLeft: () => scale.setVisibleLogicalRange({ from: range.from - width / 10, to: range.to - width / 10 }),
+      ArrowRight: () => scale.setVisibleLogicalRange({ from: range.from + width / 10, to: range.to + width / 10 }),
+      '+': () => scale.setVisibleLogicalRange({ from: range.from + width / 5, to: range.to }),
+      '-': () => scale.setVisibleLogicalRange({ from: range.from - width / 4, to: range.to }),
+      End: () => scale.scrollToRealTime(),
+    }
+    moves[key]?.()
+    return key in moves
+  }
+
+  return {
+    draw(rows, seconds, anew) {
+      const sameStart = !anew && seconds === interval && drawn[0]?.time === rows[0]?.time
+      const kept = sameStart && drawn.length <= rows.length ? firstDifference(drawn, rows) : 0
+      interval = seconds
+      drawn = rows
+      // The newest candles changed, or there are more of them: the common case while live.
+      if (kept > 0) {
+        for (const row of rows.slice(kept)) {
+          candles.update({ ...row, time: row.time as UTCTimestamp }, true)
+          volume.update(toVolume(row, palette), true)
+        }
+        return
+      }
+      const decimals = decimalsOf(rows.at(-1)?.close ?? 1)
+      candles.applyOptions({
+        priceFormat: {
+          type: 'custom',
+          formatter: (price: number) => priceText(price, decimals),
+          minMove: 10 ** -decimals,
+        },
+      })
+      chart.applyOptions({ timeScale: { secondsVisible: interval < 60 } })
+      candles.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })))
+      volume.setData(rows.map((row) => toVolume(row, palette)))
+      if (anew) chart.timeScale().setVisibleLogicalRange({ from: Math.max(0, rows.length - 100), to: rows.length + 2 })
+    },
+  }
+}
+
+function toVolume({ time, open, close, volume }: CandleRow, { upSoft, downSoft }: Palette) {
+  return { time: time as UTCTimestamp, value: volume, color: close >= open ? upSoft : downSoft }
+}
+
+/** The index from which on two runs with one start differ. */
+function firstDifference(before: readonly CandleRow[], after: readonly CandleRow[]): number {
+  const index = after.findIndex((row, at) => {
+    const old = before[at]
+    return old === undefined || KEYS.some((key) => old[key] !== row[key])
+  })
+  return index === -1 ? after.length : index
+}
+
+const KEYS = ['time', 'open', 'high', 'low', 'close', 'volume'] as const

@@ -1,0 +1,62 @@
+/** Numbers and times as the page shows them. */
+
+const MOST_DECIMALS = 20
+
+/** As many decimals as give a price six significant digits. */
+export function decimalsOf(price: number): number {
+  if (!Number.isFinite(price) || price === 0) return 2
+  return Math.min(MOST_DECIMALS, Math.max(2, 5 - Math.floor(Math.log10(Math.abs(price)))))
+}
+
+export function priceText(price: number, decimals: number): string {
+  if (!Number.isFinite(price)) return '–'
+  const text = price.toLocaleString('en', { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  return text
+}
+
+/** 1,234.5; 12.3K; 1.23M. Where a number is tiny, its first digits. */
+export function amountText(value: number): string {
+  const size = Math.abs(value)
+  if (size === 0) return '0'
+  if (size < 0.0001) return value.toExponential(2)
+  if (size < 1) return value.toLocaleString('en', { maximumSignificantDigits: 4 })
+  if (size < 100_000) return value.toLocaleString('en', { maximumFractionDigits: size < 1_000 ? 3 : 1 })
+  return compact(value)
+}
+
+export function dollarText(value: number): string {
+  if (value === 0) return '–'
+  if (Math.abs(value) < 100_000)
+    return `$${value.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`
+  return `$${compact(value)}`
+}
+
+function compact(value: number): string {
+  if (Math.abs(value) >= 1e15) return value.toExponential(2).replace('e+', 'e')
+  return value.toLocaleString('en', { notation: 'compact', minimumFractionDigits: 2, maximumFractionDigits: 2 })
+}
+
+/** Fees come in hundredths of a basis point. */
+export function feeText(feeTier: string): string {
+  return `${(Number(feeTier) / 10_000).toLocaleString('en', { maximumFractionDigits: 4 })}%`
+}
+
+export function shortId(id: string): string {
+  return id.length <= 14 ? id : `${id.slice(0, 8)}…${id.slice(-6)}`
+}
+
+export function title(network: string): string {
+  return network.slice(0, 1).toUpperCase() + network.slice(1)
+}
+
+/** `14:03:59` */
+export function clockText(at: Date): string {
+  return at.toISOString().slice(11, 19)
+}
+
+/** `2024-01-05 14:03`, with seconds where candles are shorter than a minute. */
+export function timeText(seconds: number, interval = 1): string {
+  const text = new Date(seconds * 1_000).toISOString().replace('T', ' ')
+  if (interval >= 86_400) return text.slice(0, 10)
+  return text.slice(0, interval >= 60 ? 16 : 19)
+}

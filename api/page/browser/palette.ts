@@ -1,0 +1,28 @@
+/// <reference lib="dom" />
+/** The colours of the chart, which is drawn and not styled: those of the style sheet, light or dark as the reader's screen is. */
+
+export type Palette = Record<
+  'text' | 'muted' | 'line' | 'grid' | 'label' | 'back' | 'up' | 'down' | 'upSoft' | 'downSoft',
+  string
+>
+
+export function readPalette(): Palette {
+  const style = getComputedStyle(document.documentElement)
+  const colour = (name: string) => style.getPropertyValue(`--${name}`).trim()
+  return {
+    text: colour('text'),
+    muted: colour('muted'),
+    line: colour('line'),
+    grid: colour('grid'),
+    label: colour('label'),
+    back: colour('panel'),
+    up: colour('up'),
+    down: colour('down'),
+    upSoft: colour('up-soft'),
+    downSoft: colour('down-soft'),
+  }
+}
+
+export function onPaletteChange(look: () => void): void {
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', look)
+}

@@ -1,0 +1,22 @@
+/** Asking until there is an answer: what passes by itself is waited for, in sight of the reader. */
+import { showState } from './account.ts'
+import { hideNotice, showNotice } from './notice.ts'
+import { Refusal } from './refusal.ts'
+
+/** Rejects only where waiting would not help. */
+export async function persist<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      const result = await work()
+      hideNotice()
+      return result
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof Refusal) || !PASSING.some((kind) => kind === error.kind)) throw error
+      showState('waiting', new Date(Date.now() + error.waitMs))
+      await showNotice(error, signal)
+    }
+  }
+}
+
+const PASSING = ['minute-credits', 'month-credits', 'away'] as const

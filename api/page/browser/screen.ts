@@ -1,0 +1,81 @@
+/// <reference lib="dom" />
+/** One scene on the screen: what is held of it, drawn in every part. */
+import { parseInterval } from '../../interval.ts'
+import type { CandleRow } from './candles.ts'
+import { openChart } from './chart.ts'
+import { part, say } from './dom.ts'
+import { showFacts } from './facts.ts'
+import { decimalsOf, priceText, title } from './format.ts'
+import { showLegend, showTable } from './legend.ts'
+import { flipCandle, type TickRow } from './orientation.ts'
+import { pairOf, type Scene } from './scene.ts'
+import { openTape } from './tape.ts'
+
+/** In the pool's own order. */
+export type Held = {
+  scene: Scene
+  rows: readonly CandleRow[]
+  ticks: readonly TickRow[]
+  dayVolume: number | undefined
+  devnet: boolean
+}
+
+export type Screen = {
+  /** Draws what is held; `anew` where the view should start at the newest candles. */
+  draw(held: Held, anew?: boolean): void
+  /** Says in place of candles and trades why there are none. */
+  note(text: string): void
+}
+
+export function openScreen(onOlder: () => void): Screen {
+  const container = part('chart', HTMLElement)
+  const over = part('chart-state', HTMLElement)
+  const tape = openTape()
+  let shown: readonly CandleRow[] = []
+  let pointed: number | undefined
+  let unit = ''
+  let interval = 60
+  const chart = openChart(container, {
+    older: onOlder,
+    pointed(time) {
+      pointed = time
+      legend()
+    },
+  })
+
+  function legend(): void {
+    showLegend(shown.find(({ time }) => time === pointed) ?? shown.at(-1), interval, unit)
+  }
+
+  return {
+    draw(held, anew = false) {
+      const { scene, rows, ticks, dayVolume, devnet } = held
+      interval = parseInterval(scene.interval) ?? 60
+      unit = scene.listing.tokens[1]
+      shown = scene.flipped ? rows.map(flipCandle) : rows
+      const price = shown.at(-1)?.close
+      chart.draw(shown, interval, anew)
+      legend()
+      showTable(shown, interval, unit)
+      tape.show(ticks, scene.flipped, devnet ? undefined : scene.listing.network)
+      showFacts(scene, { price, dayVolume }, devnet)
+      part('devnet', HTMLElement).hidden = !devnet
+      over.hidden = rows.length > 0
+      over.textContent = 'No trade yet'
+      const pair = pairOf(scene)
+      document.title = price === undefined ? pair : `${priceText(price, decimalsOf(price))} ${pair}`
+      container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
+      if (anew) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)
+    },
+    note(text) {
+      shown = []
+      chart.draw([], interval, true)
+      legend()
+      showTable([], interval, unit)
+      tape.note('')
+      over.hidden = false
+      over.textContent = text
+      say(text)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/// <reference lib="dom" />
+/** The buttons over the chart: how wide a candle is, which price it is of, and which way it is read. */
+import { INTERVAL_RULE, parseInterval } from '../../interval.ts'
+import { openChoice, part } from './dom.ts'
+import type { PriceKind } from './place.ts'
+
+export type Tools = { show(interval: string, price: PriceKind): void }
+
+export function openTools(on: {
+  interval(interval: string): void
+  price(price: PriceKind): void
+  flip(): void
+}): Tools {
+  const intervals = openChoice(part('intervals', HTMLElement), choose)
+  const prices = openChoice(part('prices', HTMLElement), (value) => on.price(value === 'spot' ? 'spot' : 'execution'))
+  const field = part('interval', HTMLInputElement)
+  const error = part('interval-error', HTMLElement)
+  part('interval-form', HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault()
+    const text = field.value.trim().toLowerCase()
+    if (parseInterval(text) !== undefined) return choose(text)
+    field.setAttribute('aria-invalid', 'true')
+    error.textContent = `Not an interval: ${INTERVAL_RULE}.`
+  })
+  field.addEventListener('input', calm)
+  part('flip', HTMLButtonElement).addEventListener('click', on.flip)
+
+  function choose(interval: string): void {
+    calm()
+    on.interval(interval)
+  }
+
+  function calm(): void {
+    field.removeAttribute('aria-invalid')
+    error.textContent = ''
+  }
+
+  return {
+    show(interval, price) {
+      intervals.show(interval)
+      prices.show(price)
+      const isButton = document.querySelector(`#intervals [value="${interval}"]`) !== null
+      field.value = isButton ? '' : interval
+      field.classList.toggle('chosen', !isButton)
+    },
+  }
+}

@@ -1,0 +1,41 @@
+/// <reference lib="dom" />
+/** Ways to wait that end early when nobody needs the result any more. */
+
+/** Rejects where the signal aborts. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+}
+
+/** Nobody looks at a hidden tab, so nothing is asked for it. */
+export function untilVisible(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.reject(signal.reason)
+  if (!document.hidden) return Promise.resolve()
+  return new Promise((resolve, reject) => {
+    const done = new AbortController()
+    const look = () => {
+      if (document.hidden) return
+      done.abort()
+      resolve()
+    }
+    document.addEventListener('visibilitychange', look, { signal: done.signal })
+    signal.addEventListener(
+      'abort',
+      () => {
+        done.abort()
+        reject(signal.reason)
+      },
+      { once: true, signal: done.signal },
+    )
+  })
+}

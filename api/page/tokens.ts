@@ -1,0 +1,29 @@
+/** The list of trusted tokens as the page reads it: what to suggest, made of the networks' own table. */
+import type { Network, NetworkName } from '../../ingest/network.ts'
+
+export type ListedToken = {
+  symbol: string
+  name: string
+  role: 'stablecoin' | 'priced' | 'listed'
+  networks: readonly NetworkName[]
+}
+
+export type TokenFile = {
+  /** Those that are served. */
+  networks: readonly NetworkName[]
+  tokens: readonly ListedToken[]
+}
+
+/** Tokens of one symbol are one suggestion, on whichever networks they are. The chain's own currency is trusted too. */
+export function tokenFile(networks: readonly Network[]): TokenFile {
+  const tokens = new Map<string, ListedToken>()
+  for (const network of networks) {
+    const native = { symbol: network.nativeSymbol, name: network.nativeSymbol === 'ETH' ? 'Ether' : 'POL' }
+    const curated = network.trustedTokens.map(({ symbols: [symbol], name, role }) => ({ symbol, name, role }))
+    for (const token of [{ ...native, role: 'priced' as const }, ...curated]) {
+      const known = tokens.get(token.symbol)?.networks ?? []
+      tokens.set(token.symbol, { ...token, ...tokens.get(token.symbol), networks: [...known, network.name] })
+    }
+  }
+  return { networks: networks.map(({ name }) => name), tokens: [...tokens.values()] }
+}

@@ -1,0 +1,53 @@
+/** GET /: the page that shows the market to people, and the files that it is made of. They need no key. */
+import type { RequestHandler } from 'express'
+import type { Network } from '../../ingest/network.ts'
+import { hash, makePage, type Page } from '../page/files.ts'
+import { Problem } from '../problem.ts'
+
+const FOLDER = '/page'
+
+/** Everything comes from here, and the page asks nobody else. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export function getPage(networks: readonly Network[]): Readonly<Record<string, RequestHandler>> {
+  let made: Promise<Page> | undefined
+  /** Made when it is first asked for: many a service never shows it. */
+  function page(): Promise<Page> {
+    made ??= makePage(networks, FOLDER).catch((error: unknown) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+
+  return {
+    '/': async function html(_req, res) {
+      const { html } = await page()
+      res.set({
+        // Asked for again each time, so that it names the newest files.
+        'Cache-Control': 'no-cache',
+        'Content-Security-Policy': POLICY,
+        'Referrer-Policy': 'no-referrer',
+        ETag: `W/"${hash(html)}"`,
+      })
+      res.vary('Accept-Encoding').type('html').send(html)
+    },
+    [`${FOLDER}/:file`]: async function file(req, res) {
+      const { files } = await page()
+      const name = String(req.params['file'])
+      const found = files.get(name)
+      if (!found) throw new Problem('not_found', `There is no ${req.path}. The page at / names the files of today.`)
+      res.set({ 'Cache-Control': 'public, max-age=31536000, immutable', ETag: `W/"${name}"` })
+      res.vary('Accept-Encoding').type(found.type).send(found.text)
+    },
+  }
+}

@@ -1,0 +1,86 @@
+/** Debian's Chromium without a window, and a record of everything that a page should not do. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+
+const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+
+/** Undefined where there is none and it can't be had, which is said once a test file. */
+export const chromiumPath: string | undefined = findChromium()
+
+function findChromium(): string | undefined {
+  const found = () => PLACES.find((path) => existsSync(path))
+  if (found() !== undefined) return found()
+  try {
+    if (process.getuid?.() !== 0) throw new Error('only root can install it')
+    // Other test files may be at it as well.
+    const options = ['-o', 'DPkg::Lock::Timeout=300', '-qq']
+    const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const run = (...args: string[]) => execFileSync('apt-get', args, { stdio: 'ignore', env: environment })
+    run(...options, 'update')
+    run(...options, 'install', '-y', '--no-install-recommends', 'chromium')
+  } catch (error) {
+    const [reason] = String(error instanceof Error ? error.message : error).split('\n')
+    console.log(`Chromium: none (${reason}). The tests of the page are skipped; apt-get install chromium brings it.`)
+  }
+  return found()
+}
+
+export type Watched = {
+  page: Page
+  context: BrowserContext
+  requests: Request[]
+  /** What the console says of errors, what the policy forbids, what the script throws. */
+  complaints: string[]
+  /** The questions asked since the last call, without `/v0/usage`. */
+  questions(): URL[]
+}
+
+export function launch(): Promise<Browser> {
+  if (chromiumPath === undefined) throw new Error('There is no Chromium.')
+  return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
+}
+
+export type Screen = { width?: number; height?: number; dark?: boolean }
+
+export async function openTab(
+  browser: Browser,
+  { width = 1360, height = 820, dark = false }: Screen = {},
+): Promise<Watched> {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
+  const page = await context.newPage()
+  const requests: Request[] = []
+  const complaints: string[] = []
+  let seen = 0
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),
+    )
+  })
+  page.on('request', (request) => requests.push(request))
+  page.on('console', (message) => {
+    // The browser itself writes a line about every answer that is no success.
+    const isAnswer = message.text().startsWith('Failed to load resource')
+    if (message.type() === 'error' && !isAnswer) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return {
+    page,
+    context,
+    requests,
+    complaints,
+    questions() {
+      const fresh = requests.slice(seen)
+      seen = requests.length
+      return fresh
+        .map((request) => new URL(request.url()))
+        .filter(({ pathname }) => pathname.startsWith('/v0/') && pathname !== '/v0/usage')
+    },
+  }
+}
+
+/** Where `SHOTS` names a folder, what the page looks like is written there to be looked at. */
+export async function shot(page: Page, name: string): Promise<void> {
+  const folder = process.env['SHOTS']
+  if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}.png` })
+}
