@@ -5,6 +5,7 @@ import { pause } from '../ingest/wait.ts'
 import { connect } from './clickhouse/client.ts'
 import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
+import { API_LIMITS } from './clickhouse/engine-config.ts'
 import { MigrationError, migrate } from './clickhouse/migrate.ts'
 import type { Config } from './config.ts'
 
@@ -76,7 +77,7 @@ type Server = Extract<Config['store'], { kind: 'server' }>
 
 async function openServer(server: Server, waiting?: Waiting): Promise<Store> {
   const owner = connect(server)
-  const reader = connect({ ...server, settings: READ_ONLY })
+  const reader = connect({ ...server, settings: READ_ONLY, requestTimeoutMs: READER_MS })
   try {
     await untilThere(server, () => migrate(owner, { database: server.database }), waiting)
   } catch (error) {
@@ -110,16 +111,19 @@ function isAnswer(error: unknown): boolean {
 
 async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {
   const { url, database, users } = engine
-  const [owner, reader, accounts] = [users.owner, users.api, users.accounts].map((user) =>
-    connect({ url, database, ...user }),
-  ) as [ClickHouseClient, ClickHouseClient, ClickHouseClient]
+  const owner = connect({ url, database, ...users.owner })
+  const reader = connect({ url, database, ...users.api, requestTimeoutMs: READER_MS })
+  const accounts = connect({ url, database, ...users.accounts })
   await migrate(owner, { database })
   const close = () => closeAll([owner, reader, accounts]).then(stop)
   return { owner, reader, accounts, failed, close }
 }
 
-/** Of a server's user we know nothing: at least our own questions change nothing. */
-const READ_ONLY = { readonly: '2' } as const
+/** Of a server's user we know nothing: at least our own questions change nothing, and none takes more than its share. */
+const READ_ONLY = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1, ...API_LIMITS } as const
+
+/** Longer than the engine takes to stop a question, so that it is the engine who says why. */
+const READER_MS = 1_000 * API_LIMITS.max_execution_time + 2_000
 
 const never = new Promise<never>(() => {})
 

@@ -94,6 +94,7 @@ export function usersXml(passwords: Record<EngineUser, string>): string {
     </default>
     <api>
       <readonly>2</readonly>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
 ${Object.entries(API_LIMITS)
   .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
   .join('\n')}
@@ -152,13 +153,14 @@ ${Object.entries(API_LIMITS)
 
 const MiB = 1024 * 1024
 
-/** For one question; the user can lower but not lift them. */
-const API_LIMITS = {
-  max_memory_usage: 512 * MiB,
-  max_execution_time: 20,
-  max_rows_to_read: 1_000_000_000,
-  max_result_rows: 5_000_000,
-}
+/** Of one question of the API; the engine's user can lower but not lift them. */
+export const API_LIMITS = {
+  max_memory_usage: String(512 * MiB),
+  /** Seconds. */
+  max_execution_time: 10,
+  max_rows_to_read: '1000000000',
+  max_result_rows: '5000000',
+} as const
 
 function authentication(password: string): string {
   const hash = createHash('sha256').update(password).digest('hex')

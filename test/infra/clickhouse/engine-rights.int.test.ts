@@ -66,6 +66,20 @@ describe.skipIf(!isEngineInstalled())('the api user', () => {
     expect(await outcome(api, query)).toBe(code)
   })
 
+  it('is stopped when nobody waits for the answer any more', async () => {
+    const leaving = new AbortController()
+    const query = 'SELECT count() FROM numbers(900000000) WHERE sipHash64(number) = sipHash64(number + 1)'
+    const asked = api.query({ query, query_id: 'left', abort_signal: leaving.signal }).catch(() => 'left')
+    const isRunning = async () => {
+      const answer = await owner.query({ query: "SELECT 1 FROM system.processes WHERE query_id = 'left'" })
+      return (await answer.json()).data.length > 0
+    }
+    await expect.poll(isRunning).toBe(true)
+    leaving.abort()
+    await asked
+    await expect.poll(isRunning, { timeout: 3_000 }).toBe(false)
+  })
+
   it('is stopped where a question grows too large', async () => {
     expect(await outcome(api, 'SELECT number FROM numbers(6000000) FORMAT Null')).toBe('TOO_MANY_ROWS_OR_BYTES')
     expect(await outcome(api, 'SELECT groupArray(number) FROM numbers(900000000)')).toBe('MEMORY_LIMIT_EXCEEDED')
