@@ -124,6 +124,7 @@ function announce(
       '',
       `Candlepool is ready. It reads ${what}.`,
       '',
+      `  Page  ${base}/#key=${key}`,
       `  API   ${base}/v0`,
       `  Key   ${key}`,
       '',

@@ -4,9 +4,10 @@ import type { Usage } from './client.ts'
 import { make, part } from './dom.ts'
 import { clockText } from './format.ts'
 
-export type State = 'loading' | 'live' | 'saving' | 'waiting'
+export type State = 'idle' | 'loading' | 'live' | 'saving' | 'waiting'
 
 const NAMES: Readonly<Record<State, string>> = {
+  idle: 'Idle',
   loading: 'Loading',
   live: 'Live',
   saving: 'Saving credits',

@@ -14,11 +14,12 @@ export type Budget = {
 export const SHORTEST_PAUSE_MS = 1_000
 
 /** Half of what remains when a minute is first seen; within a minute it never grows, and shrinks where others spend too. */
-export function renewed(budget: Budget | undefined, minute: Usage['minute']): Budget {
+export function renewed(budget: Budget | undefined, minute: Usage['minute'], now: number): Budget {
   const half = Math.floor(minute.remaining / 2)
   const { reset_at: resetAt } = minute
   const left = budget?.resetAt === resetAt ? Math.min(budget.left, half) : half
-  return { resetAt, ends: Date.parse(resetAt), left }
+  // This machine's clock may be wrong; a minute is a minute.
+  return { resetAt, ends: Math.min(Date.parse(resetAt), now + 60_000), left }
 }
 
 export function spent(budget: Budget, credits: number): Budget {

@@ -37,10 +37,12 @@ export function openLive(
   scene: Scene,
   known: Known,
 ): Live {
-  let held: Held = { rows: [], ticks: [], dayVolume: undefined, devnet: false, ...known, scene }
+  let held: Held = { rows: [], ticks: [], dayVolume: undefined, devnet: false, incomplete: false, ...known, scene }
   const seconds = parseInterval(scene.interval) ?? 60
   const times = { candles: 0, day: 0, pool: performance.now() }
   let candlesStale = false
+  let askedCandles = false
+  let dayCost = 2
   let reachedStart = false
   let isAsking = false
   let askedOlder = 0
@@ -57,16 +59,19 @@ export function openLive(
     ])
     times.candles = performance.now()
     const rows = toRows(candles.body.data)
-    change({ rows, ...(ticks && { ticks: ticks.body.data }), devnet: candles.devnet }, true)
+    const { devnet, incomplete } = candles
+    change({ rows, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
   }
 
   /** Asks what is most worth knowing, and answers what that cost. */
   async function turn(signal: AbortSignal): Promise<number> {
     const now = performance.now()
-    if (purse.left() >= 4 && (held.dayVolume === undefined || now - times.day > DAY_EVERY_MS)) return day(signal)
-    if (purse.left() >= 4 && now - times.pool > POOL_EVERY_MS) return pool(signal)
-    if (candlesStale || now - times.candles > Math.min(QUIET_MS, seconds * 1_000)) return candles(signal)
-    return ticks(signal)
+    const dayIsOld = held.dayVolume === undefined || now - times.day > DAY_EVERY_MS
+    if (dayIsOld && purse.left() > 2 * dayCost) return day(signal)
+    if (now - times.pool > POOL_EVERY_MS && purse.left() > 4) return pool(signal)
+    const candlesAreOld = candlesStale || now - times.candles > Math.min(QUIET_MS, seconds * 1_000)
+    askedCandles = candlesAreOld && !askedCandles
+    return askedCandles ? candles(signal) : ticks(signal)
   }
 
   async function candles(signal: AbortSignal): Promise<number> {
@@ -101,6 +106,7 @@ export function openLive(
   async function day(signal: AbortSignal): Promise<number> {
     times.day = performance.now()
     const { body } = await ask('candles', dayQuery(scene), signal)
+    dayCost = body.credits_used
     change({ dayVolume: body.data.reduce((sum, { volume }) => sum + volume, 0) })
     return body.credits_used
   }
@@ -137,10 +143,10 @@ export function openLive(
         await pause(Math.max(0, askedOlder + SHORTEST_PAUSE_MS - performance.now()), signal)
         askedOlder = performance.now()
         const to = new Date(oldest.time * 1_000).toISOString()
-        const { body } = await persist(() => ask('candles', candleQuery(scene, PAGE, to), signal), signal)
+        const { body, incomplete } = await persist(() => ask('candles', candleQuery(scene, PAGE, to), signal), signal)
         // Before its first trade a pool has no candles.
         reachedStart = body.data.length < PAGE
-        change({ rows: joined(held.rows, toRows(body.data)) })
+        change({ rows: joined(held.rows, toRows(body.data)), incomplete: held.incomplete || incomplete })
       } finally {
         isAsking = false
       }

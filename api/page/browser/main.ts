@@ -6,5 +6,12 @@ import { takeKeyFromAddress } from './key.ts'
 import { openMarketPage } from './market-page.ts'
 
 takeKeyFromAddress()
-const answer = await fetch(part('tokens', HTMLLinkElement).href)
-openMarketPage((await answer.json()) as TokenFile)
+try {
+  const answer = await fetch(part('tokens', HTMLLinkElement).href)
+  openMarketPage((await answer.json()) as TokenFile)
+} catch (error) {
+  part('notice-text', HTMLElement).textContent = 'The page did not arrive whole. Load it again.'
+  part('notice-retry', HTMLButtonElement).hidden = true
+  part('notice', HTMLElement).hidden = false
+  throw error
+}

@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** What happens when: a key opens the market, a pick finds pools, a pool is followed until another one is picked. */
 import type { TokenFile } from '../tokens.ts'
+import { showState } from './account.ts'
 import { type Ask, openClient } from './client.ts'
 import { part } from './dom.ts'
 import { type Found, findPair, findPool } from './finding.ts'
-import { forgetKey, keepKey, keptKey, openKeyForm } from './key.ts'
+import { forgetKey, keepKey, keptKey, openKeyForm, takeKeyFromAddress } from './key.ts'
 import { type Known, type Live, openLive } from './live.ts'
 import { hideNotice } from './notice.ts'
 import { isFlipped } from './orientation.ts'
@@ -52,6 +53,12 @@ export function openMarketPage(tokens: TokenFile): void {
     },
   })
   part('leave', HTMLButtonElement).addEventListener('click', () => lock())
+  // Somebody puts another link into the address of the open page.
+  window.addEventListener('hashchange', () => {
+    takeKeyFromAddress()
+    place = placeInAddress()
+    begin()
+  })
 
   /** With the key that the tab has, or to the form. */
   function begin(): void {
@@ -97,6 +104,8 @@ export function openMarketPage(tokens: TokenFile): void {
     else if (error.kind === 'failures') lock(error.message)
     else {
       running.abort()
+      live = undefined
+      showState('idle')
       screen.note(error.message)
     }
   }
@@ -110,7 +119,9 @@ export function openMarketPage(tokens: TokenFile): void {
       live = undefined
       const pair = wanted.pair ?? suggestions[0]?.pair ?? 'ETH-USDC'
       picker.show(wanted.pool === undefined ? pair : (wanted.pair ?? wanted.pool))
-      screen.note('Looking for pools …')
+      pools.show([], undefined)
+      screen.note('Loading …')
+      showState('loading')
       const found: Found = await persist(() => {
         const { pool, network } = wanted
         if (pool === undefined) return findPair(ask, pair, signal)
@@ -142,8 +153,10 @@ export function openMarketPage(tokens: TokenFile): void {
     place = { ...place, ...change }
     tools.show(place.interval, place.price)
     if (live === undefined) return
-    const { scene, ticks, dayVolume } = live.held()
-    run((signal) => follow({ ...scene, ...change }, change.price ? { dayVolume } : { ticks, dayVolume }, signal))
+    const { scene, rows, ticks, dayVolume } = live.held()
+    // Trades have a price of their own kind too.
+    const known = change.price === undefined && rows.length > 0 ? { ticks, dayVolume } : { dayVolume }
+    run((signal) => follow({ ...scene, ...change }, known, signal))
   }
 
   begin()

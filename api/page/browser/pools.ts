@@ -4,7 +4,7 @@ import { make, part } from './dom.ts'
 import { dollarText, feeText, shortId, title } from './format.ts'
 import type { Listing } from './scene.ts'
 
-export type Pools = { show(listings: readonly Listing[], chosen: Listing): void }
+export type Pools = { show(listings: readonly Listing[], chosen: Listing | undefined): void }
 
 export function openPools(onChoose: (listing: Listing) => void): Pools {
   const select = part('pools', HTMLSelectElement)
@@ -17,7 +17,8 @@ export function openPools(onChoose: (listing: Listing) => void): Pools {
     show(listings, chosen) {
       shown = listings
       select.replaceChildren(...listings.map((listing) => make('option', {}, describe(listing))))
-      select.selectedIndex = listings.indexOf(chosen)
+      select.selectedIndex = chosen === undefined ? -1 : listings.indexOf(chosen)
+      select.disabled = listings.length === 0
     },
   }
 }

@@ -26,7 +26,7 @@ export function openPurse(ask: Ask): Purse {
     async read(signal) {
       const { body } = await ask('usage', {}, signal)
       readAt = performance.now()
-      budget = renewed(budget, body.credits.minute)
+      budget = renewed(budget, body.credits.minute, Date.now())
       showCredits(body.credits)
     },
     spend(credits) {

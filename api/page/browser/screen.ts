@@ -18,6 +18,8 @@ export type Held = {
   ticks: readonly TickRow[]
   dayVolume: number | undefined
   devnet: boolean
+  /** Not all of the candles' time is stored. */
+  incomplete: boolean
 }
 
 export type Screen = {
@@ -62,6 +64,7 @@ export function openScreen(onOlder: () => void): Screen {
       part('devnet', HTMLElement).hidden = !devnet
       over.hidden = rows.length > 0
       over.textContent = 'No trade yet'
+      part('gap', HTMLElement).hidden = !held.incomplete || rows.length === 0
       const pair = pairOf(scene)
       document.title = price === undefined ? pair : `${priceText(price, decimalsOf(price))} ${pair}`
       container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
@@ -73,6 +76,9 @@ export function openScreen(onOlder: () => void): Screen {
       legend()
       showTable([], interval, unit)
       tape.note('')
+      part('facts', HTMLElement).replaceChildren()
+      part('gap', HTMLElement).hidden = true
+      document.title = 'Candlepool'
       over.hidden = false
       over.textContent = text
       say(text)
