@@ -39,6 +39,7 @@ test('a chain that is read: its head, how far it was read, and each call by its 
   const calls = sum(samples, 'candlepool_rpc_calls_total')
   expect(sum(samples, 'candlepool_rpc_call_seconds_count')).toBe(calls)
   expect(sum(samples, 'candlepool_rpc_errors_total')).toBeUndefined()
+  expect(sum(samples, 'candlepool_rpc_endpoint_resting', { endpoint: hostOf(first) })).toBe(0)
   // What has not happened yet is there as 0: the first time is an increase.
   for (const name of [
     'candlepool_broken_logs_total',

@@ -1,5 +1,8 @@
 /** What a process's admin port says, read as Prometheus reads it. */
 
+/** As long as whoever scrapes or probes waits. */
+const PATIENCE_MS = 8_000
+
 export type Sample = { name: string; labels: Record<string, string>; value: number }
 
 /** The text format: one sample a line. */
@@ -26,7 +29,7 @@ export function sum(samples: readonly Sample[], name: string, labels: Record<str
 }
 
 export async function scrape(port: number): Promise<{ text: string; samples: Sample[] }> {
-  const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { signal: AbortSignal.timeout(PATIENCE_MS) })
   if (answer.status !== 200) throw new Error(`/metrics answered ${answer.status}`)
   const text = await answer.text()
   return { text, samples: samplesIn(text) }
@@ -35,6 +38,6 @@ export async function scrape(port: number): Promise<{ text: string; samples: Sam
 export type Readiness = { status: number; body: { status: string; reasons: string[]; standingBy: string[] } }
 
 export async function readiness(port: number): Promise<Readiness> {
-  const answer = await fetch(`http://127.0.0.1:${port}/health/ready`)
+  const answer = await fetch(`http://127.0.0.1:${port}/health/ready`, { signal: AbortSignal.timeout(PATIENCE_MS) })
   return { status: answer.status, body: (await answer.json()) as Readiness['body'] }
 }
