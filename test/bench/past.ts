@@ -35,14 +35,20 @@ export async function storeFirstDay(client: ClickHouseClient, shape: Shape): Pro
   await aggregating
 }
 
-/** Days from `from` up to, not with, `to`, as copies of day 0. */
-export async function copyFirstDay(client: ClickHouseClient, shape: Shape, from: number, to: number): Promise<void> {
+/** Days from `from` up to, not with, `to`, as copies of day 0, each moved by so many pools against the day before. */
+export async function copyFirstDay(
+  client: ClickHouseClient,
+  shape: Shape,
+  from: number,
+  to: number,
+  poolsADay = POOLS_A_DAY,
+): Promise<void> {
   for (const table of ['ticks', 'candles']) {
     await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${LEFT_ALONE}` })
   }
   for (let first = from; first < to; first += DAYS_AT_ONCE) {
     const days = Math.min(DAYS_AT_ONCE, to - first)
-    for (const [table, moved] of Object.entries(movedColumns(shape))) {
+    for (const [table, moved] of Object.entries(movedColumns(shape, poolsADay))) {
       const query = `INSERT INTO ${table} SELECT * EXCEPT day REPLACE (${moved.join(', ')}) FROM ${table} ARRAY JOIN range(${first}, ${first + days}) AS day
         WHERE network = '${shape.network}' AND ${table}.time < toDateTime(${shape.firstTime + DAY}, 'UTC')`
       await client.command({ query, clickhouse_settings: ONE_PART })
@@ -53,9 +59,9 @@ export async function copyFirstDay(client: ClickHouseClient, shape: Shape, from:
 /** By day 0's pool so many places before it: days of one pool that were alike would be stored as one by the compression. */
 const POOLS_A_DAY = 37
 
-function movedPool({ pools }: Shape): string {
+function movedPool({ pools }: Shape, poolsADay: number): string {
   const index = 'reinterpretAsUInt16(reverse(unhex(substring(pool, 3, 4)))) - 1'
-  const digits = `leftPad(lower(hex((${index} + day * ${POOLS_A_DAY}) % ${pools} + 1)), 4, '0')`
+  const digits = `leftPad(lower(hex((${index} + day * ${poolsADay}) % ${pools} + 1)), 4, '0')`
   return `concat('0x', repeat(${digits}, 10)) AS pool`
 }
 
@@ -66,8 +72,8 @@ const LATER = {
   first: `first + day * ${BLOCKS_A_DAY} AS first`,
 }
 
-function movedColumns(shape: Shape): Record<string, string[]> {
-  const pool = movedPool(shape)
+function movedColumns(shape: Shape, poolsADay: number): Record<string, string[]> {
+  const pool = movedPool(shape, poolsADay)
   return {
     ticks: [pool, LATER.time, LATER.block, 'randomFixedString(32) AS transaction_hash'],
     candles: [pool, LATER.time],
