@@ -1,7 +1,14 @@
--- The newest candles of an interval, merged from stored ones of the coarsest resolution that divides it. Buckets are counted
--- from 1970. Open and close are those of the first and the last stored candle in the bucket.
+-- The newest candles of an interval, merged from stored ones. Buckets are counted from 1970. Open and close are those of the first
+-- and the last stored candle in the bucket. A stored candle counts where it lies in one bucket and the next coarser one around it does
+-- not: days inside a bucket of 86399 s would be one row instead of 86,400. `resolution` is the finest that is needed. Keys alone decide
+-- this, so that other columns are read of hardly more rows than count.
+WITH
+    {interval:UInt32}                                                AS width,
+    toUnixTimestamp(c.time)                                          AS start,
+    multiIf(resolution = 1, 60, resolution = 60, 3600, 86400)        AS coarser,
+    intDiv(start, coarser) * coarser                                 AS coarser_start
 SELECT
-    toUInt32(intDiv(toUnixTimestamp(c.time), {interval:UInt32}) * {interval:UInt32}) AS bucket,
+    toUInt32(intDiv(start, width) * width) AS bucket,
     argMin(c.open, c.time)        AS open,
     max(c.high)                   AS high,
     min(c.low)                    AS low,
@@ -14,12 +21,14 @@ SELECT
     toString(sum(c.volume1))      AS volume1,
     toString(sum(c.trades))       AS trades
 FROM candles AS c FINAL
-WHERE network = {network:String}
+PREWHERE network = {network:String}
   AND pool = {pool:String}
-  AND resolution = {resolution:UInt32}
+  AND resolution >= {resolution:UInt32}
   AND c.time >= toDateTime({from:UInt32}, 'UTC')
   AND c.time < toDateTime({to:UInt32}, 'UTC')
-  AND c.trades > 0
+  AND intDiv(start, width) = intDiv(start + resolution - 1, width)
+  AND (resolution = 86400 OR intDiv(coarser_start, width) != intDiv(coarser_start + coarser - 1, width))
+WHERE c.trades > 0
 GROUP BY bucket
 ORDER BY bucket DESC
 LIMIT {limit:UInt32}
