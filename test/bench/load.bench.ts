@@ -7,7 +7,7 @@
  * SECONDS (60) of each round, DAYS (10, of a million ticks), CONNECTIONS and KINDS choose what is run; LOAD_DIR keeps the tables for the
  * next time; PROFILE is a folder for the API's CPU profile.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,7 @@ import { figure, quantile, title } from './figure.ts'
 import { BUCKETS, candles, drawer, KINDS, type Kind, type Question } from './load-questions.ts'
 import { loadFrom } from './load-rounds.ts'
 import { startWriter, storePast } from './load-store.ts'
+import { cpuMs, megabytes } from './load-use.ts'
 import { poolId } from './synthetic.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 60)
@@ -61,17 +62,20 @@ const draw = drawer(1, { pools: POOLS, hours: DAYS * 24 })
 const drawn = (kind: Kind, count: number) => Array.from({ length: count }, () => draw(kind))
 
 const api = await startApi()
-await cold()
-await worst()
-await oneAtATime('now', 'to = now')
-await oneAtATime('closed', 'a closed range')
-await bareAtOnce()
-await rounds()
-await stopApi()
-await writer.stop()
-await bare.close()
-await store.close()
-if (kept === undefined) await rm(folder, { recursive: true, force: true })
+try {
+  await cold()
+  await worst()
+  await oneAtATime('now', 'to = now')
+  await oneAtATime('closed', 'a closed range')
+  await bareAtOnce()
+  await rounds()
+} finally {
+  await stopApi()
+  await writer.stop()
+  await bare.close()
+  await store.close()
+  if (kept === undefined) await rm(folder, { recursive: true, force: true })
+}
 process.exit()
 
 /** The first question for each pool after a start. */
@@ -145,23 +149,26 @@ async function bareAtOnce(): Promise<void> {
 }
 
 async function rounds(): Promise<void> {
-  const widths = [12, 6, 9, 9, 9, 9, 9, 7, 7, 9]
+  const widths = [12, 6, 9, 9, 9, 9, 9, 7, 7, 9, 9]
   const row = (...cells: readonly string[]) =>
     console.log(cells.map((cell, at) => cell.padStart(widths[at] ?? 9)).join(' '))
   const number = (value: number) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2))
-  console.log(`\n${SECONDS} s each; latencies in ms; memory of the API's process in MB, at the end of each`)
-  row('questions', 'conns', '1/s', 'p50', 'p95', 'p99', 'answers', 'errors', '503s', 'memory')
-  row('before', '', '', '', '', '', '', '', '', number(await megabytes(api.process)))
+  console.log(
+    `\n${SECONDS} s each; latencies in ms; of the API's process CPU in ms an answer, and memory in MB at the end`,
+  )
+  row('questions', 'conns', '1/s', 'p50', 'p95', 'p99', 'answers', 'errors', '503s', 'CPU', 'memory')
+  row('before', '', '', '', '', '', '', '', '', '', number(await megabytes(api.process.pid)))
   for (const kind of ASKED) {
     const questions = drawn(kind, QUESTIONS).map(({ path }, index) => ({ path, key: keys[index % KEYS] ?? key }))
     for (const connections of CONNECTIONS) {
+      const cpu = await cpuMs(api.process.pid)
       const loaded = await loadFrom({ url: api.url, seconds: SECONDS, connections, questions })
       const { perSecond, p50, p95, p99, statuses, errors } = loaded
       const { 200: answers = 0, 503: refused = 0, ...others } = statuses
       const failed = errors + Object.values(others).reduce((sum, count) => sum + count, 0)
       const counts = [answers, failed, refused].map((count) => count.toLocaleString('en'))
-      const memory = number(await megabytes(api.process))
-      row(kind, String(connections), ...[perSecond, p50, p95, p99].map(number), ...counts, memory)
+      const ofApi = [((await cpuMs(api.process.pid)) - cpu) / answers, await megabytes(api.process.pid)]
+      row(kind, String(connections), ...[perSecond, p50, p95, p99].map(number), ...counts, ...ofApi.map(number))
     }
   }
 }
@@ -219,15 +226,14 @@ async function startApi(): Promise<Api> {
   return { process: started, url: `http://127.0.0.1:${port}` }
 }
 
+/** It says only what went wrong. */
 async function stopApi(): Promise<void> {
-  const code = await api.process.stop('SIGTERM')
-  if (code !== 0) console.error(`The API ended with ${code}: ${api.process.output()}`)
-}
-
-/** Resident, where the system says so. */
-async function megabytes({ pid }: Running): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1_024
+  await api.process.stop('SIGTERM')
+  const said = api.process
+    .output()
+    .split('\n')
+    .filter((line) => /"level":[56]0/.test(line))
+  for (const line of said.slice(0, 5)) console.error(line)
 }
 
 function isKind(text: string): text is Kind {

@@ -1,0 +1,21 @@
+/** What a process takes of the machine, as Linux tells; NaN elsewhere. */
+import { readFile } from 'node:fs/promises'
+
+const TICKS_A_SECOND = 100
+
+/** Resident. */
+export async function megabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1_024
+}
+
+/** Of its processors: unlike time, whatever else runs on the machine takes none of it. */
+export async function cpuMs(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const [user = Number.NaN, system = Number.NaN] = status
+    .slice(status.lastIndexOf(')'))
+    .split(' ')
+    .slice(12, 14)
+    .map(Number)
+  return ((user + system) / TICKS_A_SECOND) * 1_000
+}
