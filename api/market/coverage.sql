@@ -1,5 +1,6 @@
--- Unbroken runs of blocks that jobs have read, for each filter of pools.
+-- Unbroken runs of blocks that jobs have read, for each network and filter of pools.
 SELECT
+    network,
     filter,
     toFloat64(min(first))            AS "from",
     toFloat64(max(last))             AS "to",
@@ -7,16 +8,17 @@ SELECT
     toUnixTimestamp(max(last_time))  AS toTime
 FROM
 (
-    SELECT *, sum(begins) OVER (PARTITION BY filter ORDER BY first, last ROWS UNBOUNDED PRECEDING) AS run
+    SELECT *, sum(begins) OVER (PARTITION BY network, filter ORDER BY first, last ROWS UNBOUNDED PRECEDING) AS run
     FROM
     (
         SELECT
-            filter, first, last, first_time, last_time,
+            network, filter, first, last, first_time, last_time,
             -- Of the first row nothing is before: whether that begins a run makes no difference.
-            first > max(last) OVER (PARTITION BY filter ORDER BY first, last ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) + 1 AS begins
+            first > max(last) OVER before + 1 AS begins
         FROM coverage FINAL
-        WHERE network = {network:String}
+        WHERE network IN {networks:Array(String)}
+        WINDOW before AS (PARTITION BY network, filter ORDER BY first, last ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     )
 )
-GROUP BY filter, run
+GROUP BY network, filter, run
 ORDER BY "from"

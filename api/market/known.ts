@@ -20,12 +20,27 @@ export type Known = {
   coverage: readonly (Run & { filter: string })[]
 }
 
-export async function readKnown(reader: ClickHouseClient, network: NetworkName): Promise<Known> {
-  const [coverage, [ledger]] = await Promise.all([
-    ask<Run & { filter: string }>(reader, COVERAGE, { network }),
-    ask<{ first: number; time: UnixSeconds }>(reader, LEDGER_START, { network }),
+/** A ledger's start stays where it is, so that one that is `known` is not looked for again. */
+export async function readKnown(
+  reader: ClickHouseClient,
+  networks: readonly NetworkName[],
+  known: ReadonlyMap<NetworkName, { known: Known }> = new Map(),
+): Promise<ReadonlyMap<NetworkName, Known>> {
+  const [coverage, ledgers] = await Promise.all([
+    ask<Run & { network: string; filter: string }>(reader, COVERAGE, { networks }),
+    Promise.all(networks.map((network) => known.get(network)?.known.ledger ?? readStart(reader, network))),
   ])
-  return { ledger, coverage }
+  return new Map(
+    networks.map((network, index) => [
+      network,
+      { ledger: ledgers[index], coverage: coverage.filter((run) => run.network === network) },
+    ]),
+  )
+}
+
+async function readStart(reader: ClickHouseClient, network: NetworkName): Promise<Known['ledger']> {
+  const [start] = await ask<{ first: number; time: UnixSeconds }>(reader, LEDGER_START, { network })
+  return start
 }
 
 /** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */

@@ -54,7 +54,7 @@ export function watchChanges(options: {
   const sequences = new Map<NetworkName, string>()
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
-  const knowns = new Map(networks.map((network) => [network, refreshed(() => readKnown(reader, network), freshMs / 2)]))
+  const knowns = refreshed(() => readKnown(reader, networks, standings), freshMs / 2)
   /** Changes that this process made, and has taken in. */
   const heard = new Map(networks.map((network) => [network, new Set<string>()]))
   const standings = new Map<NetworkName, Standing>()
@@ -75,10 +75,7 @@ export function watchChanges(options: {
           sequences.clear()
         }
         // Before the changes: whatever stands on a ledger is told of by then.
-        const [newTips, newKnown] = await Promise.all([
-          readTips(reader, networks, standings),
-          Promise.all([...knowns].map(async ([network, ranges]) => [network, await ranges.get()] as const)),
-        ])
+        const [newTips, newKnown] = await Promise.all([readTips(reader, networks, standings), knowns.get()])
         await Promise.all(networks.map((network) => follow(network, newTips.get(network))))
         for (const [network, known] of newKnown) standings.set(network, { tip: newTips.get(network), known })
         lookedMs = began
