@@ -16,6 +16,8 @@ export type ApiFact =
   | { kind: 'request-failed'; requestId: string; path: string; error: unknown }
   /** Of the key nothing but its plan. */
   | { kind: 'credits-charged'; plan: PlanName; credits: number }
+  /** Whether candles were answered without the store; `bytes` are held in memory. */
+  | { kind: 'cache-read'; isHeld: boolean; bytes: number }
   | { kind: 'usage-stored'; rows: number }
   | { kind: 'usage-not-stored'; rows: number; error: unknown }
   | { kind: 'unknown-plan'; account: string; plan: string }

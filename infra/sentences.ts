@@ -48,6 +48,7 @@ export const SENTENCES = {
   'request-answered': ['debug', 'a request is answered'],
   'request-failed': ['error', 'a request failed on our side'],
   'credits-charged': ['trace', 'an answer was paid for'],
+  'cache-read': ['trace', 'candles were looked for in memory'],
   'usage-stored': ['debug', 'credits and calls are stored'],
   'usage-not-stored': ['warn', 'credits and calls could not be stored; they are kept and stored later'],
   'unknown-plan': ['warn', 'a key has a plan that this version does not know; it has what the free plan has'],

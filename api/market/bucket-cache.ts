@@ -49,15 +49,18 @@ type Held = { chunks: Map<Place, Chunk>; loading: Map<Place, Loading> }
 export class BucketCache {
   readonly #reader: ClickHouseClient
   readonly #mostBytes: number
+  readonly #onRead: (isHeld: boolean) => void
   readonly #pools = new Map<string, Held>()
   /** The chunk that was not needed for the longest time first. */
   readonly #byUse = new Set<Chunk>()
   #bytes = 0
   #clock = 0
 
-  constructor(reader: ClickHouseClient, mostBytes: number) {
+  /** `onRead` hears of each question whether everything was held. */
+  constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
     this.#reader = reader
     this.#mostBytes = mostBytes
+    this.#onRead = onRead
   }
 
   get bytes(): number {
@@ -96,6 +99,7 @@ export class BucketCache {
       if (chunk instanceof Promise) isHeld = false
       found.push(chunk)
     }
+    this.#onRead(isHeld)
     return isHeld ? (found as Chunk[]) : Promise.all(found)
   }
 

@@ -4,7 +4,9 @@ import type { Written } from '../../aggregator/changes.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
+import type { Report } from '../../ingest/report.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
+import type { ApiFact } from '../report.ts'
 import { shared } from '../shared.ts'
 import { instantOf, wholeSecond } from '../time.ts'
 import { BucketCache } from './bucket-cache.ts'
@@ -62,11 +64,13 @@ export function openMarket(options: {
   everyMs?: number
   /** Of memory for candles. */
   cacheBytes?: number
+  report?: Report<ApiFact>
 }): Market {
-  const { reader, networks, clock, freshMs = 1_000, everyMs = 50, cacheBytes = 64 * 2 ** 20 } = options
+  const { reader, networks, clock, freshMs = 1_000, everyMs = 50, cacheBytes = 64 * 2 ** 20, report } = options
   const names = networks.map((network) => network.name)
   const catalogue = openCatalogue(reader, networks, freshMs)
-  const cache = new BucketCache(reader, cacheBytes)
+  const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
+  const cache = new BucketCache(reader, cacheBytes, onRead)
   const leads = shared<Found>(freshMs)
   const ticks = shared<readonly TickView[]>(freshMs)
   const states = shared<PoolsAnswer>(freshMs)

@@ -35,12 +35,27 @@ export function apiMetrics(registry: Registry): FactHandlers {
     help: 'Keys with a plan that this version does not know.',
     registers,
   })
+  const reads = new Counter({
+    name: 'candlepool_cache_reads_total',
+    help: 'Questions for candles, by whether memory held all that they need.',
+    labelNames: ['result'] as const,
+    registers,
+  })
+  const cached = new Gauge({
+    name: 'candlepool_cache_bytes',
+    help: 'Candles held in memory.',
+    registers,
+  })
   for (const plan of Object.keys(PLANS) as PlanName[]) credits.inc({ plan }, 0)
 
   return {
     'request-answered': ({ route = 'none', status, milliseconds }) =>
       seconds.observe({ route, status }, milliseconds / 1000),
     'credits-charged': ({ plan, credits: count }) => credits.inc({ plan }, count),
+    'cache-read': ({ isHeld, bytes }) => {
+      reads.inc({ result: isHeld ? 'hit' : 'miss' })
+      cached.set(bytes)
+    },
     'usage-stored': () => unstored.set(0),
     'usage-not-stored': ({ rows }) => {
       unstored.set(rows)

@@ -119,6 +119,9 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
     expect(sum(samples, 'candlepool_credits_charged_total', { plan: 'operator' })).toBe(total(operator))
     expect(total(operator)).toBeGreaterThan(0)
     expect(sum(samples, 'candlepool_usage_unstored_rows')).toBe(0)
+    expect(sum(samples, 'candlepool_cache_reads_total', { result: 'miss' })).toBeGreaterThanOrEqual(1)
+    expect(sum(samples, 'candlepool_cache_reads_total', { result: 'hit' })).toBeGreaterThanOrEqual(1)
+    expect(sum(samples, 'candlepool_cache_bytes')).toBeGreaterThan(0)
     expect(sum(samples, 'candlepool_store_up')).toBe(1)
     expect(sum(samples, 'candlepool_store_disk_free_bytes')).toBeGreaterThan(0)
     expect(sum(samples, 'candlepool_store_disk_bytes')).toBeGreaterThan(

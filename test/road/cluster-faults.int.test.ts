@@ -16,6 +16,7 @@ import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { openRoad } from '../support/road.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
+import { readiness, scrape, sum } from '../support/scrape.ts'
 import { type ClusterNetwork, type Context, kafkaClient, openNetwork } from './cluster.ts'
 
 const PLANS = fullBlocks(30, 5)
@@ -51,14 +52,22 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     const { tell, untilTip, startProcess, epochs, expectCleanRun } = await open(context, network)
     const owner = startProcess('aggregate')
     await owner.untilPrinted(/aggregator started/)
-    const standby = startProcess('aggregate')
+    const standby = startProcess('aggregate', { ADMIN_PORT: '0' })
     await standby.untilPrinted(/log standing by/)
+    const [, port = ''] = await standby.untilPrinted(/"port":(\d+),"msg":"admin listening/)
+    const waiting = { status: 'standing by', reasons: [], standingBy: [network] }
+    expect(await readiness(Number(port))).toEqual({ status: 200, body: waiting })
+    const isReading = async () =>
+      sum((await scrape(Number(port))).samples, 'candlepool_log_reading', { topic: `blocks.${network}` })
+    expect(await isReading()).toBe(0)
     await tell(TRUNK)
     await untilTip(TRUNK)
     await tell(LEFT.slice(TRUNK.length))
     await owner.stop('SIGKILL')
     await tell(STAYS.slice(8))
     await untilTip(STAYS)
+    expect(await isReading()).toBe(1)
+    expect((await readiness(Number(port))).body.standingBy).toEqual([])
     expect((await epochs()).owners).toStrictEqual([1, 2])
     await expectCleanRun(STAYS)
   })
