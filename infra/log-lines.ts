@@ -5,7 +5,16 @@ import type { Report } from '../ingest/report.ts'
 import type { Config } from './config.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
+import { openRepeats } from './repeats.ts'
 import { SENTENCES } from './sentences.ts'
+
+/** An outage is one event, however many requests and blocks it fails. */
+const OFTEN: ReadonlySet<Fact['kind']> = new Set([
+  'request-failed',
+  'usage-not-stored',
+  'log-broken',
+  'balances-unread',
+])
 
 /** `hide` takes secrets out of a text. */
 export function openLogLines(
@@ -14,11 +23,17 @@ export function openLogLines(
   destination: DestinationStream = standardError(),
 ): Report<Fact> {
   const logger = pino({ level }, destination)
+  const repeats = openRepeats()
   return (fact) => {
     const [worth, sentence] = SENTENCES[fact.kind]
     if (!logger.isLevelEnabled(worth)) return
     const { kind, ...fields } = fact
-    logger[worth]({ kind, ...(tellable(fields, hide) as object) }, `${kind.replaceAll('-', ' ')}: ${sentence}`)
+    const alike = OFTEN.has(kind) ? repeats(`${kind} ${reasonOf(fact)}`) : 0
+    if (alike === undefined) return
+    logger[worth](
+      { kind, ...(tellable(fields, hide) as object), ...(alike > 0 && { alike }) },
+      `${kind.replaceAll('-', ' ')}: ${sentence}`,
+    )
   }
 }
 
@@ -26,6 +41,11 @@ function standardError(): DestinationStream {
   return process.stderr.isTTY
     ? pretty({ destination: 2, ignore: 'pid,hostname,kind', translateTime: 'HH:MM:ss', singleLine: true })
     : pino.destination(2)
+}
+
+function reasonOf(fact: Fact): string {
+  if ('error' in fact) return describeError(fact.error)
+  return 'reason' in fact ? fact.reason : ''
 }
 
 /** JSON has no bigint, errors have no fields of their own, and any text may quote an address. */

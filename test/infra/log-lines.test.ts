@@ -1,5 +1,5 @@
 /** Log lines: what they look like to a machine, that no secret is in them, and that silence is the rule. */
-import { expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { readConfig } from '../../infra/config.ts'
 import type { Fact } from '../../infra/fact.ts'
 import { openLogLines } from '../../infra/log-lines.ts'
@@ -17,6 +17,8 @@ function linesOf(facts: readonly Fact[], environment: Record<string, string> = {
 }
 
 const network = 'ethereum' as const
+
+afterEach(() => void vi.useRealTimers())
 
 test('a line has its kind, its fields as they are, and a sentence', () => {
   const [line] = linesOf([
@@ -65,6 +67,23 @@ test('nothing is said of single requests, calls and blocks unless it is asked fo
   expect(kinds('info')).toEqual([])
   expect(kinds('debug')).toEqual(['request-answered', 'block-appended'])
   expect(kinds('trace')).toEqual(all.map(({ kind }) => kind))
+})
+
+test('an outage is a line in ten seconds, not one for each request that it fails', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const lines: Line[] = []
+  const report = openLogLines('info', (text) => text, { write: (text) => void lines.push(JSON.parse(text)) })
+  const fail = (message: string) =>
+    report({ kind: 'request-failed', requestId: crypto.randomUUID(), path: '/v0/ticks', error: new Error(message) })
+  for (let count = 0; count < 100; count++) fail('ClickHouse is away')
+  fail('Another bug')
+  expect(lines.map(({ error, alike }) => [error, alike])).toEqual([
+    ['ClickHouse is away', undefined],
+    ['Another bug', undefined],
+  ])
+  vi.advanceTimersByTime(10_000)
+  fail('ClickHouse is away')
+  expect(lines.at(-1)).toMatchObject({ error: 'ClickHouse is away', alike: 99 })
 })
 
 test('each kind has a sentence of its own, which is more than its name', () => {
