@@ -80,6 +80,7 @@ describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
     const third = start()
     expect(await third.exited).toBe(1)
     const [stored, found] = [madeUpHash(FINAL, 1), madeUpHash(FINAL, 2)]
+    expect(third.output()).toMatch(/"kind":"stage-halted","stage":"listener","network":"ethereum"/)
     expect(third.output()).toContain(
       `The ethereum chain was replaced below its finality: block ${FINAL} was final as ${stored}, and is ${found} now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.\n`,
     )
