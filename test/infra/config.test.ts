@@ -10,6 +10,8 @@ describe('the environment', () => {
       store: { kind: 'embedded' },
       host: '127.0.0.1',
       port: 3000,
+      adminPort: undefined,
+      readyTipSeconds: 300,
       logLevel: 'info',
     })
   })
@@ -57,11 +59,12 @@ describe('the environment', () => {
       CLICKHOUSE_URL: 'clickhouse',
       CLICKHOUSE_DATABASE: 'a b',
       PORT: '99999',
+      READY_TIP_SECONDS: '5m',
       BOOTSTRAP_API_KEY: 'short',
       LOG_LEVEL: 'loud',
     }
     expect(() => readConfig(bad)).toThrowErrorMatchingInlineSnapshot(`
-      [BadConfiguration: The environment has 10 bad values:
+      [BadConfiguration: The environment has 11 bad values:
         ETHEREUM_RPC_URL is not a list of http(s) or ws(s) addresses, comma separated
         ETHEREUM_START is not a block number, \`latest\`, \`-5000\` (blocks before the head) or a duration such as \`24h\`
         NETWORKS names something else than ethereum, arbitrum, polygon, base, optimism
@@ -70,6 +73,7 @@ describe('the environment', () => {
         CLICKHOUSE_URL is not an http(s) address
         CLICKHOUSE_DATABASE is not a name of letters, digits and underscores
         PORT is not a port: a number from 0 to 65535
+        READY_TIP_SECONDS is not a number of seconds from 1 to 999999
         BOOTSTRAP_API_KEY is shorter than 16 characters: anybody could guess it
         LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent]
     `)
