@@ -1,49 +1,98 @@
-import type { Browser } from 'playwright-core'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { NETWORKS } from '../../ingest/networks.ts'
+import { Candles } from '../api/body.ts'
 import { NETWORKS_SERVED, POOLS } from '../api/scenario.ts'
 import { type Service, startService } from '../api/service.ts'
+import { until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
+const MAIN = POOLS.main.id
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () => {
   let database: TestDatabase
   let service: Service
+  let proxy: TcpProxy
   let browser: Browser
   let market: Lively
   let began = 0
   const tabs: Watched[] = []
+  const services: Service[] = []
   /** Runs as ours does, from the market's end on. */
   const clock = () => new Date(END * 1_000 + Date.now() - began)
+  const now = () => Math.floor(clock().getTime() / 1_000)
 
   beforeAll(async () => {
     database = await freshDatabase()
     market = await storeLively(database.client, END, 5)
     began = Date.now()
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
+    const { port } = new URL(database.connection.url)
+    proxy = await startProxy(Number(port))
+    service = await start({})
     browser = await launch()
   })
   afterEach(async () => {
     for (const { context, complaints, requests } of tabs.splice(0)) {
       await context.close()
       expect(complaints).toEqual([])
-      const origins = requests.map((request) => new URL(request.url())).filter(({ protocol }) => protocol !== 'data:')
-      expect(new Set(origins.map(({ origin }) => origin))).toEqual(new Set([service.url]))
+      const addresses = requests.map((request) => new URL(request.url()))
+      const origins = addresses.filter(({ protocol }) => protocol !== 'data:').map(({ origin }) => origin)
+      expect(new Set(origins).size).toBe(1)
+      expect(services.map(({ url }) => url)).toContain(origins[0])
+      expect(addresses.filter(({ href }) => href.includes('cp_'))).toEqual([])
     }
   })
   afterAll(async () => {
     await browser?.close()
-    await service?.stop()
+    for (const one of services) await one.stop()
+    await proxy?.stop()
     await database?.drop()
   })
 
-  async function open(fragment: string, screen?: Screen): Promise<Watched> {
+  async function start(options: Partial<Parameters<typeof startService>[0]>): Promise<Service> {
+    const started = await startService({ client: database.client, networks: NETWORKS_SERVED, clock, ...options })
+    services.push(started)
+    return started
+  }
+
+  async function open(fragment: string, screen: Screen = {}, of = service): Promise<Watched> {
     const tab = await openTab(browser, screen)
     tabs.push(tab)
-    await tab.page.goto(`${service.url}/${fragment}`)
+    await tab.page.goto(`${of.url}/${fragment}`)
     return tab
+  }
+
+  async function openLive(screen: Screen = {}, of = service, place = ''): Promise<Watched> {
+    const tab = await open(`#key=${of.key}${place}`, screen, of)
+    await isLive(tab.page)
+    return tab
+  }
+
+  const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
+  const price = (page: Page) => page.locator('#facts .price').textContent()
+  const newestTrade = (page: Page) => page.locator('#ticks tr').first().locator('td').allTextContents()
+
+  /** The first question that `act` makes the page ask, of these words. */
+  async function asked(tab: Watched, words: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
+    const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().includes(words)), act()])
+    return new URL(request.url()).searchParams
+  }
+
+  async function accessible(page: Page): Promise<void> {
+    await page.evaluate(AXE)
+    const found = await page.evaluate(async () => {
+      const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
+      const { violations } = await axe.run()
+      return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+    })
+    expect(found.filter((violation) => /^(serious|critical)/.test(violation))).toEqual([])
   }
 
   test.each([
@@ -51,13 +100,277 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     ['dark', { dark: true }],
     ['phone', { width: 390, height: 844 }],
     ['phone-dark', { width: 390, height: 844, dark: true }],
-  ])('shows the market: %s', async (name, screen) => {
-    const { page } = await open(`#key=${service.key}`, screen)
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.waitForTimeout(3_000)
+  ])('is for everyone to use: %s', async (name, screen) => {
+    const { page } = await openLive(screen)
+    await page.locator('#facts').getByText(/WETH$/).first().waitFor()
     await shot(page, name)
+    await accessible(page)
+    await page.locator('#rows summary').click()
+    await page.locator('#pair').click()
+    await shot(page, `${name}-open`)
+    await accessible(page)
+    // Nothing is wider than the screen.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+  })
+
+  test('takes the key out of the address, and sends it in a header only', async () => {
+    const tab = await openLive()
+    expect(tab.page.url()).not.toContain(service.key)
+    expect(await tab.page.evaluate(() => [...Object.values(sessionStorage)])).toEqual([service.key])
+    expect(await tab.page.evaluate(() => localStorage.length + document.cookie.length)).toBe(0)
+    const questions = tab.requests.filter((request) => request.url().includes('/v0/'))
+    expect(questions.length).toBeGreaterThan(4)
+    for (const question of questions) expect(question.headers()['x-api-key']).toBe(service.key)
+    await tab.page.reload()
+    await isLive(tab.page)
+    await tab.page.goto(`${service.url}/#key=cp_another`)
+    await tab.page.getByText('This key is not known here.').waitFor()
+    expect(tab.page.url()).not.toContain('another')
+  })
+
+  test('asks for a key, and says which one is wrong', async () => {
+    const { page } = await open('')
+    const field = page.getByLabel('API key')
+    await field.waitFor()
+    expect(await field.evaluate((it) => it === document.activeElement)).toBe(true)
+    await shot(page, 'no-key')
+    await accessible(page)
+    await field.fill('cp_wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('This key is not known here.').waitFor()
+    await shot(page, 'wrong-key')
+    await accessible(page)
+    await field.fill(service.key)
+    await page.keyboard.press('Enter')
+    await isLive(page)
+    await page.getByRole('button', { name: 'Forget key' }).click()
+    await field.waitFor()
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  })
+
+  test('a pair is picked with the keyboard, its pool read as the pair is written', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    tab.questions()
+    await page.getByRole('combobox', { name: 'Pair or pool' }).focus()
+    await page.keyboard.type('weth/usdc')
+    await page.keyboard.press('ArrowDown')
+    const pools = await asked(tab, '/v0/pools', () => page.keyboard.press('Enter'))
+    expect(pools.get('symbol')).toBe('WETH-USDC')
+    await isLive(page)
+    expect(await page.locator('#pools option').count()).toBe(2)
+
+    // What is drawn is what the API says, the other way round.
+    const { body } = await service.get(`/v0/candles?pool=${MAIN}&interval=1m&limit=2&to=2024-01-05T14:03:00Z`)
+    const [older, newer] = Candles.parse(body).data
+    await page.locator('#rows summary').click()
+    const row = await page.locator('#candle-rows tr', { hasText: '2024-01-05 14:02' }).locator('td').allTextContents()
+    const shown = row.slice(0, 4).map((text) => Number(text.replaceAll(',', '')))
+    const inverse = [newer?.open, newer?.low, newer?.high, newer?.close].map((it) => Number((1 / (it ?? 0)).toFixed(2)))
+    expect(shown).toEqual(inverse)
+    expect(older?.time).toBe('2024-01-05T14:01:00Z')
     expect(await page.locator('#ticks tr').count()).toBe(100)
-    expect(POOLS.main.id).toContain('0x')
-    expect(market.tip()).toBe(END)
+    const link = await page.locator('#ticks a').first().getAttribute('href')
+    expect(link).toMatch(/^https:\/\/etherscan\.io\/tx\/0x[0-9a-f]{64}$/)
+    // The pointer's candles are drawn: the canvas is not of one colour.
+    expect(await colours(page)).toBeGreaterThan(5)
+
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    await until(
+      async () => (/^0\.000/.test((await price(page)) ?? '') ? true : undefined),
+      'the price is the other way round',
+    )
+    expect(tab.questions().filter(({ searchParams }) => searchParams.has('symbol'))).toHaveLength(1)
+  })
+
+  test('a pool is picked by its id, and a pair that nobody trades is said to be one', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const field = page.getByRole('combobox', { name: 'Pair or pool' })
+    await field.fill(POOLS.side.id)
+    const candles = await asked(tab, 'interval=1m&price', () => page.keyboard.press('Enter'))
+    expect([candles.get('pool'), candles.get('networks')]).toEqual([POOLS.side.id, 'ethereum'])
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    await page.getByText('No trade in the last hour').waitFor()
+    await shot(page, 'empty')
+    await accessible(page)
+    expect(page.url()).toContain(`pool=${POOLS.side.id}`)
+    await field.fill('NOPE-NADA')
+    await page.keyboard.press('Enter')
+    await page.getByText('No pool that is stored here trades NOPE-NADA.').first().waitFor()
+    await shot(page, 'no-pool')
+    await field.fill(`0x${'77'.repeat(20)}`)
+    await page.keyboard.press('Enter')
+    await page
+      .locator('#chart-state')
+      .getByText(/^No pool 0x77\S+ is known on/)
+      .waitFor()
+  })
+
+  test('intervals and prices are asked for as they are pressed', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const minutes = await asked(tab, 'interval=5m', () => page.getByRole('button', { name: '5m', exact: true }).click())
+    expect([minutes.get('limit'), minutes.get('price'), minutes.get('symbol')]).toEqual(['100', 'execution', null])
+    await page.getByLabel('Another interval').fill('7m')
+    await asked(tab, 'interval=7m', () => page.keyboard.press('Enter'))
+    await isLive(page)
+    expect(await page.getByRole('button', { name: '5m', exact: true }).getAttribute('aria-pressed')).toBe('false')
+    const spot = page.getByRole('button', { name: 'Spot' })
+    const ticks = await asked(tab, '/v0/ticks', () => spot.click())
+    expect([ticks.get('price'), await spot.getAttribute('aria-pressed')]).toEqual(['spot', 'true'])
+    await isLive(page)
+
+    tab.questions()
+    await page.getByLabel('Another interval').fill('2d')
+    await page.keyboard.press('Enter')
+    await page.getByText(/Not an interval: a whole number/).waitFor()
+    await shot(page, 'wrong-interval')
+    expect(tab.questions().filter(({ search }) => search.includes('2d'))).toEqual([])
+  })
+
+  test('who scrolls back gets older candles, up to the first', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const older = () => tab.requests.map((it) => new URL(it.url()).searchParams).filter((query) => query.has('to'))
+    const ends = () => older().map((query) => Date.parse(query.get('to') ?? ''))
+    const untilAsked = (pages: number) =>
+      until(async () => {
+        await scrollBack(page)
+        return ends().length >= pages || undefined
+      }, 'the next page is asked for')
+    // Nobody has scrolled yet.
+    await page.waitForTimeout(1_500)
+    expect(ends()).toEqual([])
+    await untilAsked(1)
+    const [first] = older()
+    expect([first?.get('limit'), first?.get('pool'), first?.get('symbol')]).toEqual(['100', MAIN, null])
+    await untilAsked(2)
+    expect((ends()[0] ?? 0) - (ends()[1] ?? 0)).toBe(100 * 60_000)
+    await shot(page, 'scrolled')
+    // The market is five hours old, so three more pages hold it, and no other one is asked for.
+    await untilAsked(3)
+    await page.waitForTimeout(1_000)
+    for (let times = 0; times < 3; times += 1) await scrollBack(page)
+    await page.waitForTimeout(2_500)
+    expect(ends()).toHaveLength(3)
+  })
+
+  test('what is traded arrives by itself, one small question a second', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    await market.trade(2_345.5, now())
+    await until(
+      async () => ((await newestTrade(page))[2] === '2,345.50' ? true : undefined),
+      'the trade is on the tape',
+    )
+    expect((await newestTrade(page)).slice(1, 5)).toEqual(['Buy', '2,345.50', '1', '$2,345.50'])
+    await until(async () => ((await price(page)) === '2,345.50' ? true : undefined), 'the candle in progress has moved')
+    expect(await page.title()).toMatch(/^2,345\.50 /)
+    expect(await page.locator('#legend').textContent()).toContain('C 2,345.50')
+
+    tab.questions()
+    const start = Date.now()
+    await page.waitForTimeout(5_000)
+    const questions = tab.questions()
+    expect(questions.length).toBeGreaterThan(2)
+    expect(questions.length).toBeLessThanOrEqual(Math.ceil((Date.now() - start) / 1_000))
+    for (const { searchParams } of questions) {
+      expect(searchParams.get('pool')).toBe(MAIN)
+      expect(Number(searchParams.get('limit'))).toBeLessThanOrEqual(100)
+    }
+  })
+
+  test('a hidden tab asks nothing, and goes on when it is seen again', async () => {
+    const tab = await openLive()
+    const hide = (hidden: boolean) =>
+      tab.page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await hide(true)
+    await tab.page.waitForTimeout(500)
+    const before = tab.requests.length
+    await tab.page.waitForTimeout(3_500)
+    expect(tab.requests.length).toBe(before)
+    await hide(false)
+    await tab.page.waitForRequest(/\/v0\//)
+  })
+
+  test('a small plan is never spent by more than half, and its end has a time', async () => {
+    const small = await start({ plan: 'free' })
+    const { page } = await openLive({}, small)
+    await page.waitForTimeout(6_000)
+    const { body } = await small.get('/v0/usage')
+    const { used } = (body as { credits: { minute: { used: number } } }).credits.minute
+    // The first view, then a live question every few seconds.
+    expect(used).toBeLessThan(12)
+    for (let spent = 0; spent < 60; spent += 1) await small.get(`/v0/ticks?pool=${MAIN}&limit=1`)
+    const text = page.getByText(/The credits of this minute are used up\. They come back at \d\d:\d\d:\d\d UTC\./)
+    await page.getByRole('button', { name: '15m' }).click()
+    await text.waitFor()
+    await shot(page, 'limit')
+    await accessible(page)
+    expect(await page.getByRole('button', { name: 'Try now' }).isVisible()).toBe(false)
+  })
+
+  test('a store that is down is waited for', async () => {
+    const { username, password, database: name } = database.connection
+    const client = database.connect({ url: `http://127.0.0.1:${proxy.port}`, username, password, database: name })
+    const behind = await start({ client, accounts: database.client })
+    const { page } = await openLive({}, behind)
+    await proxy.goAway()
+    await page.getByText(/The next try is at/).waitFor()
+    await shot(page, 'store-down')
+    await accessible(page)
+    expect(await page.locator('#ticks tr').count()).toBe(100)
+    await proxy.comeBack()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await isLive(page)
+    expect(await page.getByText(/The next try is at/).isVisible()).toBe(false)
+  })
+
+  test('made-up trades are said to be', async () => {
+    const devnet = await start({ networks: [{ ...NETWORKS.ethereum, devnet: true }] })
+    const { page } = await openLive({}, devnet)
+    await page.getByText('these trades are made up').waitFor()
+    await shot(page, 'devnet')
+    expect(await page.locator('#ticks a').count()).toBe(0)
+  })
+
+  test('files are kept for ever, the page that names them is asked for anew', async () => {
+    const page = await service.get('/', {})
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+    expect(page.headers.get('cache-control')).toBe('no-cache')
+    const again = await service.get('/', {
+      'If-None-Match': page.headers.get('etag') ?? '',
+      'Cache-Control': 'max-age=0',
+    })
+    expect(again.status).toBe(304)
+    const files = [...String(page.body).matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, path]) => path ?? '')
+    expect(files).toHaveLength(3)
+    for (const path of files) {
+      const file = await service.get(path, {})
+      expect([file.status, file.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      if (path.endsWith('.js')) expect(file.headers.get('content-encoding')).not.toBeNull()
+    }
+    expect((await service.get('/', {}, 'POST')).status).toBe(405)
   })
 })
+
+async function scrollBack(page: Page): Promise<void> {
+  await page.locator('#chart').focus()
+  for (let press = 0; press < 14; press += 1) await page.keyboard.press('ArrowLeft')
+}
+
+/** How many there are on the chart. */
+function colours(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const seen = new Set<number>()
+    for (const canvas of document.querySelectorAll('canvas')) {
+      const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.buffer
+      for (const pixel of new Uint32Array(pixels ?? new ArrayBuffer(0))) seen.add(pixel)
+    }
+    return seen.size
+  })
+}

@@ -29,6 +29,8 @@ export function openChart(
   let palette = readPalette()
   let interval = 60
   let drawn: readonly CandleRow[] = []
+  /** False while the view is ours: only the reader scrolls back. */
+  let isSettled = false
   const chart = createChart(container, {
     autoSize: true,
     // The notice and the link are at the foot of the page; the logo would bring a style of its own, which the page's policy forbids.
@@ -58,7 +60,7 @@ export function openChart(
 
   chart.subscribeCrosshairMove(({ time }) => on.pointed(typeof time === 'number' ? time : undefined))
   chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
-    if (range !== null && drawn.length > 0 && range.from < -1) on.older()
+    if (isSettled && range !== null && range.from < -1) on.older()
   })
   container.addEventListener('keydown', (event) => {
     const acted = steer(event.key)
@@ -101,13 +103,14 @@ export function openChart(
     draw(rows, seconds, anew) {
       const sameStart = !anew && seconds === interval && drawn[0]?.time === rows[0]?.time
       const kept = sameStart && drawn.length <= rows.length ? firstDifference(drawn, rows) : 0
+      const newest = drawn.at(-1)?.time ?? 0
       interval = seconds
       drawn = rows
       // The newest candles changed, or there are more of them: the common case while live.
       if (kept > 0) {
         for (const row of rows.slice(kept)) {
-          candles.update({ ...row, time: row.time as UTCTimestamp }, true)
-          volume.update(toVolume(row, palette), true)
+          candles.update({ ...row, time: row.time as UTCTimestamp }, row.time < newest)
+          volume.update(toVolume(row, palette), row.time < newest)
         }
         return
       }
@@ -122,7 +125,15 @@ export function openChart(
       chart.applyOptions({ timeScale: { secondsVisible: interval < 60 } })
       candles.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })))
       volume.setData(rows.map((row) => toVolume(row, palette)))
-      if (anew) chart.timeScale().setVisibleLogicalRange({ from: Math.max(0, rows.length - 100), to: rows.length + 2 })
+      if (!anew) return
+      isSettled = false
+      chart.timeScale().setVisibleLogicalRange({ from: rows.length - 100, to: rows.length + 2 })
+      // The view changes with the next frame.
+      requestAnimationFrame(() =>
+        requestAnimationFrame(() => {
+          isSettled = rows.length > 0
+        }),
+      )
     },
   }
 }

@@ -146,6 +146,8 @@ export function openLive(
         const { body, incomplete } = await persist(() => ask('candles', candleQuery(scene, PAGE, to), signal), signal)
         // Before its first trade a pool has no candles.
         reachedStart = body.data.length < PAGE
+        // The reader may have scrolled past this page already, and then drawing it asks for the next one.
+        isAsking = false
         change({ rows: joined(held.rows, toRows(body.data)), incomplete: held.incomplete || incomplete })
       } finally {
         isAsking = false

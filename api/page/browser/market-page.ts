@@ -99,7 +99,10 @@ export function openMarketPage(tokens: TokenFile): void {
 
   function fail(error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof Refusal)) {
+      screen.note('Something went wrong in the page. Load it again.')
+      throw error
+    }
     if (error.kind === 'key') lock('This key is not known here.')
     else if (error.kind === 'failures') lock(error.message)
     else {
