@@ -62,11 +62,11 @@ export function openMarket(options: {
   freshMs?: number
   /** How often to look for what was written, where nobody says so. */
   everyMs?: number
-  /** Of memory for candles. */
+  /** Of memory for candles at most: what the charts of a thousand pools ask for lately. */
   cacheBytes?: number
   report?: Report<ApiFact>
 }): Market {
-  const { reader, networks, clock, freshMs = 1_000, everyMs = 50, cacheBytes = 64 * 2 ** 20, report } = options
+  const { reader, networks, clock, freshMs = 1_000, everyMs = 50, cacheBytes = 256 * 2 ** 20, report } = options
   const names = networks.map((network) => network.name)
   const catalogue = openCatalogue(reader, networks, freshMs)
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
