@@ -4,8 +4,8 @@
  * autocannon's connections counts the time in its own queue too); then from 1, 32 and 256 connections, each kind of question alone and in
  * a mix. Beside them the query of the same candles to ClickHouse itself, through its client, in the same run.
  *
- * SECONDS (60) of each round, DAYS (10, of a million ticks), CONNECTIONS and KINDS choose what is run; LOAD_DIR keeps the tables for the
- * next time; PROFILE is a folder for the API's CPU profile.
+ * SECONDS (60) of each round, DAYS (10, of a million ticks), QUESTIONS, PARTS, CONNECTIONS and KINDS choose what is run; LOAD_DIR keeps the tables
+ * for the next time.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
@@ -35,7 +35,7 @@ const POOLS = 1_000
 const CONNECTIONS = (process.env['CONNECTIONS'] ?? '1,32,256').split(',').map(Number)
 const ASKED = (process.env['KINDS'] ?? KINDS.join(',')).split(',').filter(isKind)
 /** Different ones, asked again and again where there is time for more. */
-const QUESTIONS = 20_000
+const QUESTIONS = Number(process.env['QUESTIONS'] ?? 20_000)
 /** A key of an operator has a million credits a minute; the hottest pool's day-long candles cost hundreds each. */
 const KEYS = 32
 const AT_ONCE = 32
@@ -61,14 +61,17 @@ const [key = ''] = keys
 const draw = drawer(1, { pools: POOLS, hours: DAYS * 24 })
 const drawn = (kind: Kind, count: number) => Array.from({ length: count }, () => draw(kind))
 
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  cold,
+  worst,
+  now: () => oneAtATime('now', 'to = now'),
+  closed: () => oneAtATime('closed', 'a closed range'),
+  bare: bareAtOnce,
+  rounds,
+}
 const api = await startApi()
 try {
-  await cold()
-  await worst()
-  await oneAtATime('now', 'to = now')
-  await oneAtATime('closed', 'a closed range')
-  await bareAtOnce()
-  await rounds()
+  for (const part of (process.env['PARTS'] ?? Object.keys(PARTS).join(',')).split(',')) await PARTS[part]?.()
 } finally {
   await stopApi()
   await writer.stop()
@@ -215,13 +218,7 @@ async function connectBare(): Promise<ClickHouseClient> {
 type Api = { process: Running; url: string }
 
 async function startApi(): Promise<Api> {
-  const profile = process.env['PROFILE']
-  const started = run('api', {
-    NETWORKS: shape.network,
-    DATA_DIR: folder,
-    PORT: '0',
-    ...(profile !== undefined && { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profile}` }),
-  })
+  const started = run('api', { NETWORKS: shape.network, DATA_DIR: folder, PORT: '0' })
   const [, port = ''] = await started.untilPrinted(/"port":(\d+)/)
   return { process: started, url: `http://127.0.0.1:${port}` }
 }
