@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
-import { build } from 'esbuild'
+import { build, stop } from 'esbuild'
 import type { Network } from '../../ingest/network.ts'
 import { tokenFile } from './tokens.ts'
 
@@ -33,6 +33,8 @@ export async function makePage(networks: readonly Network[], folder: string): Pr
     legalComments: 'eof',
     logLevel: 'silent',
   })
+  // Else its process stays for as long as ours.
+  await stop()
   const files = new Map<string, PageFile>()
   for (const { path, text } of outputFiles) files.set(basename(path), { type: extname(path), text })
   const tokens = JSON.stringify(tokenFile(networks))

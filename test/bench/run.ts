@@ -7,7 +7,19 @@ import { once } from 'node:events'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 
-const BENCHES = ['decode', 'log', 'backfill', 'memory', 'head', 'flush', 'tables', 'views', 'road', 'load'] as const
+const BENCHES = [
+  'decode',
+  'log',
+  'backfill',
+  'memory',
+  'head',
+  'flush',
+  'tables',
+  'views',
+  'road',
+  'load',
+  'page',
+] as const
 
 const named = process.argv.slice(2)
 const unknown = named.filter((name) => !BENCHES.some((it) => it === name))

@@ -281,6 +281,18 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     }
   })
 
+  test('a trade that comes late is drawn where it belongs', async () => {
+    await market.rest(now())
+    const { page } = await openLive({}, service, '&interval=1s')
+    await page.locator('#rows summary').click()
+    // An empty candle, which is held by now and not the newest one.
+    const at = now() - 1
+    const row = page.locator('#candle-rows tr', { hasText: new Date(at * 1_000).toISOString().slice(11, 19) })
+    await row.getByText('0', { exact: true }).waitFor()
+    await market.trade(2_111, at)
+    await row.getByText('2,111.00').first().waitFor()
+  })
+
   test('a hidden tab asks nothing, and goes on when it is seen again', async () => {
     const tab = await openLive()
     const hide = (hidden: boolean) =>

@@ -80,6 +80,7 @@ export function openChart(
       },
     })
     candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
+    candles.setData(drawn.map((row) => toCandle(row, palette)))
     volume.setData(drawn.map((row) => toVolume(row, palette)))
   }
 
@@ -109,7 +110,7 @@ export function openChart(
       // The newest candles changed, or there are more of them: the common case while live.
       if (kept > 0) {
         for (const row of rows.slice(kept)) {
-          candles.update({ ...row, time: row.time as UTCTimestamp }, row.time < newest)
+          candles.update(toCandle(row, palette), row.time < newest)
           volume.update(toVolume(row, palette), row.time < newest)
         }
         return
@@ -123,7 +124,7 @@ export function openChart(
         },
       })
       chart.applyOptions({ timeScale: { secondsVisible: interval < 60 } })
-      candles.setData(rows.map((row) => ({ ...row, time: row.time as UTCTimestamp })))
+      candles.setData(rows.map((row) => toCandle(row, palette)))
       volume.setData(rows.map((row) => toVolume(row, palette)))
       if (!anew) return
       isSettled = false
@@ -138,8 +139,15 @@ export function openChart(
   }
 }
 
+/** What nobody traded in has neither a colour nor a volume. */
+function toCandle({ time, open, high, low, close, volume }: CandleRow, { muted }: Palette) {
+  const bar = { time: time as UTCTimestamp, open, high, low, close }
+  return volume === 0 ? { ...bar, color: muted, wickColor: muted } : bar
+}
+
 function toVolume({ time, open, close, volume }: CandleRow, { upSoft, downSoft }: Palette) {
-  return { time: time as UTCTimestamp, value: volume, color: close >= open ? upSoft : downSoft }
+  const color = close >= open ? upSoft : downSoft
+  return { time: time as UTCTimestamp, value: volume, color: volume === 0 ? 'transparent' : color }
 }
 
 /** The index from which on two runs with one start differ. */

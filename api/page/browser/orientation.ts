@@ -27,12 +27,12 @@ const SAME: readonly (readonly string[])[] = [
   ['POL', 'MATIC', 'WPOL', 'WMATIC'],
 ]
 
-/** Whether a pair, as somebody named it, is the pool's own order turned round. */
+/** Whether a pair, as somebody named it, is the pool's own order turned round. A token may be named as the pool does not name it. */
 export function isFlipped(pair: string, [token0, token1]: readonly [string, string]): boolean {
   const asked = pair.toUpperCase()
-  const named = (base: string, quote: string) =>
-    namesOf(base).some((one) => namesOf(quote).some((other) => asked === `${one}-${other}`))
-  return !named(token0, token1) && named(token1, token0)
+  const begins = (symbol: string) => Number(namesOf(symbol).some((name) => asked.startsWith(`${name}-`)))
+  const ends = (symbol: string) => Number(namesOf(symbol).some((name) => asked.endsWith(`-${name}`)))
+  return begins(token1) + ends(token0) > begins(token0) + ends(token1)
 }
 
 function namesOf(symbol: string): readonly string[] {

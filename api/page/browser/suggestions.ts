@@ -4,17 +4,27 @@ import { usualPair } from './orientation.ts'
 
 export type Suggestion = { pair: string; names: string }
 
+/** What most people look for comes first: the chain's own currency in dollars. */
 export function suggestionsOf({ tokens }: TokenFile): readonly Suggestion[] {
-  return tokens.flatMap((one, index) =>
+  const couples = tokens.flatMap((one, index) =>
     tokens
       .slice(index + 1)
       .filter((other) => share(one, other) && !areOneToken(one, other))
-      .map((other) => {
-        const pair = usualPair(one.symbol, other.symbol, tokens)
-        const [base, quote] = pair.startsWith(`${one.symbol}-`) ? [one, other] : [other, one]
-        return { pair, names: `${base.name} in ${quote.name}` }
+      .map((other): Couple => {
+        const isFirst = usualPair(one.symbol, other.symbol, tokens).startsWith(`${one.symbol}-`)
+        return isFirst ? [one, other] : [other, one]
       }),
   )
+  return couples
+    .toSorted((a, b) => weight(a) - weight(b))
+    .map(([base, quote]) => ({ pair: `${base.symbol}-${quote.symbol}`, names: `${base.name} in ${quote.name}` }))
+}
+
+type Couple = readonly [ListedToken, ListedToken]
+
+function weight([base, quote]: Couple): number {
+  if (quote.role !== 'stablecoin') return 2
+  return base.role === 'priced' ? 0 : 1
 }
 
 function share(one: ListedToken, other: ListedToken): boolean {

@@ -1,0 +1,74 @@
+/**
+ * The page at /: what is sent for it, compressed, and when the first of it is seen in Chromium over localhost, with an empty cache and
+ * with a full one, beside an empty document in the same browser. Medians of the rounds.
+ */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import compression from 'compression'
+import express from 'express'
+import type { Page as Tab } from 'playwright-core'
+import { safeHeaders } from '../../api/http.ts'
+import { makePage } from '../../api/page/files.ts'
+import { getPage } from '../../api/routes/page.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+import { chromiumPath, launch } from '../page/browser.ts'
+import { costOf, figure, quantile, title } from './figure.ts'
+
+const ROUNDS = 15
+const networks = Object.values(NETWORKS)
+
+title('The page as it is sent')
+const { html, files } = await makePage(networks, '/page')
+const bytes = (text: string) => gzipSync(text).length / 1_000
+for (const [name, { text, type }] of files) figure(name.replace(/-.*/, type), bytes(text), 'kB gzip')
+figure('page.html', bytes(html), 'kB gzip')
+figure('all of it', bytes(html) + [...files.values()].reduce((sum, { text }) => sum + bytes(text), 0), 'kB gzip')
+figure('made in', (await costOf(() => makePage(networks, '/page'))).seconds * 1_000, 'ms')
+
+if (chromiumPath !== undefined) {
+  const app = express()
+  app.use(safeHeaders(), compression())
+  for (const [path, handler] of Object.entries(getPage(networks))) app.get(path, handler)
+  app.get('/empty', (_req, res) => {
+    res.type('html').send('<!doctype html><link rel="icon" href="data:,"><title>Empty</title><p>Nothing')
+  })
+  const server = createServer(app).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const browser = await launch()
+  await fetch(url)
+
+  title('First contentful paint')
+  const floor = { cold: await paints('/empty', false), warm: await paints('/empty', true) }
+  figure('with an empty cache', await paints('/', false), 'ms', floor.cold)
+  figure('with a full cache', await paints('/', true), 'ms', floor.warm)
+  await browser.close()
+  server.close()
+
+  async function paints(path: string, warm: boolean): Promise<number> {
+    const times: number[] = []
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const context = await browser.newContext()
+      const tab = await context.newPage()
+      if (warm) await paint(tab, url + path)
+      times.push(await paint(tab, url + path))
+      await context.close()
+    }
+    return quantile(times, 0.5)
+  }
+}
+
+async function paint(tab: Tab, address: string): Promise<number> {
+  await tab.goto(address)
+  return tab.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        new PerformanceObserver((list) => {
+          const entry = list.getEntriesByName('first-contentful-paint')[0]
+          if (entry) resolve(entry.startTime)
+        }).observe({ type: 'paint', buffered: true })
+      }),
+  )
+}

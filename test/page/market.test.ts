@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { joined, reaches } from '../../api/page/browser/candles.ts'
+import { transactionLink } from '../../api/page/browser/explorer.ts'
+import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../api/page/browser/format.ts'
+import { flipCandle, flipTick, isFlipped, usualPair } from '../../api/page/browser/orientation.ts'
+import { refusalOf } from '../../api/page/browser/refusal.ts'
+import { matching, suggestionsOf } from '../../api/page/browser/suggestions.ts'
+import { tokenFile } from '../../api/page/tokens.ts'
+import { NETWORKS } from '../../ingest/networks.ts'
+
+const file = tokenFile(Object.values(NETWORKS))
+const suggestions = suggestionsOf(file)
+const pairs = suggestions.map(({ pair }) => pair)
+
+describe('suggestions', () => {
+  test('come from the table of trusted tokens, each token once', () => {
+    const weth = file.tokens.filter(({ symbol }) => symbol === 'WETH')
+    expect(weth).toEqual([
+      {
+        symbol: 'WETH',
+        name: 'Wrapped Ether',
+        role: 'priced',
+        networks: ['ethereum', 'arbitrum', 'polygon', 'base', 'optimism'],
+      },
+    ])
+    expect(tokenFile([NETWORKS.base]).tokens.map(({ symbol }) => symbol)).toContain('cbBTC')
+    expect(tokenFile([NETWORKS.ethereum]).tokens.map(({ symbol }) => symbol)).not.toContain('cbBTC')
+  })
+
+  test('pay with the steadier token, and pair nothing with itself', () => {
+    expect(pairs).toEqual(expect.arrayContaining(['ETH-USDC', 'WETH-USDC', 'WBTC-WETH', 'WBTC-USDT', 'POL-USDC']))
+    expect(pairs[0]).toBe('ETH-USDC')
+    expect(pairs).not.toContain('USDC-WETH')
+    expect(pairs).not.toContain('ETH-WETH')
+    // One is on Base only, the other never there.
+    expect(pairs.filter((pair) => pair.includes('cbBTC') && pair.includes('USDC.e'))).toEqual([])
+    expect(new Set(pairs).size).toBe(pairs.length)
+  })
+
+  test('are found as people write pairs', () => {
+    for (const typed of ['weth/usdc', 'WETH USDC', ' weth-usdc'])
+      expect(matching(suggestions, typed)[0]?.pair, typed).toBe('WETH-USDC')
+    expect(matching(suggestions, 'bitcoin')).toEqual([])
+    expect(matching(suggestions, 'wrapped btc').every(({ pair }) => pair.includes('BTC'))).toBe(true)
+  })
+})
+
+describe('orientation', () => {
+  test('a pair in the other order turns everything round, and back', () => {
+    const candle = { time: 60, open: 0.5, high: 0.8, low: 0.25, close: 0.4, volume: 3 }
+    expect(flipCandle(candle)).toEqual({ time: 60, open: 2, high: 4, low: 1.25, close: 2.5, volume: 3 })
+    expect(flipCandle(flipCandle(candle))).toEqual(candle)
+    const tick = {
+      id: '0x1-2',
+      timestamp: '2024-01-05T00:00:00Z',
+      price: 0.5,
+      side: 'buy' as const,
+      amount0: '2',
+      amount1: '-1',
+      amountUSD: 2,
+      token0: 'USDC',
+      token1: 'WETH',
+    }
+    expect(flipTick(tick)).toEqual({
+      ...tick,
+      price: 2,
+      side: 'sell',
+      amount0: '-1',
+      amount1: '2',
+      token0: 'WETH',
+      token1: 'USDC',
+    })
+  })
+
+  test.each([
+    ['WETH-USDC', ['USDC', 'WETH'], true],
+    ['weth-usdc', ['WETH', 'USDC'], false],
+    ['ETH-USDC', ['USDC', 'WETH'], true],
+    ['ETH-USDC', ['ETH', 'USDC'], false],
+    ['USDC-MATIC', ['WMATIC', 'USDC'], true],
+    ['USDT0-WETH', ['USDT', 'WETH'], false],
+    ['WETH-USDT0', ['USDT', 'WETH'], true],
+    ['A-B-C', ['C', 'A-B'], true],
+  ] as const)('%s in a pool of %s: turned round %s', (pair, tokens, flipped) => {
+    expect(isFlipped(pair, tokens)).toBe(flipped)
+  })
+
+  test('a pool picked by its id is read as people read such a pair', () => {
+    expect(usualPair('USDC', 'WETH', file.tokens)).toBe('WETH-USDC')
+    expect(usualPair('PEPE', 'WETH', file.tokens)).toBe('PEPE-WETH')
+    expect(usualPair('WETH', 'PEPE', file.tokens)).toBe('PEPE-WETH')
+  })
+})
+
+describe('candles held', () => {
+  const row = (time: number, close = 1) => ({ time, open: 1, high: 1, low: 1, close, volume: 0 })
+
+  test('are replaced by what is answered later, and added to at both ends', () => {
+    const held = [row(60), row(120), row(180)]
+    expect(joined(held, [row(180, 2), row(240)]).map(({ time, close }) => [time, close])).toEqual([
+      [60, 1],
+      [120, 1],
+      [180, 2],
+      [240, 1],
+    ])
+    expect(joined(held, [row(0)]).map(({ time }) => time)).toEqual([0, 60, 120, 180])
+    expect(joined(held, [])).toBe(held)
+  })
+
+  test('meet an answer only where the newest one is in it', () => {
+    const held = [row(60), row(120)]
+    expect([reaches(held, [row(120)]), reaches(held, [row(180)]), reaches([], [row(180)])]).toEqual([true, false, true])
+  })
+})
+
+test('figures are short and never wrong by their shortness', () => {
+  expect([decimalsOf(2_013.9), decimalsOf(0.000_5), decimalsOf(1)]).toEqual([2, 9, 5])
+  expect(priceText(0.000_496_538, decimalsOf(0.000_496_538))).toBe('0.000496538')
+  expect([amountText(0.015_318), amountText(1_234.56), amountText(1_234_567), amountText(3e-9)]).toEqual([
+    '0.01532',
+    '1,234.6',
+    '1.23M',
+    '3.00e-9',
+  ])
+  expect([dollarText(17_119.571), dollarText(176_810_000), dollarText(0)]).toEqual(['$17,119.57', '$176.81M', '–'])
+  expect([feeText('500'), feeText('2345')]).toEqual(['0.05%', '0.2345%'])
+})
+
+test('a trade links to the explorer of its network', () => {
+  expect(transactionLink('optimism', '0xab-12')).toBe('https://optimistic.etherscan.io/tx/0xab')
+  expect(transactionLink('elsewhere', '0xab-12')).toBeUndefined()
+})
+
+test('a refusal says what to do, whoever it is from', () => {
+  expect(refusalOf(429, 'minute_credits_exceeded', 'm', '17')).toMatchObject({ kind: 'minute-credits', waitMs: 17_000 })
+  // A proxy before the service, which knows no codes.
+  expect(refusalOf(502, undefined, 'm', null)).toMatchObject({ kind: 'away', waitMs: 5_000 })
+  expect(refusalOf(404, 'unknown_pool', 'm', null).kind).toBe('question')
+})
