@@ -5,6 +5,6 @@ SELECT
     toUnixTimestamp(time) AS time
 FROM blocks FINAL
 WHERE network = {network:String}
-  AND blocks.number < oldest + 50000
+  AND blocks.number < ifNull(oldest, 0) + 50000
 ORDER BY blocks.number
 LIMIT 1
