@@ -41,17 +41,28 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
 }
 
-export type Screen = { width?: number; height?: number; dark?: boolean }
+export type Screen = {
+  width?: number
+  height?: number
+  dark?: boolean
+  /** The service's, where it is not that of this machine: the page's clock then runs beside it. */
+  clock?: () => Date
+}
 
 export async function openTab(
   browser: Browser,
-  { width = 1360, height = 820, dark = false }: Screen = {},
+  { width = 1360, height = 820, dark = false, clock }: Screen = {},
 ): Promise<Watched> {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
   const page = await context.newPage()
   const requests: Request[] = []
   const complaints: string[] = []
   let seen = 0
+  const offset = clock === undefined ? 0 : clock().getTime() - Date.now()
+  await page.addInitScript((milliseconds) => {
+    const now = Date.now
+    Date.now = () => now() + milliseconds
+  }, offset)
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) =>
       console.error(`policy: ${event.violatedDirective} ${event.blockedURI} ${event.sample}`),

@@ -63,7 +63,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
   }
 
   async function open(fragment: string, screen: Screen = {}, of = service): Promise<Watched> {
-    const tab = await openTab(browser, screen)
+    const tab = await openTab(browser, { clock, ...screen })
     tabs.push(tab)
     await tab.page.goto(`${of.url}/${fragment}`)
     return tab
@@ -248,12 +248,16 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await untilAsked(2)
     expect((ends()[0] ?? 0) - (ends()[1] ?? 0)).toBe(100 * 60_000)
     await shot(page, 'scrolled')
-    // The market is five hours old, so three more pages hold it, and no other one is asked for.
-    await untilAsked(3)
-    await page.waitForTimeout(1_000)
-    for (let times = 0; times < 3; times += 1) await scrollBack(page)
-    await page.waitForTimeout(2_500)
-    expect(ends()).toHaveLength(3)
+    // The market is five hours old: once all of it is here, nothing more is asked for.
+    let pages = 2
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      pages = ends().length
+      for (let times = 0; times < 4; times += 1) await scrollBack(page)
+      await page.waitForTimeout(2_000)
+    }
+    expect(ends()).toHaveLength(pages)
+    expect(ends().at(-1)).toBeGreaterThan((END - 5 * 3_600) * 1_000)
+    expect((ends().at(-1) ?? 0) - 100 * 60_000).toBeLessThanOrEqual((END - 5 * 3_600) * 1_000)
   })
 
   test('what is traded arrives by itself, one small question a second', async () => {
@@ -310,14 +314,22 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
   })
 
   test('a small plan is never spent by more than half, and its end has a time', async () => {
-    const small = await start({ plan: 'free' })
-    const { page } = await openLive({}, small)
-    await page.waitForTimeout(6_000)
-    const { body } = await small.get('/v0/usage')
-    const { used } = (body as { credits: { minute: { used: number } } }).credits.minute
-    // The first view, then a live question every few seconds.
-    expect(used).toBeLessThan(12)
-    for (let spent = 0; spent < 60; spent += 1) await small.get(`/v0/ticks?pool=${MAIN}&limit=1`)
+    // Its minute begins now.
+    const offset = Date.UTC(2024, 0, 5, 14, 30) - Date.now()
+    const clock = () => new Date(Date.now() + offset)
+    const small = await start({ plan: 'free', clock })
+    const spend = () => small.get(`/v0/ticks?pool=${MAIN}&limit=1`)
+    for (let spent = 0; spent < 30; spent += 1) await spend()
+    const tab = await openLive({ clock }, small)
+    const { page } = tab
+    await page.waitForTimeout(1_000)
+    tab.questions()
+    await page.waitForTimeout(9_000)
+    // Some 27 credits are left, so 13 for a minute's live questions.
+    expect(tab.questions().length).toBeLessThan(4)
+    let status = 200
+    while (status === 200) status = (await spend()).status
+    expect(status).toBe(429)
     const text = page.getByText(/The credits of this minute are used up\. They come back at \d\d:\d\d:\d\d UTC\./)
     await page.getByRole('button', { name: '15m' }).click()
     await text.waitFor()
