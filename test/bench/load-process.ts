@@ -40,7 +40,7 @@ const loaded = await new Promise<Loaded>((resolve, reject) => {
       duration: seconds,
       timeout: 30,
       setupClient(client) {
-        const first = clients++ * share
+        const first = (clients++ * share) % requests.length
         client.setRequests(requests.slice(first, first + share))
       },
     },

@@ -119,7 +119,7 @@ async function worst(): Promise<void> {
 
 async function oneAtATime(kind: Kind, what: string): Promise<void> {
   const { ask, close } = asker()
-  const questions = drawn(kind, 2_000)
+  const questions = drawn(kind, Math.min(QUESTIONS, 2_000))
   for (const { path } of questions) await ask(path)
   const ours: number[] = []
   for (const end = performance.now() + Math.min(SECONDS, 20) * 1_000; performance.now() < end; ) {
