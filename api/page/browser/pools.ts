@@ -18,7 +18,7 @@ export function openPools(onChoose: (listing: Listing) => void): Pools {
       shown = listings
       select.replaceChildren(...listings.map((listing) => make('option', {}, describe(listing))))
       select.selectedIndex = chosen === undefined ? -1 : listings.indexOf(chosen)
-      select.disabled = listings.length === 0
+      select.hidden = listings.length === 0
     },
   }
 }
