@@ -23,8 +23,9 @@ export function suggestionsOf({ tokens }: TokenFile): readonly Suggestion[] {
 type Couple = readonly [ListedToken, ListedToken]
 
 function weight([base, quote]: Couple): number {
-  if (quote.role !== 'stablecoin') return 2
-  return base.role === 'priced' ? 0 : 1
+  if (quote.role !== 'stablecoin') return 3
+  if (base.role !== 'priced') return 2
+  return quote.symbol === 'USDC' ? 0 : 1
 }
 
 function share(one: ListedToken, other: ListedToken): boolean {
