@@ -35,7 +35,7 @@ const HEADERS = words(
 const METHODS = words('HEAD OPTIONS POST PUT DELETE PATCH TRACE PROPFIND QUERY M-SEARCH')
 const ROUTES = words('/v0/candles /v0/ticks /v0/pools /v0/usage /v0/health')
 const ODD_ROUTES = words(
-  '/ /v0 /V0/Candles/ /v0//candles /v0/candles/.. /v0/%63andles /v0/candles%00 /v0/% /v0/%ff /v0/candles;x=1 /__proto__ //v0/candles /v0/../v0/usage *',
+  '/page /page/ /v0 /V0/Candles/ /v0//candles /v0/candles/.. /v0/%63andles /v0/candles%00 /v0/% /v0/%ff /v0/candles;x=1 /__proto__ //v0/candles /v0/../v0/usage *',
 )
 
 /** Now and then the odd one. */
@@ -102,6 +102,9 @@ function oddQuery(): fc.Arbitrary<string> {
   return fc.array(pair, { maxLength: 8 }).map((pairs) => pairs.join('&'))
 }
 
+/** The page at / is no operation of the document. */
+const elsewhere = fc.webPath().filter((path) => !/^\/*$/.test(path))
+
 export function oddQuestions(options: {
   key: string
   /** What a good question asks for, such as `symbol=A-B`. */
@@ -109,7 +112,7 @@ export function oddQuestions(options: {
   pools: readonly string[]
 }): fc.Arbitrary<Question> {
   const { key, named, pools } = options
-  const path = mostly(fc.constantFrom(...ROUTES), fc.constantFrom(...ODD_ROUTES), fc.webPath())
+  const path = mostly(fc.constantFrom(...ROUTES), fc.constantFrom(...ODD_ROUTES), elsewhere)
   const query = mostly(
     fc.oneof(goodQuery(named), { weight: 2, arbitrary: nearQuery(pools) }, { weight: 3, arbitrary: oddQuery() }),
     fc.constantFrom('&', '=', '&&=&', '?', `x=${'y'.repeat(9_000)}`),
