@@ -39,10 +39,12 @@ export async function readCandles(
   const { interval, limit, fill } = asked
   const grid = gridOf(asked.range, interval)
   if (grid.from >= grid.to) return []
+  // What the ledger does not show yet may be there in part.
+  const shown = (rows: readonly Candle[]) => rows.filter(({ time }) => tip !== undefined && time <= tip.timestamp)
   if (fill === 'none') {
     const from = await busySince(store.reader, asked.view.listing, grid, interval, limit)
     const { traded } = await readTraded(store, asked, { from, to: grid.to })
-    return traded.slice(-limit)
+    return shown(traded).slice(-limit)
   }
   const { unknown } = asked
   const lastFilled = lastFillable(tip, now, interval)
@@ -50,7 +52,8 @@ export async function readCandles(
   const end = Math.min(grid.to, lastFilled + interval)
   let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
   for (;;) {
-    const { traded, closeBefore } = await readTraded(store, asked, window)
+    const { traded: stored, closeBefore } = await readTraded(store, asked, window)
+    const traded = shown(stored)
     const isFilledFromStart = traded[0]?.time !== window.from && window.from <= lastFilled
     const previous = isFilledFromStart ? await closeBefore() : undefined
     const rows = fillGaps({ traded, previous, window, lastFilled, unknown, interval, limit })
