@@ -160,39 +160,51 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
 
 /** The next blocks up to `head`. */
 async function live(endpoints: Endpoints, head: Header, options: FollowOptions): Promise<readonly BlockMessage[]> {
-  const { network, assembler, trail } = options
+  const { assembler, trail } = options
   if (trail.has(head)) return []
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
-  const isNewest = last === head.number
-  // Beside the logs, so that no block waits for another round trip: what moves in this block is read with the next one.
-  const balances = isNewest ? readBalances(head, options) : []
+  // Beside the logs: what moves in this block is read with the next one.
+  const balances = last === head.number ? readBalances(head, options) : undefined
+  let isTold = false
   try {
-    const blocks = await readBlocks(endpoints, assembler.filter, { first, last, head, parent: trail.tip })
-    const headers = blocks.map(({ header }) => header)
-    const logs = blocks.flatMap((block) => block.logs)
-    const contents = await assembler.assemble(logs, headers)
-    const messages: BlockMessage[] = []
-    for (const [index, content] of contents.entries()) {
-      const header = headers[index] as Header
-      messages.push({
-        kind: 'block',
-        network: network.name,
-        ...content,
-        parentHash: header.parentHash,
-        finalized: trail.finalized,
-      })
-      trail.push(header)
-    }
+    const messages = await readMessages(endpoints, { first, last, head }, options)
     const newest = messages.at(-1)
-    if (newest && isNewest) messages[messages.length - 1] = { ...newest, balances: await balances }
-    return messages
-  } catch (error) {
-    // They are told of by nobody: they are read again.
-    await balances
-    if (isNewest) assembler.balances.rollBack(head.number - 1)
-    throw error
+    if (!balances || newest?.number !== head.number) return messages
+    isTold = true
+    return [...messages.slice(0, -1), { ...newest, balances: await balances }]
+  } finally {
+    if (balances && !isTold) {
+      // They are told of by nobody, so that they are read again.
+      await balances
+      assembler.balances.rollBack(head.number - 1)
+    }
   }
+}
+
+/** Up to `last`, or to where the chain breaks off. */
+async function readMessages(
+  endpoints: Endpoints,
+  range: { first: number; last: number; head: Header },
+  { network, assembler, trail }: FollowOptions,
+): Promise<BlockMessage[]> {
+  const blocks = await readBlocks(endpoints, assembler.filter, { ...range, parent: trail.tip })
+  const headers = blocks.map(({ header }) => header)
+  const logs = blocks.flatMap((block) => block.logs)
+  const contents = await assembler.assemble(logs, headers)
+  const messages: BlockMessage[] = []
+  for (const [index, content] of contents.entries()) {
+    const header = headers[index] as Header
+    messages.push({
+      kind: 'block',
+      network: network.name,
+      ...content,
+      parentHash: header.parentHash,
+      finalized: trail.finalized,
+    })
+    trail.push(header)
+  }
+  return messages
 }
 
 /** Balances are worth having, but a block is told without them too. */
