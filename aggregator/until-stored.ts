@@ -1,7 +1,7 @@
 /** Patience with tables that do not answer, or refuse what they are sent: they were down, slow, full or read-only before. */
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
-import { pause } from '../ingest/wait.ts'
+import { repeated } from '../ingest/wait.ts'
 import type { AggregatorFact } from './fact.ts'
 
 const FIRST_RETRY_MS = 250
@@ -10,19 +10,16 @@ const MAX_RETRY_MS = 10_000
 export type UntilStoredOptions = { network: NetworkName; report: Report<AggregatorFact>; signal: AbortSignal }
 
 /** Tries until the tables answer: nothing that was read is given up. Throws when the signal aborts, and what says by itself whether to go on. */
-export async function untilStored<T>(
-  { network, report, signal }: UntilStoredOptions,
-  task: () => Promise<T>,
-): Promise<T> {
-  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)) {
-    try {
-      return await task()
-    } catch (error) {
-      if (signal.aborted || isOfTheLog(error)) throw error
+export function untilStored<T>({ network, report, signal }: UntilStoredOptions, task: () => Promise<T>): Promise<T> {
+  return repeated(task, {
+    firstMs: FIRST_RETRY_MS,
+    mostMs: MAX_RETRY_MS,
+    signal,
+    failed(error, retryMs) {
+      if (isOfTheLog(error)) throw error
       report({ kind: 'store-failed', network, error, retryMs })
-      await pause(retryMs, signal)
-    }
-  }
+    },
+  })
 }
 
 /** Errors of the log know whether to begin again; those of the tables don't. */

@@ -1,7 +1,7 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import type { Report } from '../ingest/report.ts'
-import { pause } from '../ingest/wait.ts'
+import { repeated } from '../ingest/wait.ts'
 import { connect } from './clickhouse/client.ts'
 import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
@@ -92,16 +92,17 @@ const MAX_RETRY_MS = 10_000
 
 /** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
 async function untilThere({ url }: Server, task: () => Promise<unknown>, waiting: Waiting | undefined): Promise<void> {
-  for (let retryMs = FIRST_RETRY_MS; ; retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)) {
-    try {
-      await task()
-      return
-    } catch (error) {
-      if (!waiting || waiting.signal.aborted || isAnswer(error)) throw error
-      waiting.report({ kind: 'store-waiting', url: new URL(url).host, error, retryMs })
-      await pause(retryMs, waiting.signal)
-    }
-  }
+  if (!waiting) return void (await task())
+  const { report, signal } = waiting
+  await repeated(task, {
+    firstMs: FIRST_RETRY_MS,
+    mostMs: MAX_RETRY_MS,
+    signal,
+    failed(error, retryMs) {
+      if (isAnswer(error)) throw error
+      report({ kind: 'store-waiting', url: new URL(url).host, error, retryMs })
+    },
+  })
 }
 
 function isAnswer(error: unknown): boolean {

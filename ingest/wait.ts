@@ -14,6 +14,26 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
+/**
+ * Repeats a task until it succeeds, after twice the pause each time. `failed` hears of every failure, and throws where repeating does
+ * not help. Throws the last failure when the signal aborts.
+ */
+export async function repeated<T>(
+  task: () => Promise<T>,
+  options: { firstMs: number; mostMs: number; signal: AbortSignal; failed(error: unknown, retryMs: number): void },
+): Promise<T> {
+  const { firstMs, mostMs, signal, failed } = options
+  for (let retryMs = firstMs; ; retryMs = Math.min(mostMs, retryMs * 2)) {
+    try {
+      return await task()
+    } catch (error) {
+      if (signal.aborted) throw error
+      failed(error, retryMs)
+      await pause(retryMs, signal)
+    }
+  }
+}
+
 /** Lets one side sleep until the other has news; news that came while nobody slept is not lost. */
 export class Waker {
   #news = false
