@@ -1,5 +1,6 @@
 /** Which time is known whole: the ledger and what jobs have read. Between lies what nobody has asked the chain for. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { gapsBetween, type KnownRange } from '../../aggregator/known-ranges.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { Pool } from '../../ingest/pool.ts'
@@ -10,14 +11,11 @@ import type { Range } from './windows.ts'
 const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
 const LEDGER_START = readSql(new URL('./ledger-start.sql', import.meta.url))
 
-/** Blocks and their times, both ends included. */
-type Run = { from: number; to: number; fromTime: UnixSeconds; toTime: UnixSeconds }
-
 export type Known = {
   /** Undefined while nothing is stored. */
   ledger: { first: number; time: UnixSeconds } | undefined
   /** What jobs have read, for the pools of a filter: ids joined by commas, or all where it is empty. */
-  coverage: readonly (Run & { filter: string })[]
+  coverage: readonly (KnownRange & { filter: string })[]
 }
 
 /** A ledger's start stays where it is, so that one that is `known` is not looked for again. */
@@ -27,7 +25,7 @@ export async function readKnown(
   known: ReadonlyMap<NetworkName, { known: Known }> = new Map(),
 ): Promise<ReadonlyMap<NetworkName, Known>> {
   const [coverage, ledgers] = await Promise.all([
-    ask<Run & { network: string; filter: string }>(reader, COVERAGE, { networks }),
+    ask<KnownRange & { network: string; filter: string }>(reader, COVERAGE, { networks }),
     Promise.all(networks.map((network) => known.get(network)?.known.ledger ?? readStart(reader, network))),
   ])
   return new Map(
@@ -52,19 +50,19 @@ export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, cre
   const [first] = runs
   if (first === undefined) return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }]
   const since = created === undefined ? -1 : runs.findIndex(({ from, to }) => from <= created && created <= to)
-  const gaps = runs.slice(1).map((run, index) => ({ from: (runs[index] ?? run).toTime + 1, to: run.fromTime }))
+  const gaps = gapsBetween(runs).map(({ fromTime, toTime }) => ({ from: fromTime + 1, to: toTime }))
   const all = [{ from: Number.NEGATIVE_INFINITY, to: first.fromTime }, ...gaps]
   // Before it was made it had no trades to miss.
   return all.slice(since + 1).filter(({ from, to }) => from < to)
 }
 
-function runOf({ first, time }: NonNullable<Known['ledger']>, tip: Tip): Run {
+function runOf({ first, time }: NonNullable<Known['ledger']>, tip: Tip): KnownRange {
   return { from: first, to: tip.number, fromTime: time, toTime: tip.timestamp }
 }
 
 /** Runs of which none touches the next, ascending. */
-function joined(runs: readonly Run[]): Run[] {
-  const result: Run[] = []
+function joined(runs: readonly KnownRange[]): KnownRange[] {
+  const result: KnownRange[] = []
   for (const run of [...runs].sort((one, other) => one.from - other.from)) {
     const last = result.at(-1)
     if (last === undefined || run.from > last.to + 1) result.push({ ...run })

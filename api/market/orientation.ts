@@ -3,6 +3,7 @@ import type { UnixSeconds } from '../../ingest/message.ts'
 import { type Side, sideOf } from '../../ingest/tick.ts'
 import { decimalNumber, decimalText } from '../decimal.ts'
 import type { PriceKind } from '../query.ts'
+import { inverse } from './inverse.ts'
 import { type Listing, shownSymbol } from './listing.ts'
 
 /** Which way round a pool is asked for: `forward` is its own order, token1 per token0. */
@@ -35,13 +36,12 @@ export function viewPrice(forward: boolean, price: number): number {
   return forward ? price : 1 / price
 }
 
-/** 1/x falls where x rises, so the inverse of the lowest price is the highest of the inverses, to the last bit. */
 export function viewCandle({ listing, forward }: View, bucket: Bucket): Candle {
   const { bucket: time, open, high, low, close, trades } = bucket
   const { token0, token1 } = listing.pool
   const volume = decimalNumber(bucket.volume, (forward ? token1 : token0).decimals)
-  if (forward) return { time, open, high, low, close, volume, trades }
-  return { time, open: 1 / open, high: 1 / low, low: 1 / high, close: 1 / close, volume, trades }
+  const candle = { time, open, high, low, close, volume, trades }
+  return forward ? candle : inverse(candle)
 }
 
 /** The two symbols in the order of the view. */

@@ -4,7 +4,16 @@ import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { Tick } from '../../ingest/tick.ts'
 import type { Random } from '../simulation/random.ts'
-import { asBlocks, asRange, type BlockPlan, blockPlan, type Chain, mine, POOLS } from '../support/chain.ts'
+import {
+  asBlocks,
+  asRange,
+  asRestatement,
+  type BlockPlan,
+  blockPlan,
+  type Chain,
+  mine,
+  POOLS,
+} from '../support/chain.ts'
 
 export const DEEPEST_FORK = 64
 /** Blocks from before the listener came: only jobs know them. Every few of them are on another day. */
@@ -118,28 +127,17 @@ function restatementOf(
   blocks: Chain,
   random: Random,
 ): Restatement {
-  const [first, last] = [blocks[0], blocks.at(-1)]
-  if (!first || !last) throw new Error('A restatement has at least one block.')
-  const isWanted = ({ pool }: { pool: Tick['pool'] }) => pools === undefined || pools.includes(pool)
+  const stated = asRestatement(network, blocks, { job, pools })
   return {
-    kind: 'restatement',
-    network,
-    job,
-    pools,
-    from: first.number,
-    to: last.number,
-    firstTimestamp: first.timestamp,
-    timestamp: last.timestamp,
-    hash: last.hash,
-    blocks: blocks.map(({ parentHash: _, ...block }) => ({
+    ...stated,
+    blocks: stated.blocks.map((block) => ({
       ...block,
-      ticks: mended(random, block.ticks).filter(isWanted),
-      liquidity: block.liquidity.filter((change) => isWanted(change) && random.chance(0.95)),
+      ticks: mended(random, block.ticks),
+      liquidity: block.liquidity.filter(() => random.chance(0.95)),
     })),
   }
 }
 
-/** What another look at a block may find: the same, a swap less, a swap more. */
 function mended(random: Random, ticks: readonly Tick[]): readonly Tick[] {
   if (random.chance(0.6)) return ticks
   const found = ticks.filter(() => random.chance(0.8))

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { inverse } from '../../api/market/inverse.ts'
 import { joined, reaches } from '../../api/page/browser/candles.ts'
 import { transactionLink } from '../../api/page/browser/explorer.ts'
 import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../api/page/browser/format.ts'
-import { flipCandle, flipTick, isFlipped, usualPair } from '../../api/page/browser/orientation.ts'
+import { flipTick, isFlipped, usualPair } from '../../api/page/browser/orientation.ts'
 import { refusalOf } from '../../api/page/browser/refusal.ts'
 import { matching, suggestionsOf } from '../../api/page/browser/suggestions.ts'
 import { tokenFile } from '../../api/page/tokens.ts'
@@ -48,8 +49,8 @@ describe('suggestions', () => {
 describe('orientation', () => {
   test('a pair in the other order turns everything round, and back', () => {
     const candle = { time: 60, open: 0.5, high: 0.8, low: 0.25, close: 0.4, volume: 3 }
-    expect(flipCandle(candle)).toEqual({ time: 60, open: 2, high: 4, low: 1.25, close: 2.5, volume: 3 })
-    expect(flipCandle(flipCandle(candle))).toEqual(candle)
+    expect(inverse(candle)).toEqual({ time: 60, open: 2, high: 4, low: 1.25, close: 2.5, volume: 3 })
+    expect(inverse(inverse(candle))).toEqual(candle)
     const tick = {
       id: '0x1-2',
       timestamp: '2024-01-05T00:00:00Z',

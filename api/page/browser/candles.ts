@@ -1,15 +1,8 @@
 /** The candles that the page holds: one unbroken run, ascending, to which pages are added at either end. */
 import type { Bodies } from './client.ts'
 
-export type CandleRow = {
-  /** Its start, in seconds. */
-  time: number
-  open: number
-  high: number
-  low: number
-  close: number
-  volume: number
-}
+/** `time` is its start, in seconds. */
+export type CandleRow = Omit<Bodies['candles']['data'][number], 'time'> & { time: number }
 
 export function toRows(data: Bodies['candles']['data']): readonly CandleRow[] {
   return data.map((candle) => ({ ...candle, time: Date.parse(candle.time) / 1_000 }))

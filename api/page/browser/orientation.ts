@@ -1,13 +1,8 @@
 /** A pool's prices are of its token0 in token1; people read many pairs the other way round. */
 import type { ListedToken } from '../tokens.ts'
-import type { CandleRow } from './candles.ts'
 import type { Bodies } from './client.ts'
 
 export type TickRow = Bodies['ticks']['data'][number]
-
-export function flipCandle({ time, open, high, low, close, volume }: CandleRow): CandleRow {
-  return { time, open: 1 / open, high: 1 / low, low: 1 / high, close: 1 / close, volume }
-}
 
 export function flipTick(tick: TickRow): TickRow {
   return {

@@ -1,13 +1,15 @@
 /// <reference lib="dom" />
 /** One scene on the screen: what is held of it, drawn in every part. */
+
 import { parseInterval } from '../../interval.ts'
+import { inverse } from '../../market/inverse.ts'
 import type { CandleRow } from './candles.ts'
 import { openChart } from './chart.ts'
 import { part, say } from './dom.ts'
 import { showFacts } from './facts.ts'
 import { decimalsOf, priceText, title } from './format.ts'
 import { showLegend, showTable } from './legend.ts'
-import { flipCandle, type TickRow } from './orientation.ts'
+import type { TickRow } from './orientation.ts'
 import { pairOf, type Scene } from './scene.ts'
 import { openTape } from './tape.ts'
 
@@ -54,7 +56,7 @@ export function openScreen(onOlder: () => void): Screen {
       const { scene, rows, ticks, dayVolume, devnet } = held
       interval = parseInterval(scene.interval) ?? 60
       unit = scene.listing.tokens[1]
-      shown = scene.flipped ? rows.map(flipCandle) : rows
+      shown = scene.flipped ? rows.map(inverse) : rows
       const price = shown.at(-1)?.close
       chart.draw(shown, interval, anew)
       legend()
