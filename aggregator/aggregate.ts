@@ -138,13 +138,19 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
-  const flushes = flushesOf(client, network, keeping, persist, (placed, { touched, buckets, sequence }, ms) => {
-    report(flushed(network, placed, ms))
-    const last = placed.at(-1)?.message
-    if (!last) return
-    const tip = { ...tipOf(last), timestamp: last.timestamp }
-    onWritten?.({ network, flushed: { tip, touched, buckets, sequence } })
-  })
+  const flushes = flushesOf(
+    client,
+    network,
+    keeping,
+    persist,
+    (placed, { touched, buckets, sequence, version }, ms) => {
+      report(flushed(network, placed, ms))
+      const last = placed.at(-1)?.message
+      if (!last) return
+      const tip = { ...tipOf(last), timestamp: last.timestamp }
+      onWritten?.({ network, flushed: { tip, touched, buckets, sequence, version } })
+    },
+  )
 
   async function begin(): Promise<void> {
     if (pending.length === 0) return

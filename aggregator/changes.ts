@@ -16,24 +16,28 @@ export type Written = {
     buckets: readonly Bucket[] | undefined
     /** Under which the changes are recorded. */
     sequence: bigint
+    /** Of the candles, or less. */
+    version: bigint
   }
 }
 
 /**
  * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are
- * already. `sequence` is the next of the owner's versions.
+ * already. `sequence` is the next of the owner's versions; the candles have `version` or a higher one.
  */
 export async function recordChanges(
   client: ClickHouseClient,
   network: NetworkName,
   touched: Iterable<Touched>,
-  sequence: bigint,
-  block = 0,
+  { sequence, version = 0n, block = 0 }: { sequence: bigint; version?: bigint; block?: number },
 ): Promise<void> {
   await insertRows(client, 'changes', (out) => {
     for (const { pool, first, last } of touched) {
       out.string(network).integer(sequence, 128).string(pool).uint32(first).uint32(last)
-      out.uint32(Math.floor(Date.now() / 1000)).uint64(block)
+      out
+        .uint32(Math.floor(Date.now() / 1000))
+        .uint64(block)
+        .integer(version, 128)
     }
   })
 }

@@ -27,6 +27,7 @@ export type BegunFlush = {
   buckets: readonly Bucket[] | undefined
   /** Of what it records as changed. */
   sequence: bigint
+  version: bigint
 }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
@@ -39,16 +40,17 @@ export async function beginFlush(
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const { storeCandles, touched, buckets, isFolded } = await foldContents(client, network, contents, keeping)
+  const { storeCandles, touched, buckets, isFolded, version } = await foldContents(client, network, contents, keeping)
   const sequence = keeping.versions.next()
   return {
     isFolded,
     touched,
     buckets,
     sequence,
+    version,
     async finish() {
-      const tip = Math.max(...placed.map(({ message }) => tipOf(message).number))
-      await together([storeCandles(), recordChanges(client, network, touched, sequence, tip)])
+      const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
+      await together([storeCandles(), recordChanges(client, network, touched, { sequence, version, block })])
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
       })

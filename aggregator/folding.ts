@@ -23,6 +23,8 @@ export type Folding = {
   buckets: readonly Bucket[] | undefined
   /** All of it was folded in memory, so that what comes next can be folded before these candles are stored. */
   isFolded: boolean
+  /** Of its candles; those that the tables make have a higher one. */
+  version: bigint
 }
 
 /**
@@ -64,6 +66,7 @@ export async function foldContents(
     touched: touchedBy(contents),
     buckets: told,
     isFolded,
+    version,
     storeCandles: () =>
       together([insertBuckets(client, network, buckets, version), makeAnew(unknown, timesOf(contents))]),
   }

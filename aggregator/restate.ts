@@ -67,7 +67,7 @@ export async function restate(
     touched.map(({ pool }) => pool),
     tip,
   )
-  await recordChanges(client, network, touched, keeping.versions.next())
+  await recordChanges(client, network, touched, { sequence: keeping.versions.next() })
   await recordCoverage(client, restatements, row)
 }
 

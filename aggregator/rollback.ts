@@ -30,6 +30,6 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   const pools = await ask<Touched>(client, touched, above)
   for (const bury of buryRest) await run(client, bury, above)
   await recompute(client, network, scopeOf(pools), remaking)
-  await recordChanges(client, network, pools, remaking.versions.next())
+  await recordChanges(client, network, pools, { sequence: remaking.versions.next() })
   return pools.map(({ pool }) => pool)
 }

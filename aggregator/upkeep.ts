@@ -52,7 +52,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     // The first day of which all ticks are there.
     const from = Math.max(job.from, Math.ceil(keeping.horizon() / DAY) * DAY)
     const rebuilt = await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
-    await recordChanges(client, network, rebuilt, keeping.versions.next())
+    await recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() })
     await finishJob(client, job)
     onWritten?.({ network })
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })

@@ -2,21 +2,19 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RESOLUTIONS, type Resolution } from '../../aggregator/candle.ts'
 import { bucketOf } from '../interval.ts'
-import { ask, askBytes, readSql } from '../store.ts'
-import { type BucketRows, type Close, cut, replaced, rowsFrom } from './bucket-rows.ts'
+import { askBytes, readSql } from '../store.ts'
+import { type BucketRows, type Close, closeIn, cut, merged, rowsFrom } from './bucket-rows.ts'
 import { type Listing, listingKey } from './listing.ts'
-import { clampTime, type Range, windowsOf } from './windows.ts'
+import { clampTime, type Range, resolutionOf } from './windows.ts'
 
 const BUCKETS = readSql(new URL('./buckets.sql', import.meta.url))
-const PREVIOUS = readSql(new URL('./previous-close.sql', import.meta.url))
 
+const HOUR = 3_600
+const DAY = 24 * HOUR
+/** More than the store can count. */
+const ALL_TIME = 50_000 * DAY
 /** How much time a chunk holds: a question for 100 candles needs a few of them. */
-const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = {
-  1: 3_600,
-  60: 86_400,
-  3600: 30 * 86_400,
-  86400: 4_000 * 86_400,
-}
+const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
 /** Wider questions are rare, and would drive out what everybody else asks for. */
 const MOST_CHUNKS = 48
 /** Whatever nobody tells of is seen at the latest after this. */
@@ -30,17 +28,13 @@ export type Chunk = {
   /** `from ≤ time < to` */
   range: Range
   rows: BucketRows
-  /** What traded last before the chunk; undefined where it is not known, null where nothing did. */
-  before: Close | null | undefined
-  /** Goes up when `before` may have changed. */
-  beforeVersion: number
   /** When the rows were asked for, on the cache's own clock. */
   askedAt: number
   loadedMs: number
 }
 
-/** What was read of a pool's buckets after it had changed. */
-export type Refresh = { key: string; resolution: Resolution; range: Range; rows: BucketRows; askedAt: number }
+/** Buckets of a pool that have changed; those that lost their trades as well. */
+export type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
 
 type Loading = { load: Promise<Chunk>; isOld: boolean }
 type Place = number
@@ -88,49 +82,37 @@ export class BucketCache {
   /** The ascending chunks that a range is in; undefined where they would be too many. */
   read(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> | undefined {
     const width = CHUNK_SECONDS[resolution]
-    const first = bucketOf(range.from, width)
-    if (range.to - first > MOST_CHUNKS * width) return undefined
-    const key = listingKey(listing.network.name, listing.pool.id)
-    const found: (Chunk | Promise<Chunk>)[] = []
-    let isHeld = true
-    for (let from = first; from < range.to; from += width) {
-      const chunk =
-        this.#held(key, resolution, from) ?? this.#load(key, listing, resolution, { from, to: from + width })
-      if (chunk instanceof Promise) isHeld = false
-      found.push(chunk)
+    if (range.to - bucketOf(range.from, width) > MOST_CHUNKS * width) return undefined
+    const chunks = this.#chunks(listing, resolution, range)
+    this.#onRead(Array.isArray(chunks))
+    return chunks
+  }
+
+  /** What traded last before a second; undefined where nothing did. */
+  async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
+    for (let to = second; to > 0; ) {
+      const [chunk] = await this.#chunks(listing, resolutionOf(to), { from: to - 1, to })
+      const close = chunk && closeIn(chunk.rows, chunk.resolution, to)
+      if (close) return close
+      to = chunk?.range.from ?? 0
     }
-    this.#onRead(isHeld)
-    return isHeld ? (found as Chunk[]) : Promise.all(found)
   }
 
-  /** What traded last before a chunk. */
-  async closeBefore(chunk: Chunk): Promise<Close | null> {
-    if (chunk.before !== undefined) return chunk.before
-    const version = chunk.beforeVersion
-    const row = await readClose(this.#reader, chunk.listing, chunk.range.from)
-    if (chunk.beforeVersion === version) chunk.before = row
-    return row
-  }
-
-  /** The pool has other trades from this second on than it had: what is on its way may not know of them. */
-  change(key: string, from: number): void {
+  /** The pool has other trades than it had: what is on its way may not know of them. */
+  change(key: string): void {
     const held = this.#pools.get(key)
     if (!held) return
     for (const loading of held.loading.values()) loading.isOld = true
-    for (const chunk of held.chunks.values()) {
-      if (chunk.range.from <= from) continue
-      chunk.before = undefined
-      chunk.beforeVersion++
-    }
   }
 
   /** Puts what was read after a change in place of what is held. What was asked for later than that knows it already. */
-  apply({ key, resolution, range, rows, askedAt }: Refresh): void {
+  apply({ key, resolution, rows, askedAt }: Refresh): void {
     for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
-      const within = { from: Math.max(range.from, chunk.range.from), to: Math.min(range.to, chunk.range.to) }
-      if (chunk.resolution !== resolution || within.from >= within.to || chunk.askedAt > askedAt) continue
+      if (chunk.resolution !== resolution || chunk.askedAt > askedAt) continue
+      const fresh = cut(rows, chunk.range)
+      if (fresh.byteLength === 0) continue
       this.#bytes -= chunk.rows.byteLength
-      chunk.rows = replaced(chunk.rows, within, cut(rows, within))
+      chunk.rows = merged(chunk.rows, fresh)
       chunk.askedAt = askedAt
       this.#bytes += chunk.rows.byteLength
     }
@@ -149,11 +131,24 @@ export class BucketCache {
     for (const chunk of [...this.#byUse]) this.#drop(chunk)
   }
 
-  #held(key: string, resolution: Resolution, from: number): Chunk | Promise<Chunk> | undefined {
+  #chunks(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> {
+    const width = CHUNK_SECONDS[resolution]
+    const key = listingKey(listing.network.name, listing.pool.id)
+    const now = performance.now()
+    const starts: number[] = []
+    for (let from = bucketOf(range.from, width); from < range.to; from += width) starts.push(from)
+    const missing = starts.filter((from) => !this.#held(key, resolution, from, now))
+    if (missing.length > 0) this.#load(listing, resolution, missing)
+    const found = starts.map((from) => this.#held(key, resolution, from, now))
+    const isHeld = found.every((chunk) => !(chunk instanceof Promise))
+    return isHeld ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
+  }
+
+  #held(key: string, resolution: Resolution, from: number, now: number): Chunk | Promise<Chunk> | undefined {
     const held = this.#pools.get(key)
     const place = placeOf(resolution, from)
     const chunk = held?.chunks.get(place)
-    if (chunk && performance.now() - chunk.loadedMs < OLDEST_MS) {
+    if (chunk && now - chunk.loadedMs < OLDEST_MS) {
       this.#byUse.delete(chunk)
       this.#byUse.add(chunk)
       return chunk
@@ -162,29 +157,32 @@ export class BucketCache {
     return loading?.isOld ? undefined : loading?.load
   }
 
-  #load(key: string, listing: Listing, resolution: Resolution, range: Range): Promise<Chunk> {
-    const place = placeOf(resolution, range.from)
+  /** One question for all that is missing, in ascending order. */
+  #load(listing: Listing, resolution: Resolution, starts: readonly number[]): void {
+    const width = CHUNK_SECONDS[resolution]
+    const [first = 0, last = first] = [starts[0], starts.at(-1)]
+    const { network, pool } = listing
+    const range = { from: first, to: clampTime(last + width) }
+    const askedAt = this.tick()
+    const asked = askBytes(this.#reader, BUCKETS, { network: network.name, pool: pool.id, resolution, ...range })
+    for (const from of starts) {
+      const range = { from, to: from + width }
+      const load = asked.then((bytes) => {
+        const rows = cut(rowsFrom(bytes), range)
+        return { listing, resolution, range, rows, askedAt, loadedMs: performance.now() }
+      })
+      this.#await(placeOf(resolution, from), listing, load)
+    }
+  }
+
+  #await(place: Place, listing: Listing, load: Promise<Chunk>): void {
+    const key = listingKey(listing.network.name, listing.pool.id)
     const held = this.#pools.get(key) ?? { chunks: new Map(), loading: new Map() }
     this.#pools.set(key, held)
-    const askedAt = this.tick()
-    const { network, pool } = listing
-    const parameters = { network: network.name, pool: pool.id, resolution, from: range.from, to: clampTime(range.to) }
     const loading: Loading = {
       isOld: false,
-      load: askBytes(this.#reader, BUCKETS, parameters)
-        .then((bytes) => {
-          const rows = rowsFrom(bytes)
-          const loadedMs = performance.now()
-          const chunk: Chunk = {
-            listing,
-            resolution,
-            range,
-            rows,
-            before: undefined,
-            beforeVersion: 0,
-            askedAt,
-            loadedMs,
-          }
+      load: load
+        .then((chunk) => {
           // Whoever waits has an answer of just now; the next one asks again.
           if (!loading.isOld) this.#keep(held, place, chunk)
           return chunk
@@ -195,7 +193,6 @@ export class BucketCache {
         }),
     }
     held.loading.set(place, loading)
-    return loading.load
   }
 
   #keep(held: Held, place: Place, chunk: Chunk): void {
@@ -229,14 +226,6 @@ export class BucketCache {
   #tidy(key: string, held: Held): void {
     if (held.chunks.size === 0 && held.loading.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
   }
-}
-
-/** What traded last before a second; null where nothing did. */
-export async function readClose(reader: ClickHouseClient, listing: Listing, before: number): Promise<Close | null> {
-  const { network, pool } = listing
-  const windows = windowsOf({ from: 0, to: before })
-  const [row] = await ask<Close>(reader, PREVIOUS, { network: network.name, pool: pool.id, ...windows })
-  return row ?? null
 }
 
 /** A number for each chunk of a pool: seconds since 1970 leave room for it. */

@@ -69,15 +69,40 @@ export function cut(rows: BucketRows, { from, to }: Range): BucketRows {
   return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
 }
 
-/** With `fresh` in place of whatever was there of `from ≤ time < to`; where as many rows were there, they are written over. */
-export function replaced(rows: BucketRows, { from, to }: Range, fresh: BucketRows): BucketRows {
-  const bytes = bytesOf(rows)
-  const [start, end] = [indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES]
-  if (end - start === fresh.byteLength) {
-    bytes.set(bytesOf(fresh), start)
-    return rows
+/** With `fresh` in place of what was there of the same times; those without trades go. Where all were there, they are written over. */
+export function merged(rows: BucketRows, fresh: BucketRows): BucketRows {
+  if (overwritten(rows, fresh)) return rows
+  const pieces: Uint8Array[] = []
+  const old = bytesOf(rows)
+  let next = 0
+  for (let index = 0; index < countOf(fresh); index++) {
+    const at = indexFrom(rows, timeAt(fresh, index))
+    pieces.push(old.subarray(next * ROW_BYTES, at * ROW_BYTES))
+    if (hasTrades(fresh, index)) pieces.push(bytesAt(fresh, index))
+    next = at < countOf(rows) && timeAt(rows, at) === timeAt(fresh, index) ? at + 1 : at
   }
-  return rowsFrom(Buffer.concat([bytes.subarray(0, start), bytesOf(fresh), bytes.subarray(end)]))
+  pieces.push(old.subarray(next * ROW_BYTES))
+  return rowsFrom(Buffer.concat(pieces))
+}
+
+function overwritten(rows: BucketRows, fresh: BucketRows): boolean {
+  const places: number[] = []
+  for (let index = 0; index < countOf(fresh); index++) {
+    const at = indexFrom(rows, timeAt(fresh, index))
+    if (at === countOf(rows) || timeAt(rows, at) !== timeAt(fresh, index) || !hasTrades(fresh, index)) return false
+    places.push(at)
+  }
+  const bytes = bytesOf(rows)
+  for (const [index, at] of places.entries()) bytes.set(bytesAt(fresh, index), at * ROW_BYTES)
+  return true
+}
+
+function hasTrades(rows: BucketRows, index: number): boolean {
+  return rows.getBigUint64(index * ROW_BYTES + TRADES, true) > 0n
+}
+
+function bytesAt(rows: BucketRows, index: number): Uint8Array {
+  return bytesOf(rows).subarray(index * ROW_BYTES, (index + 1) * ROW_BYTES)
 }
 
 /** What traded last before some second, and in which bucket: `from ≤ time < to`. */

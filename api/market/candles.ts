@@ -4,7 +4,7 @@ import type { UnixSeconds } from '../../ingest/message.ts'
 import { bucketFrom, bucketOf as startOf } from '../interval.ts'
 import type { Fill, PriceKind } from '../query.ts'
 import { ask, readSql } from '../store.ts'
-import { type BucketCache, readClose } from './bucket-cache.ts'
+import type { BucketCache } from './bucket-cache.ts'
 import { type Close, closeIn, foldRows } from './bucket-rows.ts'
 import { busySince } from './busy.ts'
 import { silentUntil } from './known.ts'
@@ -125,13 +125,13 @@ type Traded = {
 async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, range: Range): Promise<Traded> {
   const { view, interval, price } = asked
   const window = { from: clampTime(range.from), to: clampTime(range.to) }
-  const tradeOf = (close: Close | null | undefined): Trade | undefined =>
-    close ? { ...close, close: viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) } : undefined
+  const tradeOf = (close: Close | undefined): Trade | undefined =>
+    close && { ...close, close: viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) }
   const chunks = await cache.read(view.listing, resolutionOf(interval), window)
   if (!chunks) {
     return {
       traded: await readStored(reader, asked, window),
-      closeBefore: async () => tradeOf(await readClose(reader, view.listing, window.from)),
+      closeBefore: async () => tradeOf(await cache.closeBefore(view.listing, window.from)),
     }
   }
   const rows = chunks.map((chunk) => chunk.rows)
@@ -140,7 +140,9 @@ async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, rang
     traded: folded.map((bucket) => viewCandle(view, bucket)),
     async closeBefore() {
       const [first] = chunks
-      return first && tradeOf(closeIn(first.rows, first.resolution, window.from) ?? (await cache.closeBefore(first)))
+      if (!first) return undefined
+      const held = closeIn(first.rows, first.resolution, window.from)
+      return tradeOf(held ?? (await cache.closeBefore(view.listing, first.range.from)))
     },
   }
 }

@@ -1,19 +1,25 @@
--- The candles of some pools and resolutions that hold a second from `first` to `last`, each after its pool's place in the list and its resolution.
+-- The candles of some pools and resolutions that hold a second from `first` to `last` and were written under this version or a later one, each
+-- after its pool's place in the list and its resolution. Those that lost their trades are among them.
 SELECT
-    toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
-    resolution,
-    toUInt32(toUnixTimestamp(c.time)) AS second,
+    place, resolution, second,
     open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades
-FROM candles AS c FINAL
-WHERE network = {network:String}
-  AND pool IN {pools:Array(String)}
-  AND resolution IN {resolutions:Array(UInt32)}
-  AND (
-         (resolution = 1     AND c.time >= toDateTime({first:UInt32}, 'UTC'))
-      OR (resolution = 60    AND c.time >= toStartOfMinute(toDateTime({first:UInt32}, 'UTC')))
-      OR (resolution = 3600  AND c.time >= toStartOfHour(toDateTime({first:UInt32}, 'UTC')))
-      OR (resolution = 86400 AND c.time >= toStartOfDay(toDateTime({first:UInt32}, 'UTC'))))
-  AND c.time <= toDateTime({last:UInt32}, 'UTC')
-  AND c.trades > 0
-ORDER BY place, resolution, c.time
+FROM
+(
+    SELECT
+        toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
+        resolution,
+        toUInt32(toUnixTimestamp(c.time)) AS second,
+        open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades
+    FROM candles AS c
+    PREWHERE network = {network:String}
+      AND pool IN {pools:Array(String)}
+      AND resolution IN {resolutions:Array(UInt32)}
+      AND c.time >= toStartOfDay(toDateTime({first:UInt32}, 'UTC'))
+      AND c.time <= toDateTime({last:UInt32}, 'UTC')
+      AND toUnixTimestamp(c.time) >= intDiv({first:UInt32}, resolution) * resolution
+      AND version >= {version:UInt128}
+    ORDER BY place, resolution, c.time, version DESC
+    LIMIT 1 BY place, resolution, c.time
+)
+ORDER BY place, resolution, second
 FORMAT RowBinary

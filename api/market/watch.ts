@@ -10,7 +10,7 @@ import { chunksOf } from '../group.ts'
 import { bucketOf } from '../interval.ts'
 import { refreshed } from '../refreshed.ts'
 import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
-import type { BucketCache, Refresh } from './bucket-cache.ts'
+import type { BucketCache } from './bucket-cache.ts'
 import { ROW_BYTES, rowOf, rowsFrom } from './bucket-rows.ts'
 import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
@@ -39,7 +39,9 @@ export type Watch = {
   look(written: Written): void
 }
 
-type Change = Touched & { block: number; since: number }
+/** Its candles were written under `version` or a later one. */
+type Changed = Touched & { version: bigint }
+type Change = Changed & { block: number; since: number }
 type Place = { place: number; resolution: number }
 
 export function watchChanges(options: {
@@ -88,11 +90,11 @@ export function watchChanges(options: {
   async function hear({ network, flushed }: Written): Promise<void> {
     if (!flushed || performance.now() - lookedMs > BLIND_MS) return void (await looked.renew())
     await inTurn(async () => {
-      const { tip, touched, buckets, sequence } = flushed
+      const { tip, touched, buckets, sequence, version } = flushed
       const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
-      for (const { pool, first } of held) cache.change(listingKey(network, pool), first)
+      for (const { pool } of held) cache.change(listingKey(network, pool))
       if (buckets) take(network, buckets)
-      else await renew(network, new Map(held.map((change) => [change.pool, change])))
+      else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
       heard.get(network)?.add(`${sequence}`)
       const known = standings.get(network)?.known
       if (known) standings.set(network, { tip, known })
@@ -102,10 +104,10 @@ export function watchChanges(options: {
   function take(network: NetworkName, buckets: readonly Bucket[]): void {
     const askedAt = cache.tick()
     for (const bucket of buckets) {
-      const { pool, resolution, start } = bucket
+      const { pool, resolution } = bucket
       const key = listingKey(network, pool)
       if (!cache.has(key)) continue
-      cache.apply({ key, resolution, range: { from: start, to: start + resolution }, rows: rowOf(bucket), askedAt })
+      cache.apply({ key, resolution, rows: rowOf(bucket), askedAt })
     }
   }
 
@@ -117,24 +119,26 @@ export function watchChanges(options: {
       return
     }
     const open = pending.get(network) ?? new Map<PoolId, Change>()
-    for (const { number, pool, first, last, block } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
+    for (const { number, pool, first, last, ...change } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
       sequences.set(network, number)
       if (heard.get(network)?.has(number)) continue
       const known = open.get(pool)
+      const [block, version] = [Number(change.block), BigInt(change.version)]
       // What is not stored yet may be asked for before it is there.
-      const isAwaited = known !== undefined || Number(block) > (tip?.number ?? 0)
+      const isAwaited = known !== undefined || block > (tip?.number ?? 0)
       if (!isAwaited && !cache.has(listingKey(network, pool))) continue
       open.set(pool, {
         pool,
         first: Math.min(first, known?.first ?? first),
         last: Math.max(last, known?.last ?? last),
-        block: Math.max(Number(block), known?.block ?? 0),
+        block: Math.max(block, known?.block ?? 0),
+        version: known && known.version < version ? known.version : version,
         since: performance.now(),
       })
     }
     heard.get(network)?.clear()
     if (open.size === 0) return
-    for (const [pool, { first }] of open) cache.change(listingKey(network, pool), first)
+    for (const pool of open.keys()) cache.change(listingKey(network, pool))
     const isStored = ({ block, since }: Change) =>
       block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
     const done = [...open].filter(([, change]) => isStored(change))
@@ -142,9 +146,10 @@ export function watchChanges(options: {
     for (const [pool] of done) open.delete(pool)
   }
 
-  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Touched>): Promise<void> {
-    const narrow: [PoolId, Touched][] = []
+  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Changed>): Promise<void> {
+    const narrow: [PoolId, Changed][] = []
     let [first, last] = [Number.POSITIVE_INFINITY, 0]
+    let version: bigint | undefined
     for (const [pool, change] of changes) {
       if (!cache.has(listingKey(network, pool))) continue
       const widest = Math.max(last, change.last) - Math.min(first, change.first)
@@ -155,30 +160,28 @@ export function watchChanges(options: {
       narrow.push([pool, change])
       first = Math.min(first, change.first)
       last = Math.max(last, change.last)
+      if (version === undefined || change.version < version) version = change.version
     }
     const groups = chunksOf(
       narrow.map(([pool]) => pool),
       POOLS_PER_QUESTION,
     )
-    await Promise.all(groups.map((pools) => refresh(network, pools, first, last)))
+    await Promise.all(groups.map((pools) => refresh(network, pools, { first, last, version: `${version}` })))
   }
 
   async function refresh(
     network: NetworkName,
     pools: readonly PoolId[],
-    first: UnixSeconds,
-    last: UnixSeconds,
+    since: { first: UnixSeconds; last: UnixSeconds; version: string },
   ): Promise<void> {
     const askedAt = cache.tick()
     const resolutions = cache.resolutions(pools.map((pool) => listingKey(network, pool)))
     if (resolutions.length === 0) return
-    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, resolutions, first, last }))
+    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, resolutions, ...since }))
     for (const [place, pool] of pools.entries()) {
       for (const resolution of resolutions) {
-        const range = { from: bucketOf(first, resolution), to: bucketOf(last, resolution) + resolution }
         const bytes = rows({ place, resolution })
-        const refresh: Refresh = { key: listingKey(network, pool), resolution, range, rows: rowsFrom(bytes), askedAt }
-        cache.apply(refresh)
+        cache.apply({ key: listingKey(network, pool), resolution, rows: rowsFrom(bytes), askedAt })
       }
     }
   }
@@ -215,7 +218,7 @@ function oneByOne(): <T>(task: () => Promise<T>) => Promise<T> {
   }
 }
 
-type ChangeRow = { number: string; pool: PoolId; first: UnixSeconds; last: UnixSeconds; block: string }
+type ChangeRow = { number: string; pool: PoolId; first: UnixSeconds; last: UnixSeconds; block: string; version: string }
 
 const PLACE_BYTES = 6
 

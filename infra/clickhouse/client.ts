@@ -48,6 +48,8 @@ const SETTINGS = {
   session_timezone: 'UTC',
   // An error after the first rows must not look like an end.
   wait_end_of_query: 0,
+  // What a key says decides first which rows are read at all, also where FINAL then takes the newest of them.
+  optimize_move_to_prewhere_if_final: 1,
   // Filtering a key's newest row must not be answered from a cache that is a merge behind.
   use_query_cache: 0,
 } satisfies ClickHouseSettings
