@@ -1,6 +1,7 @@
 /** The endpoints of one network, made from their addresses: HTTP in batches, or WebSocket. */
 import { type Endpoints, type EndpointsOptions, endpointsOf } from '../ingest/endpoints.ts'
 import { hostOf } from '../ingest/hosts-only.ts'
+import type { WatchHeads } from '../ingest/listener.ts'
 import { getHead, type Header } from '../ingest/rpc.ts'
 import { openHttp } from './http-rpc.ts'
 import { openSocket, type Socket } from './socket.ts'
@@ -8,7 +9,7 @@ import { openSocket, type Socket } from './socket.ts'
 export type ChainClient = {
   endpoints: Endpoints
   /** Present where an endpoint speaks WebSocket. */
-  watchHeads: ((onHead: () => void) => () => void) | undefined
+  watchHeads: WatchHeads | undefined
 }
 
 export type ChainOptions = EndpointsOptions & { timeoutMs?: number }
@@ -54,7 +55,7 @@ function namesOf(urls: readonly string[]): (readonly [url: string, name: string]
   })
 }
 
-function watchAll(sockets: readonly Socket[], onHead: () => void): () => void {
+function watchAll(sockets: readonly Socket[], onHead: Parameters<WatchHeads>[0]): () => void {
   const stops = sockets.map((socket) => socket.watchHeads(onHead))
   return () => {
     for (const stop of stops) stop()

@@ -9,12 +9,14 @@ import {
   WebSocketRequestError,
   webSocket,
 } from 'viem'
+import type { WatchHeads } from '../ingest/listener.ts'
+import { type Header, headerIn } from '../ingest/rpc.ts'
 import { pause } from '../ingest/wait.ts'
 
 export type Socket = {
   client: Client
-  /** Calls back at each new head, and whenever heads begin again; returns how to stop that. */
-  watchHeads(onHead: () => void): () => void
+  /** Calls back at each new head, and without one whenever heads begin again; returns how to stop that. */
+  watchHeads: WatchHeads
 }
 
 const WATCH_AGAIN_MS = 2_000
@@ -68,12 +70,13 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
   }
 
   /** Ends with the heads; resolves to how long to let it alone then. */
-  async function watch(onHead: () => void, stopped: AbortSignal): Promise<number> {
+  async function watch(onHead: (header?: Header) => void, stopped: AbortSignal): Promise<number> {
     const connection = await connect()
     const gone = new AbortController()
     const onError = (error: unknown) => gone.abort(error)
     try {
-      const { unsubscribe } = await inTime(inner.transport.subscribe({ params: ['newHeads'], onData: onHead, onError }))
+      const onData = ({ result }: { result?: unknown }) => onHead(headerIn(result))
+      const { unsubscribe } = await inTime(inner.transport.subscribe({ params: ['newHeads'], onData, onError }))
       onHead()
       await aborted(AbortSignal.any([gone.signal, stopped]))
       if (stopped.aborted) void unsubscribe()
@@ -94,7 +97,7 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
       void (async () => {
         while (!stopped.aborted) {
           // The listener polls as well, so a socket that is down costs time, not blocks.
-          const ms = await watch(() => stopped.aborted || onHead(), stopped).catch(() => WATCH_AGAIN_MS)
+          const ms = await watch((header) => stopped.aborted || onHead(header), stopped).catch(() => WATCH_AGAIN_MS)
           await pause(ms, stopped)
         }
       })()

@@ -28,7 +28,10 @@ export class BalanceReader {
   }
 
   /** Balances after `block` of some pools that are due: those that moved last, since they will most likely be asked for. */
-  async read(block: BlockRef & { timestamp: UnixSeconds }): Promise<PoolBalance[]> {
+  async read(
+    block: BlockRef & { timestamp: UnixSeconds },
+    asked: Pick<Endpoints, 'run'> = this.#endpoints,
+  ): Promise<PoolBalance[]> {
     // Some chains make several blocks a second; the pools stay due.
     if (this.#lastSecond === block.timestamp) return []
     const pools = [...this.#due.values()].slice(-MAX_POOLS_PER_READ)
@@ -42,7 +45,7 @@ export class BalanceReader {
       })),
     )
     // A node on another branch has other balances at this height.
-    const endpoints = onBranch(this.#endpoints, block)
+    const endpoints = onBranch(asked, block)
     const answers = await endpoints.run((client) => readMany(client, reads, block.number))
     this.#lastSecond = block.timestamp
     const balances: PoolBalance[] = []

@@ -15,21 +15,26 @@ export type BlocksToRead = {
   head: Header
   /** The block before `first`, where it is known. */
   parent: BlockRef | undefined
+  /** The head, where it has been read already. */
+  early?: { client: Client; block: LogBlock } | undefined
 }
 
 /** The blocks from `first` on, as far as each is the parent of the next: a chain that changes meanwhile is seen on the next look. */
 export async function readBlocks(
   endpoints: Endpoints,
   filter: LogFilter,
-  { first, last, head, parent }: BlocksToRead,
+  { first, last, head, parent, early }: BlocksToRead,
 ): Promise<LogBlock[]> {
-  const { client, blocks } = await endpoints.run(
-    async (client) => {
-      const headers = await linked(client, first, last, head, parent)
-      return { client, blocks: await Promise.all(headers.map((header) => readBlock(client, filter, header))) }
-    },
-    { atLeast: last },
-  )
+  const isRead = early && first === head.number && head.parentHash === parent?.hash
+  const { client, blocks } = isRead
+    ? { client: early.client, blocks: [early.block] }
+    : await endpoints.run(
+        async (client) => {
+          const headers = await linked(client, first, last, head, parent)
+          return { client, blocks: await Promise.all(headers.map((header) => readBlock(client, filter, header))) }
+        },
+        { atLeast: last },
+      )
   return Promise.all(
     blocks.map(async (block) => (isSuspect(block, filter) ? askElsewhere(endpoints, client, filter, block) : block)),
   )
@@ -58,7 +63,7 @@ async function linked(
 }
 
 /** A block whose bloom has none of our topics and addresses is not asked for its logs. */
-async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {
+export async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {
   if (bloomVerdict(header.logsBloom, filter) === 'none') return { header, logs: [] }
   const logs = await getLogs(client, filter, { blockHash: header.hash })
   const other = logs.find((log) => Number(log.blockNumber) !== header.number)

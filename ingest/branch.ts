@@ -1,5 +1,6 @@
 /** One branch of the chain: what is asked on it is only believed of a node that has its block. */
-import type { Endpoints } from './endpoints.ts'
+import type { Client } from 'viem'
+import type { Endpoints, RunOptions } from './endpoints.ts'
 import type { BlockRef } from './message.ts'
 import { getHeader } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
@@ -8,10 +9,10 @@ import { BadAnswer } from './rpc-error.ts'
  * `endpoints`, of which only those count that have `block`, and with it all that lies below. The block is asked for together
  * with whatever else a node is asked: the next request may well go to another node, on another branch.
  */
-export function onBranch(endpoints: Endpoints, block: BlockRef): Endpoints {
+export function onBranch<Asked extends Pick<Endpoints, 'run'>>(endpoints: Asked, block: BlockRef): Asked {
   return {
     ...endpoints,
-    run(task, options) {
+    run<T>(task: (client: Client) => Promise<T>, options?: RunOptions) {
       return endpoints.run(
         async (client) => {
           // In this order: where the two are sent apart, a node may have come back to the chain in between.

@@ -1,7 +1,8 @@
 /** Follows one chain from a block on: ranges while it is final, then block by block, for ever. Live and history are one stream. */
 import type { Assembler } from './assemble.ts'
-import { readBlocks } from './blocks.ts'
+import { type BlocksToRead, readBlocks } from './blocks.ts'
 import { onBranch } from './branch.ts'
+import { balancesAt, type Early, readEarly } from './early.ts'
 import type { Endpoints } from './endpoints.ts'
 import { ChainReplaced, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
@@ -23,7 +24,7 @@ export type FollowOptions = {
   /** The first block of an empty trail. */
   firstBlock: number
   /** Wakes the listener when the node has a new head; it looks by itself every `pollMs` too. */
-  waker: Waker
+  waker: Waker<Header>
   pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
@@ -43,8 +44,9 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
   let replaced = 0
   while (!signal.aborted) {
     let behind = false
+    let view: View | undefined
     try {
-      const view = await look(endpoints, options)
+      view = await look(endpoints, options)
       replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
       const { head, final, finalized } = view
@@ -54,13 +56,15 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
         await bootstrapPrices(onBranch(endpoints, before), network, assembler.usd, nextBlock(options))
       }
       isPriced = true
-      if (final && nextBlock(options) <= final.number) yield* history(onBranch(endpoints, final), final, options)
-      else {
+      if (final && nextBlock(options) <= final.number) {
+        yield* history(onBranch(endpoints, final), final, options)
+        behind = true
+      } else {
         if (final) {
           trail.finalize(final)
           assembler.usd.finalize(final.number)
         }
-        const messages = await live(endpoints, head, options)
+        const messages = await live(endpoints, view, options)
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
       }
@@ -72,24 +76,34 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       if (isNews) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)
       continue
+    } finally {
+      await view?.early?.balances.giveUp()
     }
     if (!behind) await options.waker.wait(pollMs, signal)
   }
 }
 
-/** The chain as one node has it; `ancestor` is where it left the trail. */
-type View = Heads & { ancestor: BlockRef | undefined }
+/** The chain as one node has it; `ancestor` is where it left the trail, `early` what was read of its head. */
+type View = Heads & { ancestor: BlockRef | undefined; early: Early | undefined }
 
 /**
  * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
  * fork of its own for ever.
  */
-function look(endpoints: Endpoints, { network, trail, firstBlock }: FollowOptions): Promise<View> {
+function look(endpoints: Endpoints, options: FollowOptions): Promise<View> {
+  const { network, trail, firstBlock, assembler, waker } = options
   const { tip } = trail
+  const told = waker.latest && isChild(waker.latest, tip) ? waker.latest : undefined
   return endpoints.run(
     async (client) => {
-      const heads = await getHeads(client)
+      const early = told && readEarly(client, told, assembler)
+      const heads = await getHeads(client).catch(async (error) => {
+        await early?.balances.giveUp()
+        throw error
+      })
       const { head, finalized } = heads
+      if (early && head.hash === told.hash) return { ...heads, ancestor: tip, early }
+      await early?.balances.giveUp()
       // What is stored first is final, whoever said so: all else may be replaced.
       if (!tip && firstBlock > Math.max(0, finalized)) {
         throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
@@ -98,11 +112,15 @@ function look(endpoints: Endpoints, { network, trail, firstBlock }: FollowOption
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }
       // The tip again, or its child: the common case needs no further look at the chain.
-      const goesOn = tip?.hash === head.hash || (tip?.hash === head.parentHash && tip.number + 1 === head.number)
-      return { ...heads, ancestor: goesOn ? tip : await trail.ancestorOn(client, network.name) }
+      const goesOn = tip?.hash === head.hash || isChild(head, tip)
+      return { ...heads, ancestor: goesOn ? tip : await trail.ancestorOn(client, network.name), early: undefined }
     },
     { atLeast: tip?.number },
   )
+}
+
+function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): boolean {
+  return parent?.hash === parentHash && parent.number + 1 === number
 }
 
 /** Steps back to the newest block of the trail that is still on the chain; true where that was not its tip. */
@@ -158,34 +176,32 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
   return block.ticks.length > 0 || block.pools.length > 0 || block.liquidity.length > 0
 }
 
-/** The next blocks up to `head`. */
-async function live(endpoints: Endpoints, head: Header, options: FollowOptions): Promise<readonly BlockMessage[]> {
+/** The next blocks up to the head. */
+async function live(endpoints: Endpoints, view: View, options: FollowOptions): Promise<readonly BlockMessage[]> {
+  const { head, early } = view
   const { assembler, trail } = options
   if (trail.has(head)) return []
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
   // Beside the logs: what moves in this block is read with the next one.
-  const balances = last === head.number ? readBalances(head, options) : undefined
-  let isTold = false
+  const isNear = last === head.number
+  const balances = early?.balances ?? (isNear ? balancesAt(head, assembler, readBalances(head, options)) : undefined)
   try {
-    const messages = await readMessages(endpoints, { first, last, head }, options)
+    const block = await early?.block
+    const read = early && block ? { client: early.client, block: { ...block, header: head } } : undefined
+    const messages = await readMessages(endpoints, { first, last, head, early: read }, options)
     const newest = messages.at(-1)
     if (!balances || newest?.number !== head.number) return messages
-    isTold = true
-    return [...messages.slice(0, -1), { ...newest, balances: await balances }]
+    return [...messages.slice(0, -1), { ...newest, balances: await balances.tell() }]
   } finally {
-    if (balances && !isTold) {
-      // They are told of by nobody, so that they are read again.
-      await balances
-      assembler.balances.rollBack(head.number - 1)
-    }
+    await balances?.giveUp()
   }
 }
 
 /** Up to `last`, or to where the chain breaks off. */
 async function readMessages(
   endpoints: Endpoints,
-  range: { first: number; last: number; head: Header },
+  range: Omit<BlocksToRead, 'parent'>,
   { network, assembler, trail }: FollowOptions,
 ): Promise<BlockMessage[]> {
   const blocks = await readBlocks(endpoints, assembler.filter, { ...range, parent: trail.tip })

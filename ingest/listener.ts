@@ -9,6 +9,7 @@ import { type BlockRef, blocksOf, type Message, tipOf } from './message.ts'
 import type { Network } from './network.ts'
 import type { PoolId } from './pool.ts'
 import type { Report } from './report.ts'
+import type { Header } from './rpc.ts'
 import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain, StoredTip } from './stored-chain.ts'
@@ -23,12 +24,14 @@ export type ListenOptions = {
   start: Start
   /** Only these pools; all of them where absent. */
   pools?: ReadonlySet<PoolId> | undefined
-  /** Calls back whenever the node has a new head; returns how to stop that. */
-  watchHeads?: ((onHead: () => void) => () => void) | undefined
+  watchHeads?: WatchHeads | undefined
   pollMs?: number
   report: Report<IngestFact>
   signal: AbortSignal
 }
+
+/** Calls back whenever a node has a new head, with its header where the node sends it; returns how to stop that. */
+export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 
 const POLL_MS = 1_000
 /** How far back a listener can step after a restart where it was not noted what was final. */
@@ -39,8 +42,8 @@ const STUCK_MS = 60_000
 /** Runs until the signal aborts; throws only what a retry cannot mend. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, signal, report } = options
-  const waker = new Waker()
-  const unwatch = options.watchHeads?.(() => waker.wake())
+  const waker = new Waker<Header>()
+  const unwatch = options.watchHeads?.((header) => waker.wake(header))
   let useLog = true
   try {
     while (!signal.aborted) {

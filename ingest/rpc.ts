@@ -41,15 +41,21 @@ export async function getHeader(client: Client, tag: BlockTag): Promise<Header |
     params: [typeof tag === 'number' ? numberToHex(tag) : tag, false],
   })
   if (block === null || (block?.hash === null && typeof tag !== 'number')) return undefined
-  const { hash, parentHash, logsBloom } = block ?? {}
-  const [number, timestamp] = [Number(block?.number), Number(block?.timestamp)]
-  if (!isHash(hash) || !isHash(parentHash) || !Number.isSafeInteger(number) || !Number.isSafeInteger(timestamp)) {
-    throw new BadAnswer('malformed', `The node's answer for block ${tag} is not a header.`)
+  const header = headerIn(block)
+  if (!header) throw new BadAnswer('malformed', `The node's answer for block ${tag} is not a header.`)
+  if (typeof tag === 'number' && header.number !== tag) {
+    throw new BadAnswer('contradictory', `The node was asked for block ${tag} and answered block ${header.number}.`)
   }
-  if (typeof tag === 'number' && number !== tag) {
-    throw new BadAnswer('contradictory', `The node was asked for block ${tag} and answered block ${number}.`)
-  }
-  return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom }) }
+  return header
+}
+
+/** Undefined where it is none. */
+export function headerIn(block: unknown): Header | undefined {
+  const { hash, parentHash, logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
+  const [number, timestamp] = [Number(rest['number']), Number(rest['timestamp'])]
+  if (!isHash(hash) || !isHash(parentHash) || !Number.isSafeInteger(number) || !Number.isSafeInteger(timestamp))
+    return undefined
+  return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom: logsBloom as Hex }) }
 }
 
 export async function getHead(client: Client): Promise<Header> {

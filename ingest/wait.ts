@@ -35,11 +35,14 @@ export async function repeated<T>(
 }
 
 /** Lets one side sleep until the other has news; news that came while nobody slept is not lost. */
-export class Waker {
+export class Waker<News> {
+  /** What was told last, where it was told. */
+  latest: News | undefined
   #news = false
   #wakeUp: (() => void) | undefined
 
-  wake(): void {
+  wake(news?: News): void {
+    this.latest = news
     this.#news = true
     this.#wakeUp?.()
   }

@@ -7,7 +7,12 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['test/**/*.int.test.ts', 'test/tour/**'] },
+        test: {
+          name: 'quick',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.int.test.ts', 'test/tour/**'],
+          testTimeout: 20_000,
+        },
       },
       {
         extends: true,

@@ -3,9 +3,10 @@ import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { endpointsOf } from '../../ingest/endpoints.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
-import { listen } from '../../ingest/listener.ts'
+import { listen, type WatchHeads } from '../../ingest/listener.ts'
 import { blocksOf, type Message, tipOf } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import { getHead, type Header } from '../../ingest/rpc.ts'
 import type { Start } from '../../ingest/start.ts'
 import type { StoredChain } from '../../ingest/stored-chain.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
@@ -33,12 +34,25 @@ afterEach(async () => {
   await rpc.stop()
 })
 
-type Options = { stored?: StoredChain; start?: Start; pools?: ReadonlySet<`0x${string}`>; log?: ArrayLog }
+type Options = {
+  stored?: StoredChain
+  start?: Start
+  pools?: ReadonlySet<`0x${string}`>
+  log?: ArrayLog
+  /** It is asked only when a head is told. */
+  watchHeads?: WatchHeads
+  onFetch?: (answered: Promise<Response>, body: string) => void
+}
 
 function start(options: Options = {}): ArrayLog {
   const log = options.log ?? arrayLog()
   const stopping = new AbortController()
-  const client = createClient({ transport: http(rpc.url, { batch: true, retryCount: 0 }) })
+  const fetchFn: typeof fetch = (...request) => {
+    const answered = fetch(...request)
+    options.onFetch?.(answered, String(request[1]?.body))
+    return answered
+  }
+  const client = createClient({ transport: http(rpc.url, { batch: true, retryCount: 0, fetchFn }) })
   const endpoints = endpointsOf([client], {
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
@@ -50,7 +64,8 @@ function start(options: Options = {}): ArrayLog {
     stored: options.stored ?? nothingStored,
     start: options.start ?? { kind: 'block', number: FROM },
     pools: options.pools,
-    pollMs: 20,
+    watchHeads: options.watchHeads,
+    pollMs: options.watchHeads ? 60_000 : 20,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,
   })
@@ -262,5 +277,62 @@ describe('a listener that is started again', () => {
     const number = first?.kind === 'range' ? first.from : (first?.number ?? 0)
     expect(rpc.chain.timestampOf(number)).toBeGreaterThanOrEqual(head - 3_600)
     expect(rpc.chain.timestampOf(number - 1)).toBeLessThan(head - 3_600)
+  })
+})
+
+describe('a head that a node tells of', { timeout: 20_000 }, () => {
+  const recent = { start: { kind: 'block', number: FINALIZED - 5 } } as const
+  /** Follows up to the last block but one; `tell` gives the last one to the node, and says so. */
+  async function almostThere() {
+    rpc.chain.head = DAY.lastBlock - 1
+    let onHead: (header?: Header) => void = () => {}
+    let [trips, underWay] = [0, 0]
+    const log = start({
+      ...recent,
+      watchHeads: (callback) => {
+        onHead = callback
+        return () => {}
+      },
+      async onFetch(answered, body) {
+        // A call that fails is made again by itself, and these contracts know no balances.
+        if (!/eth_getLogs|eth_getBlock/.test(body)) return
+        if (underWay++ === 0) trips++
+        await answered.catch(() => undefined)
+        underWay--
+      },
+    })
+    await untilHead(log)
+    // Of what moved in the last block but one, balances are due with the last.
+    rpc.chain.head = DAY.lastBlock
+    const head = await getHead(createClient({ transport: http(rpc.url) }))
+    return {
+      async tell(header: Partial<Header> = {}) {
+        trips = 0
+        onHead({ ...head, ...header })
+        await untilHead(log)
+        return { message: log.messages.at(-1) as Message, trips }
+      },
+      clean: async () => {
+        await stop()
+        return (await untilHead(start(recent))).at(-1)
+      },
+    }
+  }
+
+  test('is read in one round trip, and as without being told', async () => {
+    const { tell, clean } = await almostThere()
+    const { message, trips } = await tell()
+    expect(trips).toBe(1)
+    expect(message).toEqual(await clean())
+  })
+
+  test.each([
+    ['on another branch', { hash: madeUpHash(1, 2) }],
+    ['whose parent nobody knows', { parentHash: madeUpHash(1, 2) }],
+    ['far ahead', { number: DAY.lastBlock + 9 }],
+  ])('and is not its head, %s, changes nothing', async (_, told) => {
+    const { tell, clean } = await almostThere()
+    const { message } = await tell(told)
+    expect(message).toEqual(await clean())
   })
 })

@@ -56,7 +56,7 @@ function byHash({ head, past }: View, hash: Hex): Block | undefined {
   return past.get(hash)
 }
 
-function headerOf(block: Block | undefined) {
+export function headerOf(block: Block | undefined) {
   if (!block) return null
   return {
     number: numberToHex(block.number),

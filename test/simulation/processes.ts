@@ -2,14 +2,16 @@
 import { setMaxListeners } from 'node:events'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
-import { listen } from '../../ingest/listener.ts'
+import { listen, type WatchHeads } from '../../ingest/listener.ts'
 import type { TickLog } from '../../ingest/log.ts'
+import { headerIn } from '../../ingest/rpc.ts'
 import type { Start } from '../../ingest/start.ts'
 import { pause } from '../../ingest/wait.ts'
 import type { ArrayLog } from '../support/array-log.ts'
-import { START } from './block.ts'
+import { type Block, START } from './block.ts'
 import { NETWORK } from './market.ts'
 import type { MemoryStore } from './memory-store.ts'
+import { headerOf } from './node.ts'
 import type { Random } from './random.ts'
 import { reach } from './reach.ts'
 import type { World } from './world.ts'
@@ -70,6 +72,7 @@ function begin(
     log,
     stored: store.stored,
     start,
+    watchHeads: headsOf(world, random, death.signal),
     pollMs: POLL_MS,
     report: (fact) => {
       if (!death.signal.aborted) report(fact)
@@ -79,6 +82,23 @@ function begin(
     if (!death.signal.aborted) failure = error
   })
   return { kill: () => death.abort(), failure: () => failure }
+}
+
+/** Any node may tell of its head, wherever it sits; whoever listens is not told of every one, and sometimes late. */
+function headsOf(world: World, random: Random, signal: AbortSignal): WatchHeads {
+  const [first, ...others] = world.nodes
+  if (!first) throw new Error('A world has at least one node.')
+  return (onHead) => {
+    const tell = async () => {
+      for (let last: Block | undefined; !signal.aborted; await pause(random.between(1, 3 * POLL_MS), signal)) {
+        const { head } = random.pick([first, ...others]).view
+        if (head !== last) onHead(headerIn(headerOf(head)))
+        last = head
+      }
+    }
+    void tell()
+    return () => {}
+  }
 }
 
 /** An aggregator alone; it goes on at the message that last was of use, as the real one does. */
