@@ -1,0 +1,43 @@
+/** What an installation brings from others: nothing that nobody has checked, nothing whose licence asks for more than to be named. */
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { readLicenses } from '../../infra/licenses.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const FREE = ['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'MIT OR Apache-2.0']
+
+test('what a deployment installs is under licences that ask for no more than to be named', async () => {
+  const shipped = (await readLicenses(ROOT)).filter(({ isOptional }) => !isOptional)
+  expect(shipped.length).toBeGreaterThan(100)
+  expect(shipped.filter(({ license }) => !FREE.includes(license))).toEqual([])
+})
+
+test('of the optional ones only contracts of the devnet and its tools are under others', async () => {
+  const optional = (await readLicenses(ROOT)).filter(({ isOptional }) => isOptional)
+  const others = optional.filter(({ license }) => !FREE.includes(license)).map(({ name }) => name)
+  expect(others.filter((name) => !name.startsWith('@uniswap/'))).toEqual([])
+})
+
+test('every package that is installed here is in the lock file with a hash, and from no particular host', async () => {
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
+  const shipped = Object.entries<Record<string, unknown>>(lock.packages).filter(
+    ([path, { optional, dev, devOptional }]) => path !== '' && !optional && !dev && !devOptional,
+  )
+  expect(shipped.filter(([, { integrity }]) => !String(integrity).startsWith('sha512-'))).toEqual([])
+  expect(shipped.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+})
+
+test('npm run sbom lists them', async () => {
+  const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
+    cwd: ROOT,
+    maxBuffer: 64 * 2 ** 20,
+  })
+  const { bomFormat, components } = JSON.parse(stdout) as { bomFormat: string; components: { name: string }[] }
+  expect(bomFormat).toBe('CycloneDX')
+  const names = components.map(({ name }) => name)
+  expect(names).toContain('viem')
+  expect(names).not.toContain('vitest')
+})
