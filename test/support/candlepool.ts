@@ -16,7 +16,18 @@ export type Running = {
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export type Script = 'backfill' | 'start' | 'ingest' | 'aggregate' | 'api' | 'keys' | 'status' | 'verify' | 'rebuild'
+export type Script =
+  | 'backfill'
+  | 'start'
+  | 'ingest'
+  | 'aggregate'
+  | 'api'
+  | 'keys'
+  | 'status'
+  | 'verify'
+  | 'rebuild'
+  | 'backup'
+  | 'restore'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** What a test run of our own may have in its environment must not reach the product. */
