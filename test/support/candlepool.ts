@@ -21,7 +21,7 @@ export type Script = 'backfill' | 'start' | 'ingest' | 'aggregate' | 'api' | 'ke
 const ROOT = join(import.meta.dirname, '../..')
 /** What a test run of our own may have in its environment must not reach the product. */
 const OURS =
-  /^(NETWORKS|POOLS|KAFKA_BROKERS|CLICKHOUSE_\w+|FSYNC|DATA_DIR|HOST|PORT|ADMIN_PORT|READY_TIP_SECONDS|BOOTSTRAP_API_KEY|LOG_LEVEL|[A-Z]+_RPC_URL|[A-Z]+_START)$/
+  /^(NETWORKS|POOLS|KAFKA_BROKERS|CLICKHOUSE_\w+|FSYNC|DATA_DIR|HOST|PORT|ADMIN_PORT|ADMIN_HOST|READY_TIP_SECONDS|BOOTSTRAP_API_KEY|LOG_LEVEL|[A-Z]+_RPC_URL|[A-Z]+_START)$/
 
 export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)))
