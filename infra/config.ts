@@ -164,6 +164,9 @@ const schema = z.object({
   LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
+/** The names of all that is read. */
+export const VARIABLES: readonly string[] = Object.keys(schema.shape)
+
 const CANDLE_TTLS = {
   CANDLES_1S_TTL_DAYS: 1,
   CANDLES_1M_TTL_DAYS: 60,
