@@ -34,7 +34,10 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
       API_ADDRESS: '127.0.0.1:0',
       PROMETHEUS_ADDRESS: '127.0.0.1:0',
     })
-    await cluster.up()
+    await cluster.up().catch(async (error: unknown) => {
+      console.log(await cluster.logs())
+      throw error
+    })
     const { api } = await cluster.containers()
     ask = asker(api?.publishedAt ?? '', KEY)
   }, 600_000)

@@ -48,7 +48,8 @@ async function startEmbedded(): Promise<StartedClickHouse> {
   return { url: engine.url, ...engine.users.owner, what: `the embedded engine at ${engine.url}`, stop }
 }
 
-const DEFAULT_IMAGE = 'clickhouse/clickhouse-server:25.8'
+/** Of the version that the embedded engine has. */
+const DEFAULT_IMAGE = 'clickhouse/clickhouse-server:26.7'
 
 async function startContainer(): Promise<StartedClickHouse> {
   // Loaded here, since it takes half a second and is mostly not needed.
