@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEngine } from '../../infra/clickhouse/engine.ts'
-import { inContainers } from './containers.ts'
+import { inContainers, startImage } from './containers.ts'
 
 /** What `servers.ts` provides under `clickhouse`. */
 export type ProvidedClickHouse =
@@ -56,7 +56,7 @@ async function startContainer(): Promise<StartedClickHouse> {
   const { GenericContainer, Wait } = await import('testcontainers')
   const image = process.env['CLICKHOUSE_IMAGE'] ?? DEFAULT_IMAGE
   const user = { username: 'owner', password: randomBytes(12).toString('hex') }
-  const container = await new GenericContainer(image)
+  const described = new GenericContainer(image)
     .withExposedPorts(8123)
     .withEnvironment({
       CLICKHOUSE_USER: user.username,
@@ -64,7 +64,7 @@ async function startContainer(): Promise<StartedClickHouse> {
       CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT: '1',
     })
     .withWaitStrategy(Wait.forHttp('/ping', 8123))
-    .start()
+  const container = await startImage(image, described)
   const url = `http://${container.getHost()}:${container.getMappedPort(8123)}`
   const stop = async () => {
     await container.stop()

@@ -1,7 +1,7 @@
 /** A real Apache Kafka for tests: the one that is named, else Apache's own jars; in `npm run test:containers` a container. */
 import { createServer } from 'node:net'
 import { inject } from 'vitest'
-import { inContainers } from './containers.ts'
+import { inContainers, startImage } from './containers.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
 
 export type StartedKafka = { brokers: string[]; what: string; stop(): Promise<void> }
@@ -54,7 +54,7 @@ async function startContainer(): Promise<StartedKafka> {
   const { host } = (await getContainerRuntimeClient()).info.containerRuntime
   const image = process.env['KAFKA_IMAGE'] ?? DEFAULT_IMAGE
   const port = await freePort()
-  const container = await new GenericContainer(image)
+  const described = new GenericContainer(image)
     .withExposedPorts({ container: 9092, host: port })
     .withEnvironment({
       KAFKA_NODE_ID: '1',
@@ -72,7 +72,7 @@ async function startContainer(): Promise<StartedKafka> {
       KAFKA_HEAP_OPTS: '-Xmx512m',
     })
     .withWaitStrategy(Wait.forListeningPorts())
-    .start()
+  const container = await startImage(image, described)
   const stop = async () => {
     await container.stop()
   }
