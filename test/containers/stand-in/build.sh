@@ -28,7 +28,12 @@ build candlepool/clickhouse -C "$PWD/$stand_in/clickhouse" . -C "$PWD/infra/clic
 
 build candlepool/prometheus -C "$PWD/$stand_in/prometheus" .
 
-tar -c --exclude infra/.env package.json package-lock.json ingest aggregator api infra |
-  docker build -q -f infra/Dockerfile --build-arg NODE_IMAGE=candlepool/node -t candlepool - >/dev/null
+candlepool() {
+  tar -c --exclude infra/.env package.json package-lock.json ingest aggregator api infra |
+    docker build -q -f infra/Dockerfile --build-arg NODE_IMAGE=candlepool/node "$@" - >/dev/null
+}
+# With a name of its own, the first stage stays in the cache.
+candlepool --target dependencies -t candlepool/dependencies
+candlepool -t candlepool
 
 docker images --format '{{.Repository}}:{{.Tag}} {{.Size}}' | grep ^candlepool
