@@ -9,8 +9,6 @@ import type { Run } from './run.ts'
 import type { Store } from './store.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Only this machine may ask: the port has no key. */
-const ADMIN_HOST = '127.0.0.1'
 /** Whoever probes does not wait long. */
 const PATIENCE_MS = 2_000
 
@@ -19,7 +17,7 @@ export type Admin = {
   watch(store: Pick<Store, 'owner'>): void
 }
 
-/** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. Opens before the tables do, since one may wait for them long. */
+/** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. The port has no key. Opens before the tables do, since one may wait for them long. */
 export async function startAdmin(
   { config, report, signal }: Pick<Run, 'config' | 'report' | 'signal'>,
   { metrics, standing }: Pick<Telemetry, 'metrics' | 'standing'>,
@@ -60,7 +58,7 @@ export async function startAdmin(
   })
   const { host, port } = await serve({
     app,
-    host: ADMIN_HOST,
+    host: config.adminHost,
     port: config.adminPort,
     signal,
     report: () => {},

@@ -18,11 +18,23 @@ export type NetworkConfig = {
   start: Start
 }
 
+export type ServerConfig = {
+  kind: 'server'
+  url: string
+  /** Who may make the database and its tables. */
+  username: string
+  password: string
+  database: string
+  /** Of the users `api` and `accounts`, where the server has them. */
+  apiPassword: string | undefined
+  accountsPassword: string | undefined
+}
+
 export type Config = {
   /** The devnet where no network is configured at all. */
   chain: { kind: 'devnet' } | { kind: 'networks'; networks: readonly NetworkConfig[] }
   log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
-  store: { kind: 'embedded' } | { kind: 'server'; url: string; username: string; password: string; database: string }
+  store: { kind: 'embedded' } | ServerConfig
   pools: ReadonlySet<PoolId> | undefined
   retention: Retention
   /** Whether a power cut must not take anything from below the ledger. */
@@ -31,6 +43,7 @@ export type Config = {
   host: string
   port: number
   adminPort: number | undefined
+  adminHost: string
   /** How late a network may be in a process that calls itself ready. */
   readyTipSeconds: number
   /** All where absent. */
@@ -122,6 +135,8 @@ const schema = z.object({
   CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).optional(),
   CLICKHOUSE_USER: z.string().optional(),
   CLICKHOUSE_PASSWORD: z.string().optional(),
+  CLICKHOUSE_API_PASSWORD: z.string().optional(),
+  CLICKHOUSE_ACCOUNTS_PASSWORD: z.string().optional(),
   CLICKHOUSE_DATABASE: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
@@ -136,6 +151,7 @@ const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
   ADMIN_PORT: port.optional(),
+  ADMIN_HOST: z.string().default('127.0.0.1'),
   READY_TIP_SECONDS: z
     .string()
     .regex(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
@@ -147,6 +163,9 @@ const schema = z.object({
   BOOTSTRAP_API_KEY: z.string().min(16, 'is shorter than 16 characters: anybody could guess it').optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
+
+/** The names of all that is read. */
+export const VARIABLES: readonly string[] = Object.keys(schema.shape)
 
 const CANDLE_TTLS = {
   CANDLES_1S_TTL_DAYS: 1,
@@ -195,6 +214,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
           username: it.CLICKHOUSE_USER ?? 'default',
           password: it.CLICKHOUSE_PASSWORD ?? '',
           database: it.CLICKHOUSE_DATABASE,
+          apiPassword: it.CLICKHOUSE_API_PASSWORD,
+          accountsPassword: it.CLICKHOUSE_ACCOUNTS_PASSWORD,
         }
       : { kind: 'embedded' },
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
@@ -204,6 +225,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     host: it.HOST,
     port: it.PORT,
     adminPort: it.ADMIN_PORT,
+    adminHost: it.ADMIN_HOST,
     readyTipSeconds: it.READY_TIP_SECONDS,
     corsOrigins: it.CORS_ORIGINS,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,

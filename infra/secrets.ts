@@ -1,5 +1,5 @@
 /** What must never be told: keys of endpoints, passwords, keys of the API. */
-import type { Config } from './config.ts'
+import type { Config, ServerConfig } from './config.ts'
 
 const HIDDEN = '***'
 
@@ -9,12 +9,16 @@ export function hiderOf(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKe
   const own = chain.kind === 'networks' ? chain.networks.filter(({ isPublic }) => !isPublic) : []
   const secrets = [
     ...own.flatMap(({ urls }) => urls.flatMap(secretsIn)),
-    ...(store.kind === 'server' ? [...secretsIn(store.url), ...passwords(store.password)] : []),
+    ...(store.kind === 'server' ? secretsOf(store) : []),
     ...(bootstrapApiKey === undefined ? [] : [bootstrapApiKey]),
   ]
   // A longer one may hold a shorter one.
   const ordered = [...new Set(secrets)].sort((a, b) => b.length - a.length)
   return (text) => ordered.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), withoutAddresses(text))
+}
+
+function secretsOf({ url, password, apiPassword = '', accountsPassword = '' }: ServerConfig): string[] {
+  return [...secretsIn(url), ...[password, apiPassword, accountsPassword].flatMap(passwords)]
 }
 
 /** Of an address only scheme and host stay: paths, queries and users of RPC endpoints are keys. */

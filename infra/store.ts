@@ -7,7 +7,7 @@ import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
 import { API_LIMITS } from './clickhouse/engine-config.ts'
 import { MigrationError, migrate } from './clickhouse/migrate.ts'
-import type { Config } from './config.ts'
+import type { Config, ServerConfig } from './config.ts'
 
 export type Store = {
   /** May do everything. */
@@ -73,25 +73,34 @@ export async function withStoreOf(
   }
 }
 
-type Server = Extract<Config['store'], { kind: 'server' }>
-
-async function openServer(server: Server, waiting?: Waiting): Promise<Store> {
+async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Store> {
   const owner = connect(server)
-  const reader = connect({ ...server, settings: READ_ONLY, requestTimeoutMs: READER_MS })
+  const { apiPassword, accountsPassword } = server
+  const reader =
+    apiPassword === undefined
+      ? connect({ ...server, settings: READ_ONLY, requestTimeoutMs: READER_MS })
+      : connect({ ...server, username: 'api', password: apiPassword, requestTimeoutMs: READER_MS })
+  const accounts =
+    accountsPassword === undefined ? owner : connect({ ...server, username: 'accounts', password: accountsPassword })
+  const clients = [...new Set([owner, reader, accounts])]
   try {
     await untilThere(server, () => migrate(owner, { database: server.database }), waiting)
   } catch (error) {
-    await closeAll([owner, reader])
+    await closeAll(clients)
     throw error
   }
-  return { owner, reader, accounts: owner, failed: never, close: () => closeAll([owner, reader]) }
+  return { owner, reader, accounts, failed: never, close: () => closeAll(clients) }
 }
 
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 10_000
 
 /** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
-async function untilThere({ url }: Server, task: () => Promise<unknown>, waiting: Waiting | undefined): Promise<void> {
+async function untilThere(
+  { url }: ServerConfig,
+  task: () => Promise<unknown>,
+  waiting: Waiting | undefined,
+): Promise<void> {
   if (!waiting) return void (await task())
   const { report, signal } = waiting
   await repeated(task, {
@@ -120,7 +129,7 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   return { owner, reader, accounts, failed, close }
 }
 
-/** Of a server's user we know nothing: at least our own questions change nothing, and none takes more than its share. */
+/** Of a server's only user we know nothing: at least our own questions change nothing, and none takes more than its share. */
 const READ_ONLY = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1, ...API_LIMITS } as const
 
 /** Longer than the engine takes to stop a question, so that it is the engine who says why. */

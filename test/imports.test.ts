@@ -91,7 +91,7 @@ describe('in this tree', () => {
 
   test('nothing breaks the rules', () => {
     expect(files.flatMap(breaches)).toEqual([])
-  })
+  }, 30_000)
 })
 
 describe('in a made-up tree', () => {

@@ -11,6 +11,7 @@ describe('the environment', () => {
       host: '127.0.0.1',
       port: 3000,
       adminPort: undefined,
+      adminHost: '127.0.0.1',
       readyTipSeconds: 300,
       logLevel: 'info',
     })
@@ -46,6 +47,25 @@ describe('the environment', () => {
   ])('a start may be %s', (text, start) => {
     expect(readConfig({ ETHEREUM_RPC_URL: 'http://a.example', ETHEREUM_START: text }).chain).toMatchObject({
       networks: [{ start }],
+    })
+  })
+
+  test('a server has one user for everything, and two with fewer rights where their passwords are named', () => {
+    const server = { CLICKHOUSE_URL: 'http://a.example', CLICKHOUSE_USER: 'owner', CLICKHOUSE_PASSWORD: 'secret' }
+    expect(readConfig(server).store).toMatchObject({ apiPassword: undefined, accountsPassword: undefined })
+    const named = { CLICKHOUSE_API_PASSWORD: 'reads', CLICKHOUSE_ACCOUNTS_PASSWORD: 'counts' }
+    expect(readConfig({ ...server, ...named }).store).toMatchObject({
+      username: 'owner',
+      password: 'secret',
+      apiPassword: 'reads',
+      accountsPassword: 'counts',
+    })
+  })
+
+  test('the admin port may listen elsewhere', () => {
+    expect(readConfig({ ADMIN_PORT: '9464', ADMIN_HOST: '0.0.0.0' })).toMatchObject({
+      adminPort: 9464,
+      adminHost: '0.0.0.0',
     })
   })
 

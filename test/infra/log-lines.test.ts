@@ -103,21 +103,17 @@ test('keys and passwords are in no line, however they come into it', () => {
     'ch-passw0rd',
     'a-bootstrap-key-of-mine',
     'url-p4ssword',
-  ]
-  const [user, password, path, query, store, bootstrap, ofUrl] = secrets as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-  ]
+    'api-p4ssword',
+    'accounts-p4ssword',
+  ] as const
+  const [user, password, path, query, store, bootstrap, ofUrl, ofApi, ofAccounts] = secrets
   const own = 'cp_dGhpcyBpcyBhIGtleSBvZiB0aGUgQVBJIHRoYXQgbm9ib2R5'
   const environment = {
     ETHEREUM_RPC_URL: `https://${user}:${encodeURIComponent(password)}@a.example/v3/${path}?apikey=${query}`,
     CLICKHOUSE_URL: `http://someone:${ofUrl}@b.example:8123`,
     CLICKHOUSE_PASSWORD: store,
+    CLICKHOUSE_API_PASSWORD: ofApi,
+    CLICKHOUSE_ACCOUNTS_PASSWORD: ofAccounts,
     BOOTSTRAP_API_KEY: bootstrap,
     LOG_LEVEL: 'trace',
   }

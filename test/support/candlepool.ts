@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { VARIABLES } from '../../infra/config.ts'
 
 export type Running = {
   pid: number
@@ -30,12 +31,9 @@ export type Script =
   | 'restore'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What a test run of our own may have in its environment must not reach the product. */
-const OURS =
-  /^(NETWORKS|POOLS|KAFKA_BROKERS|CLICKHOUSE_\w+|FSYNC|DATA_DIR|HOST|PORT|ADMIN_PORT|READY_TIP_SECONDS|BOOTSTRAP_API_KEY|LOG_LEVEL|[A-Z]+_RPC_URL|[A-Z]+_START)$/
-
 export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {
-  const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !OURS.test(name)))
+  // What a test run of our own may have in its environment must not reach the product.
+  const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', `infra/${script}.ts`, ...args], {
     cwd: ROOT,
     env: { ...clean, ...environment },

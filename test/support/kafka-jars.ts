@@ -148,7 +148,7 @@ function toProperties(properties: Record<string, unknown>): string {
 }
 
 /** The folder of the jars. Made aside and moved into place, so that two runs at once don't see half of it. */
-async function fetchedJars(java: string): Promise<string> {
+export async function fetchedJars(java: string): Promise<string> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'candlepool')
   const jars = join(cache, `kafka-${KAFKA_VERSION}`)
   if (existsSync(jars)) return jars

@@ -1,7 +1,7 @@
-/** A real Apache Kafka for tests: the one that is named, else a container, else Apache's own jars. */
+/** A real Apache Kafka for tests: the one that is named, else Apache's own jars; in `npm run test:containers` a container. */
 import { createServer } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { inject } from 'vitest'
+import { inContainers, startImage } from './containers.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
 
 export type StartedKafka = { brokers: string[]; what: string; stop(): Promise<void> }
@@ -26,28 +26,20 @@ export function kafkaOrSkip(): { skip: boolean; brokers: string[] } {
 }
 
 const DEFAULT_IMAGE = `apache/kafka:${KAFKA_VERSION}`
-const ENGINE_TIMEOUT_MS = 5000
-const CONTAINER_TIMEOUT_MS = 60_000
 
 /** Prints one line on what it found. */
 export async function startKafka(): Promise<StartedKafka | { unavailable: string }> {
-  const started = await firstThatWorks()
+  const started = await start()
   console.log('unavailable' in started ? `Kafka: none, ${started.unavailable}` : `Kafka: ${started.what}`)
   return started
 }
 
-async function firstThatWorks(): Promise<StartedKafka | { unavailable: string }> {
+async function start(): Promise<StartedKafka | { unavailable: string }> {
   const named = process.env['KAFKA_BROKERS']
   if (named) return { brokers: named.split(','), what: `KAFKA_BROKERS=${named}`, stop: async () => {} }
-  const reasons: string[] = []
-  for (const start of [startContainer, startJars]) {
-    try {
-      return await start()
-    } catch (error) {
-      reasons.push((error instanceof Error ? error.message : String(error)).split('\n')[0] ?? '')
-    }
-  }
-  return { unavailable: reasons.join('; ') }
+  // One that can't start is an error: its tests would have run on something else.
+  if (inContainers) return startContainer()
+  return startJars().catch((error: Error) => ({ unavailable: error.message.split('\n')[0] ?? '' }))
 }
 
 async function startJars(): Promise<StartedKafka> {
@@ -59,11 +51,10 @@ async function startJars(): Promise<StartedKafka> {
 async function startContainer(): Promise<StartedKafka> {
   // Loaded here, since it takes half a second and is mostly not needed.
   const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers')
-  const engine = await within(ENGINE_TIMEOUT_MS, getContainerRuntimeClient(), 'no Docker engine answers')
-  const { host } = engine.info.containerRuntime
+  const { host } = (await getContainerRuntimeClient()).info.containerRuntime
   const image = process.env['KAFKA_IMAGE'] ?? DEFAULT_IMAGE
   const port = await freePort()
-  const starting = new GenericContainer(image)
+  const described = new GenericContainer(image)
     .withExposedPorts({ container: 9092, host: port })
     .withEnvironment({
       KAFKA_NODE_ID: '1',
@@ -77,34 +68,15 @@ async function startContainer(): Promise<StartedKafka> {
       KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR: '1',
       KAFKA_TRANSACTION_STATE_LOG_MIN_ISR: '1',
       KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS: '0',
+      KAFKA_AUTO_CREATE_TOPICS_ENABLE: 'false',
       KAFKA_HEAP_OPTS: '-Xmx512m',
     })
     .withWaitStrategy(Wait.forListeningPorts())
-    .withStartupTimeout(CONTAINER_TIMEOUT_MS)
-    .start()
-  const late = `the Docker engine did not start ${image} within ${CONTAINER_TIMEOUT_MS / 1000} s`
-  const container = await within(CONTAINER_TIMEOUT_MS, starting, late).catch((error: unknown) => {
-    // A pull can't be called off; what it starts later must not stay.
-    starting.then((started) => started.stop()).catch(() => {})
-    throw error
-  })
+  const container = await startImage(image, described)
   const stop = async () => {
     await container.stop()
   }
   return { brokers: [`${host}:${port}`], what: `${image} in a container at ${host}:${port}`, stop }
-}
-
-async function within<T>(milliseconds: number, work: Promise<T>, otherwise: string): Promise<T> {
-  const stop = new AbortController()
-  const late = sleep(milliseconds, undefined, { signal: stop.signal }).then(() => {
-    throw new Error(otherwise)
-  })
-  late.catch(() => {})
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    stop.abort()
-  }
 }
 
 function freePort(): Promise<number> {

@@ -96,7 +96,8 @@ export type RpcServer = {
 
 type Call = { id: number; method: string; params: unknown[] }
 
-export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
+/** `host`: where it listens. */
+export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): Promise<RpcServer> {
   const faults: Faults = { failNext: [], nextStatus: [] }
   const calls: Record<string, number> = {}
 
@@ -160,9 +161,9 @@ export async function startRpcServer(chain: RecordedChain): Promise<RpcServer> {
     if (spoiled === undefined || spoiled === 'cut text') response.end(sent)
     else response.write(sent, () => spoiled === 'cut connection' && request.socket.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const node: RpcServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://${host}:${(server.address() as AddressInfo).port}`,
     chain,
     faults,
     calls,

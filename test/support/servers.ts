@@ -5,7 +5,12 @@ import { startKafka } from './kafka.ts'
 
 // Vitest asks for a default export here.
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
-  const [clickhouse, kafka] = await Promise.all([startClickHouse(), startKafka()])
+  const starting = [startClickHouse(), startKafka()] as const
+  const [clickhouse, kafka] = await Promise.all(starting).catch(async (error: unknown) => {
+    // What did start must not stay behind.
+    for (const started of await Promise.allSettled(starting)) if ('value' in started) await stop(started.value)
+    throw error
+  })
   project.provide('clickhouse', 'unavailable' in clickhouse ? clickhouse : withoutStop(clickhouse))
   project.provide('kafka', 'unavailable' in kafka ? kafka : withoutStop(kafka))
   return async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -5,7 +6,10 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../../infra/clickhouse/client.ts'
 import { type Engine, isEngineInstalled, startEngine } from '../../../infra/clickhouse/engine.ts'
+import { usersXml } from '../../../infra/clickhouse/engine-config.ts'
 import { migrate } from '../../../infra/clickhouse/migrate.ts'
+import { readConfig } from '../../../infra/config.ts'
+import { findStore } from '../../../infra/store.ts'
 
 let dataDir: string
 let engine: Engine
@@ -93,6 +97,47 @@ describe.skipIf(!isEngineInstalled())('the accounts user', () => {
     expect(await outcome(accounts, 'SELECT * FROM usage FINAL')).toBe('ok')
     expect(await outcome(accounts, 'SELECT * FROM ticks')).toBe('ACCESS_DENIED')
     expect(await outcome(accounts, 'TRUNCATE TABLE api_keys')).toBe('ACCESS_DENIED')
+  })
+})
+
+describe.skipIf(!isEngineInstalled())('a server with these users', () => {
+  const whoAsks = async (client: ClickHouseClient) => {
+    const answer = await client.query({ query: 'SELECT currentUser() AS name', format: 'JSONEachRow' })
+    return (await answer.json<{ name: string }>()).map(({ name }) => name)
+  }
+
+  it.each([
+    ['all three where their passwords are named', true, ['owner', 'api', 'accounts']],
+    ['the owner alone where they are not', false, ['owner', 'owner', 'owner']],
+  ])('is asked by %s', async (_, named, expected) => {
+    const passwords = {
+      CLICKHOUSE_API_PASSWORD: engine.users.api.password,
+      CLICKHOUSE_ACCOUNTS_PASSWORD: engine.users.accounts.password,
+    }
+    const config = readConfig({
+      CLICKHOUSE_URL: engine.url,
+      CLICKHOUSE_USER: 'owner',
+      CLICKHOUSE_PASSWORD: engine.users.owner.password,
+      ...(named && passwords),
+    })
+    const store = await findStore(config, dataDir)
+    if (!store) throw new Error('there is no store')
+    const asking = await Promise.all([store.owner, store.reader, store.accounts].map(whoAsks))
+    expect(asking.flat()).toEqual(expected)
+    await store.close()
+  })
+
+  it('has them by infra/clickhouse/server/users.xml, with the same limits and rights', () => {
+    const server = readFileSync(join(import.meta.dirname, '../../../infra/clickhouse/server/users.xml'), 'utf8')
+    const embedded = usersXml({ owner: '', api: '', accounts: '' })
+    const grants = (xml: string) =>
+      [...xml.matchAll(/<query>((?:GRANT|REVOKE) .* ON candlepool\..*)<\/query>/g)].map(([, it]) => it)
+    expect(grants(server)).toEqual(grants(embedded))
+    expect(grants(server)).toHaveLength(5)
+    const profile = (xml: string, name: string) =>
+      new RegExp(`<${name}>\\s*(<readonly>.*?)</${name}>`, 's').exec(xml)?.[1]?.replace(/\s+/g, ' ')
+    expect(profile(server, 'candlepool_api')).toBe(profile(embedded, 'api'))
+    expect(profile(embedded, 'api')).toMatch(/max_result_rows/)
   })
 })
 
