@@ -1,8 +1,10 @@
 /** What a cluster refuses, and how its tables follow those of its servers. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../../infra/clickhouse/client.ts'
 import { migrateCluster, shareOf } from '../../../infra/clickhouse/cluster.ts'
+import { storeMetrics } from '../../../infra/metrics/store.ts'
 import { openStore } from '../../../infra/store.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { type Shards, startShards } from '../../support/shards.ts'
@@ -60,6 +62,22 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
     await expect(open({ cluster: { name: 'other', urls } })).rejects.toThrowErrorMatchingInlineSnapshot(
       `[MigrationError: a server does not find itself in the cluster other, of 0 servers]`,
     )
+  })
+
+  test('is up while each server answers', async () => {
+    const registry = new Registry()
+    const look = storeMetrics(registry)
+    const up = async () => (await registry.getSingleMetric('candlepool_store_up')?.get())?.values[0]?.value
+    const store = await open({})
+    await look(store.servers)
+    expect(await up()).toBe(1)
+    await shards.kill(1)
+    await look(store.servers)
+    expect(await up()).toBe(0)
+    await shards.restart(1)
+    await look(store.servers)
+    expect(await up()).toBe(1)
+    await store.close()
   })
 
   test('is not taken for a single server, nor one for it', async () => {
