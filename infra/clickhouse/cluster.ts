@@ -43,11 +43,11 @@ export async function migrateCluster(
 ): Promise<ClickHouseClient[]> {
   const places = await Promise.all(servers.map((server) => placeOf(server, cluster.name)))
   const [{ replicas, isReplicated } = { replicas: 0, isReplicated: false }] = places
-  const shards = new Map(places.map(({ shard }, index) => [shard, index]))
+  const shards = places.map(({ shard }) => shard)
   const named = new Set(places.map(({ shard, replica }) => `${shard} ${replica}`)).size
   if (named < replicas)
     throw new MigrationError(`the cluster ${cluster.name} has ${replicas} servers: name all of them, not ${named}`)
-  if (replicas > shards.size && !isReplicated)
+  if (replicas > new Set(shards).size && !isReplicated)
     throw new MigrationError(
       `shards of the cluster ${cluster.name} have several replicas: give each server the macros shard and replica`,
     )
@@ -55,18 +55,13 @@ export async function migrateCluster(
     await migrate(server, { database: shareOf(cluster.database), ...(isReplicated && { adapt: replicated }) })
   }
   for (const server of servers) await distribute(server, cluster)
-  return [...shards.values()].flatMap((index) => servers[index] ?? [])
+  return servers.filter((_, index) => shards.slice(0, index).every((shard) => shard !== shards[index]))
 }
 
 /** A server that is asked without `CLICKHOUSE_CLUSTER` must not take the tables of a cluster for its own. */
 export async function refuseCluster(server: ClickHouseClient, database: string): Promise<void> {
-  const [found] = await ask(
-    server,
-    `SELECT name FROM system.tables WHERE database = {database:String} AND ${IS_OVER_SHARDS}`,
-    {
-      database,
-    },
-  )
+  const query = `SELECT name FROM system.tables WHERE database = {database:String} AND ${IS_OVER_SHARDS} LIMIT 1`
+  const [found] = await ask(server, query, { database })
   if (found) throw new MigrationError(`the database ${database} is that of a cluster: name it in CLICKHOUSE_CLUSTER`)
 }
 
@@ -122,7 +117,7 @@ const UNDISTRIBUTED = `
   WHERE tables.database = {share:String}
     AND NOT startsWith(tables.name, 'migrations') AND NOT startsWith(tables.name, 'rebuilt_candles')`
 
-/** `Distributed` tables hold no rows: they can be made anew at any time. */
+/** `Distributed` tables hold no rows: they can be made anew at any time, by several processes at once too. */
 async function distribute(server: ClickHouseClient, { name: cluster, database }: Cluster): Promise<void> {
   const share = shareOf(database)
   await server.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
@@ -135,13 +130,12 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
     throw new MigrationError(
       `the database ${database} has tables of a single server, such as ${own.name}: choose another CLICKHOUSE_DATABASE, and copy them`,
     )
-  for (const { name, sorting_key } of await ask<{ name: string; sorting_key: string }>(server, UNDISTRIBUTED, {
-    share,
-    database,
-  })) {
+  type Missing = { name: string; sorting_key: string }
+  for (const { name, sorting_key } of await ask<Missing>(server, UNDISTRIBUTED, { share, database })) {
     const by = sorting_key === '' ? '' : `, ${shardingKey(sorting_key)}`
+    const engine = `Distributed('${cluster}', ${share}, ${name}${by})`
     await server.command({
-      query: `CREATE OR REPLACE TABLE ${database}.${name} AS ${share}.${name} ENGINE = Distributed('${cluster}', ${share}, ${name}${by})`,
+      query: `CREATE OR REPLACE TABLE ${database}.${name} AS ${share}.${name} ENGINE = ${engine}`,
     })
   }
 }

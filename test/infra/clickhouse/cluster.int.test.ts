@@ -41,6 +41,15 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
     }
   })
 
+  test('is made once where several processes find it missing', async () => {
+    const stores = await Promise.all([1, 2, 3].map(() => open({ database: 'raced' })))
+    for (const { owner, shards, close } of stores) {
+      expect(shards.length).toBe(2)
+      expect((await tablesOf(owner, 'raced')).length).toBeGreaterThan(10)
+      await close()
+    }
+  })
+
   test('a column that a share has, and the table over it has not, is there after the next start', async () => {
     const [one, two] = serversOf('grown')
     if (!one || !two) throw new Error('There are two.')
