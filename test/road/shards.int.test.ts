@@ -1,6 +1,9 @@
 /** Tables over two shards say what those of a single server say, row by row and answer by answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { forgetCoverage, readCoverage } from '../../aggregator/coverage.ts'
+import { applyDurability } from '../../aggregator/durability.ts'
 import { openJob, readJob } from '../../aggregator/job.ts'
+import { applyRetention, readHorizon } from '../../aggregator/retention.ts'
 import { verify } from '../../aggregator/verify.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { openStore, type Store } from '../../infra/store.ts'
@@ -12,13 +15,13 @@ import { minute, NETWORKS_SERVED, POOLS as PAIRS, storeScenario, TIP } from '../
 import { type Service, startService } from '../api/service.ts'
 import { tellStory } from '../chaos/story.ts'
 import { randomOf } from '../simulation/random.ts'
-import { temporaryFolder, until } from '../support/candlepool.ts'
+import { run, temporaryFolder, until } from '../support/candlepool.ts'
 import { POOLS } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { type Shards, startShards } from '../support/shards.ts'
 
 const SEED = Number(process.env['SEED'] ?? 1)
-const STEPS = 40
+const STEPS = 30
 /** Its pools are on both shards. */
 const network = 'polygon'
 const ALL = { from: 0, to: 2 ** 32 - 1, pools: undefined }
@@ -107,6 +110,33 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     }
   })
 
+  test('commands find the tables', async () => {
+    const environment = { ...shards.environment, NETWORKS: network }
+    const verifying = run('verify', environment, ['--network', network])
+    expect(await verifying.exited, verifying.output()).toBe(0)
+    expect(verifying.output()).toContain(`${network}: everything agrees.`)
+  })
+
+  test('what changes a table as a whole is told to each shard', async () => {
+    for (const server of over.servers) {
+      await applyRetention(server, { ticks: 3_650, candles: { 1: 3_650 } })
+      await applyDurability(server, true)
+    }
+    expect((await readHorizon(over.owner))()).toBeGreaterThan(0)
+    const told = "engine_full LIKE '%TTL%' AND engine_full LIKE '%fsync_after_insert = 1%'"
+    for (const server of over.servers) {
+      const answer = await server.query({
+        query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND ${told} ORDER BY name`,
+        format: 'JSONEachRow',
+      })
+      expect(await answer.json()).toEqual([{ name: 'candles' }, { name: 'ticks' }])
+    }
+    const covered = () => readCoverage(over.owner, network, undefined)
+    expect((await covered()).length).toBeGreaterThan(0)
+    for (const shard of over.shards) await forgetCoverage(shard, network, [{ from: 0, to: 1e9 }])
+    expect(await covered()).toEqual([])
+  })
+
   async function serve({ reader, accounts }: Store, freshMs = 0): Promise<Service> {
     const networks = [...NETWORKS_SERVED, NETWORKS.base, NETWORKS.optimism]
     const clock = () => new Date(TIP * 1_000)
@@ -134,7 +164,7 @@ const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
 /** Those of the story are after the scenario's now: they are asked for by their time. */
 const QUESTIONS = [
   ...POOLS.flatMap(({ id }) => [
-    ...['1s', '7m', '1d', '86399s'].map(
+    ...['1s', '7m', '86399s'].map(
       (interval) => `/v0/candles?pool=${id}&networks=${network}&interval=${interval}&limit=100&to=2024-02-02`,
     ),
     `/v0/candles?pool=${id}&networks=${network}&interval=1h&limit=100&fill=none&price=spot&to=2024-02-20`,
