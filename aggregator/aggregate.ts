@@ -30,6 +30,8 @@ export type AggregateOptions = {
   position: Position
   /** Final history that jobs have read; taken while the stream has nothing waiting. */
   history?: TickLog<Restatement> | undefined
+  /** Where the tables themselves are, if not all of them with the client. */
+  shards?: readonly ClickHouseClient[]
   report: Report<AggregatorFact>
   /** For whoever keeps candles in memory in the same process. */
   onWritten?: (written: Written) => void
@@ -46,7 +48,7 @@ const TICKS_PER_RESTATEMENT = 20_000
  * another aggregator may be writing.
  */
 export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
-  const { log, position, signal } = options
+  const { log, position, shards = [client], signal } = options
   const turns = new Turns()
   // Neither log is read on its own: whatever ends one ends the other.
   const ended = new AbortController()
@@ -60,7 +62,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         const { keeping, tip } = writer
         besides = Promise.all([
           restateAll(client, options, writer, turns, stop).finally(() => ended.abort()),
-          keepUp(client, { ...options, keeping, tip, turns, signal: stop }),
+          keepUp(client, { ...options, shards, keeping, tip, turns, signal: stop }),
         ])
         besides.catch(() => undefined)
       }

@@ -63,15 +63,15 @@ export async function readRestated(client: ClickHouseClient, network: NetworkNam
   }
 }
 
-/** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. */
+/** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. Each shard is told. */
 export async function forgetCoverage(
-  client: ClickHouseClient,
+  shard: ClickHouseClient,
   network: NetworkName,
   ranges: readonly BlockRange[],
 ): Promise<void> {
   for (const { from, to } of ranges) {
     await run(
-      client,
+      shard,
       'DELETE FROM coverage WHERE network = {network:String} AND first <= {to:UInt64} AND last >= {from:UInt64}',
       { network, from, to },
     )

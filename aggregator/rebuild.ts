@@ -6,7 +6,7 @@ import type { PoolId } from '../ingest/pool.ts'
 import type { Resolution } from './candle.ts'
 import type { Touched } from './recompute.ts'
 import { slicesOf } from './slices.ts'
-import { loadSql, run } from './store.ts'
+import { ask, loadSql, run } from './store.ts'
 
 const rebuiltCandles = loadSql(import.meta.url, './sql/rebuilt_candles.sql')
 
@@ -32,7 +32,8 @@ export async function rebuild(client: ClickHouseClient, options: RebuildOptions)
   const { network, resolutions, version, signal, onProgress } = options
   const into = `rebuilt_candles_${network}`
   await run(client, 'DROP TABLE IF EXISTS {into:Identifier}', { into })
-  await run(client, 'CREATE TABLE {into:Identifier} AS candles', { into })
+  const engine = plainEngine(await engineOf(client, 'candles'))
+  await run(client, `CREATE TABLE {into:Identifier} AS candles ENGINE = ${engine}`, { into })
   const slices = await slicesOf(client, network, options)
   for (const [index, slice] of slices.entries()) {
     for (const resolution of resolutions) {
@@ -45,4 +46,18 @@ export async function rebuild(client: ClickHouseClient, options: RebuildOptions)
   await run(client, `ALTER TABLE candles ATTACH PARTITION tuple() FROM \`${into}\``, {})
   await run(client, 'DROP TABLE {into:Identifier}', { into })
   return slices.flatMap(({ pools, from, to }) => pools.map((pool) => ({ pool, first: from, last: to - 1 })))
+}
+
+async function engineOf(client: ClickHouseClient, table: string): Promise<string> {
+  const [row] = await ask<{ engine: string }>(
+    client,
+    'SELECT engine_full AS engine FROM system.tables WHERE database = currentDatabase() AND name = {table:String}',
+    { table },
+  )
+  return row?.engine ?? ''
+}
+
+/** Replicas find each other by a path in Keeper, which two tables can't share: what stands beside a replicated table for a while is none. */
+export function plainEngine(full: string): string {
+  return full.replace(/^Replicated(\w+)\('[^']*', '[^']*'(?:, )?/, '$1(')
 }

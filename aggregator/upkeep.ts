@@ -17,6 +17,8 @@ const DAY = 86_400
 
 export type UpkeepOptions = {
   network: NetworkName
+  /** Where the tables themselves are. */
+  shards: readonly ClickHouseClient[]
   keeping: Keeping
   /** The time of the newest stored block. */
   tip(): UnixSeconds
@@ -38,7 +40,7 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
-  const { network, keeping, tip, turns, report, onWritten, signal } = options
+  const { network, shards, keeping, tip, turns, report, onWritten, signal } = options
   const began = performance.now()
   try {
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
@@ -47,12 +49,15 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
       keeping.history = undefined
       return keeping.versions.next()
     })
-    const onProgress = (share: number) => noteJob(client, job, `${Math.floor(share * 100)} %`)
     const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS
     // The first day of which all ticks are there.
     const from = Math.max(job.from, Math.ceil(keeping.horizon() / DAY) * DAY)
-    const rebuilt = await rebuild(client, { ...job, from, resolutions, version, onProgress, signal })
-    await recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() })
+    for (const [index, shard] of shards.entries()) {
+      const onProgress = (share: number) =>
+        noteJob(client, job, `${Math.floor(((index + share) / shards.length) * 100)} %`)
+      const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, signal })
+      await recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() })
+    }
     await finishJob(client, job)
     onWritten?.({ network })
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })

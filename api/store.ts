@@ -4,8 +4,23 @@ import { buffer } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { Problem } from './problem.ts'
 
-/** ClickHouse's codes for “not now”: too slow, too busy, no memory, going away, or its tables not made yet. */
-const NOT_NOW = new Set(['60', '81', '159', '160', '202', '209', '210', '241', '242', '394', '439', '473', '745'])
+/** ClickHouse's codes for “not now”: too slow, too busy, no memory, going away, a shard away, or its tables not made yet. */
+const NOT_NOW = new Set([
+  '60',
+  '81',
+  '159',
+  '160',
+  '202',
+  '209',
+  '210',
+  '241',
+  '242',
+  '279',
+  '394',
+  '439',
+  '473',
+  '745',
+])
 
 export function readSql(url: URL): string {
   return readFileSync(url, 'utf8')

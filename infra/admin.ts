@@ -14,7 +14,7 @@ const PATIENCE_MS = 2_000
 
 export type Admin = {
   /** Until it is told, the process is not ready for want of one. */
-  watch(store: Pick<Store, 'owner'>): void
+  watch(store: Pick<Store, 'owner' | 'servers'>): void
 }
 
 /** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. The port has no key. Opens before the tables do, since one may wait for them long. */
@@ -22,7 +22,7 @@ export async function startAdmin(
   { config, report, signal }: Pick<Run, 'config' | 'report' | 'signal'>,
   { metrics, standing }: Pick<Telemetry, 'metrics' | 'standing'>,
 ): Promise<Admin> {
-  let store: Pick<Store, 'owner'> | undefined
+  let store: Pick<Store, 'owner' | 'servers'> | undefined
   const admin: Admin = {
     watch(it) {
       store = it
@@ -53,7 +53,7 @@ export async function startAdmin(
     response.status(reasons.length > 0 ? 503 : 200).json({ status, reasons, standingBy })
   })
   app.get('/metrics', async (_request, response) => {
-    await lookAtStore(store?.owner)
+    await lookAtStore(store?.servers ?? [])
     response.type(metrics.contentType).send(await metrics.metrics())
   })
   const { host, port } = await serve({

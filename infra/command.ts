@@ -1,6 +1,7 @@
 /** What the commands share: the tables, whether or not something is running, and errors in plain words. */
 
-import { BadConfiguration, type Config, readConfig } from './config.ts'
+import { BadConfiguration } from './bad-configuration.ts'
+import { type Config, readConfig } from './config.ts'
 import { describeError } from './describe-error.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Store, withStoreOf } from './store.ts'

@@ -7,7 +7,9 @@ import { NETWORK_NAMES, type Network, type NetworkName } from '../ingest/network
 import { NETWORKS } from '../ingest/networks.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { parseStart, type Start } from '../ingest/start.ts'
+import { BadConfiguration } from './bad-configuration.ts'
 import { publicEndpoint } from './public-endpoint.ts'
+import { type ServerConfig, serverOf } from './server-config.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -16,18 +18,6 @@ export type NetworkConfig = {
   /** True where nobody named an endpoint and a public one is used. */
   isPublic: boolean
   start: Start
-}
-
-export type ServerConfig = {
-  kind: 'server'
-  url: string
-  /** Who may make the database and its tables. */
-  username: string
-  password: string
-  database: string
-  /** Of the users `api` and `accounts`, where the server has them. */
-  apiPassword: string | undefined
-  accountsPassword: string | undefined
 }
 
 export type Config = {
@@ -53,17 +43,6 @@ export type Config = {
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
-
-/** Every bad variable at once, so that nobody mends them one start at a time. */
-export class BadConfiguration extends Error {
-  override readonly name = 'BadConfiguration'
-
-  constructor(problems: readonly string[]) {
-    super(
-      `The environment has ${problems.length === 1 ? 'a bad value' : `${problems.length} bad values`}:\n${problems.map((it) => `  ${it}`).join('\n')}`,
-    )
-  }
-}
 
 const list = z.string().transform((text) =>
   text
@@ -132,7 +111,19 @@ const schema = z.object({
         .nonempty('names no broker'),
     )
     .optional(),
-  CLICKHOUSE_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).optional(),
+  CLICKHOUSE_URL: list
+    .pipe(
+      z
+        .array(
+          z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
+        )
+        .nonempty('names no address'),
+    )
+    .optional(),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name of letters, digits, underscores and hyphens')
+    .optional(),
   CLICKHOUSE_USER: z.string().optional(),
   CLICKHOUSE_PASSWORD: z.string().optional(),
   CLICKHOUSE_API_PASSWORD: z.string().optional(),
@@ -207,17 +198,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return {
     chain: chainOf(it, parsed.data as Record<string, unknown>),
     log: it.KAFKA_BROKERS ? { kind: 'kafka', brokers: it.KAFKA_BROKERS } : { kind: 'in-process' },
-    store: it.CLICKHOUSE_URL
-      ? {
-          kind: 'server',
-          url: it.CLICKHOUSE_URL,
-          username: it.CLICKHOUSE_USER ?? 'default',
-          password: it.CLICKHOUSE_PASSWORD ?? '',
-          database: it.CLICKHOUSE_DATABASE,
-          apiPassword: it.CLICKHOUSE_API_PASSWORD,
-          accountsPassword: it.CLICKHOUSE_ACCOUNTS_PASSWORD,
-        }
-      : { kind: 'embedded' },
+    store: serverOf(it) ?? { kind: 'embedded' },
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
     retention: retentionOf(it),
     fsync: it.FSYNC === 'on',

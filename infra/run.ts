@@ -1,7 +1,8 @@
 /** What every entry point shares: read the environment, run until a signal, stop in order, and say plainly what went wrong. */
 
 import type { Report } from '../ingest/report.ts'
-import { BadConfiguration, type Config, readConfig } from './config.ts'
+import { BadConfiguration } from './bad-configuration.ts'
+import { type Config, readConfig } from './config.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
 import { hiderOf } from './secrets.ts'

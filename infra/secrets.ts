@@ -1,5 +1,6 @@
 /** What must never be told: keys of endpoints, passwords, keys of the API. */
-import type { Config, ServerConfig } from './config.ts'
+import type { Config } from './config.ts'
+import type { ServerConfig } from './server-config.ts'
 
 const HIDDEN = '***'
 

@@ -130,11 +130,14 @@ export function runAggregator(
   async function aggregateOnce(): Promise<void> {
     const { stream: log, history } = logs
     const position = await untilStored({ network, report, signal }, async () => {
-      await applyRetention(store.owner, config.retention)
-      await applyDurability(store.owner, config.fsync)
+      for (const server of store.servers) {
+        await applyRetention(server, config.retention)
+        await applyDurability(server, config.fsync)
+      }
       return findPosition(store.owner, network, log)
     })
-    await aggregate(store.owner, { network, log, history, position, report, onWritten, signal })
+    const { owner, shards } = store
+    await aggregate(owner, { network, log, history, position, shards, report, onWritten, signal })
   }
 }
 

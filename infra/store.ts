@@ -3,11 +3,13 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import type { Report } from '../ingest/report.ts'
 import { repeated } from '../ingest/wait.ts'
 import { connect } from './clickhouse/client.ts'
+import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shareOf } from './clickhouse/cluster.ts'
 import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
 import { API_LIMITS } from './clickhouse/engine-config.ts'
 import { MigrationError, migrate } from './clickhouse/migrate.ts'
-import type { Config, ServerConfig } from './config.ts'
+import type { Config } from './config.ts'
+import type { ServerConfig } from './server-config.ts'
 
 export type Store = {
   /** May do everything. */
@@ -16,6 +18,10 @@ export type Store = {
   reader: ClickHouseClient
   /** Keys and usage. */
   accounts: ClickHouseClient
+  /** Where the tables themselves are: one server of each shard of a cluster, else `owner`. */
+  shards: readonly ClickHouseClient[]
+  /** As `shards`, with the replicas. */
+  servers: readonly ClickHouseClient[]
   /** Resolves when an engine of our own ends without being asked to. */
   failed: Promise<Error>
   close(): Promise<void>
@@ -74,36 +80,44 @@ export async function withStoreOf(
 }
 
 async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Store> {
-  const owner = connect(server)
-  const { apiPassword, accountsPassword } = server
+  const { cluster, database, apiPassword, accountsPassword } = server
+  const settings = cluster ? CLUSTER_SETTINGS : {}
+  const owner = connect({ ...server, settings })
   const reader =
     apiPassword === undefined
-      ? connect({ ...server, settings: READ_ONLY, requestTimeoutMs: READER_MS })
-      : connect({ ...server, username: 'api', password: apiPassword, requestTimeoutMs: READER_MS })
+      ? connect({ ...server, settings: { ...settings, ...READ_ONLY }, requestTimeoutMs: READER_MS })
+      : connect({ ...server, username: 'api', password: apiPassword, settings, requestTimeoutMs: READER_MS })
   const accounts =
-    accountsPassword === undefined ? owner : connect({ ...server, username: 'accounts', password: accountsPassword })
-  const clients = [...new Set([owner, reader, accounts])]
+    accountsPassword === undefined
+      ? owner
+      : connect({ ...server, username: 'accounts', password: accountsPassword, settings })
+  const servers = cluster?.urls.map((url) => connect({ ...server, url, database: shareOf(database), settings })) ?? [
+    owner,
+  ]
+  const close = () => closeAll(new Set([owner, reader, accounts, ...servers]))
+  async function bringUpToDate(): Promise<readonly ClickHouseClient[]> {
+    if (cluster) return migrateCluster(servers, { name: cluster.name, database })
+    await refuseCluster(owner, database)
+    await migrate(owner, { database })
+    return servers
+  }
   try {
-    await untilThere(server, () => migrate(owner, { database: server.database }), waiting)
+    const shards = await untilThere(server, bringUpToDate, waiting)
+    return { owner, reader, accounts, shards, servers, failed: never, close }
   } catch (error) {
-    await closeAll(clients)
+    await close()
     throw error
   }
-  return { owner, reader, accounts, failed: never, close: () => closeAll(clients) }
 }
 
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 10_000
 
 /** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
-async function untilThere(
-  { url }: ServerConfig,
-  task: () => Promise<unknown>,
-  waiting: Waiting | undefined,
-): Promise<void> {
-  if (!waiting) return void (await task())
+function untilThere<T>({ url }: ServerConfig, task: () => Promise<T>, waiting: Waiting | undefined): Promise<T> {
+  if (!waiting) return task()
   const { report, signal } = waiting
-  await repeated(task, {
+  return repeated(task, {
     firstMs: FIRST_RETRY_MS,
     mostMs: MAX_RETRY_MS,
     signal,
@@ -126,7 +140,7 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   const accounts = connect({ url, database, ...users.accounts })
   await migrate(owner, { database })
   const close = () => closeAll([owner, reader, accounts]).then(stop)
-  return { owner, reader, accounts, failed, close }
+  return { owner, reader, accounts, shards: [owner], servers: [owner], failed, close }
 }
 
 /** Of a server's only user we know nothing: at least our own questions change nothing, and none takes more than its share. */
@@ -137,6 +151,6 @@ const READER_MS = 1_000 * API_LIMITS.max_execution_time + 2_000
 
 const never = new Promise<never>(() => {})
 
-async function closeAll(clients: readonly ClickHouseClient[]): Promise<void> {
-  await Promise.all(clients.map((client) => client.close()))
+async function closeAll(clients: Iterable<ClickHouseClient>): Promise<void> {
+  await Promise.all(Array.from(clients, (client) => client.close()))
 }

@@ -52,7 +52,9 @@ async function repair(network: NetworkName, found: readonly Difference[], run: R
   const ranges = rangesOf(found)
   if (ranges.length > 0) {
     const folder = (await currentStoreFolder(config)) ?? config.dataDir
-    await withStoreOf(config, folder, ({ owner }) => forgetCoverage(owner, network, ranges))
+    await withStoreOf(config, folder, async ({ shards }) => {
+      for (const shard of shards) await forgetCoverage(shard, network, ranges)
+    })
     for (const range of ranges) {
       print(`Reading blocks ${range.from} to ${range.to} again.`)
       await readHistory({ network, ...range, pools: undefined, concurrency: 4 }, run)

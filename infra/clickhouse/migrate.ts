@@ -17,6 +17,8 @@ export type MigrateOptions = {
   /** The client's own database, which is made if it is missing. */
   database: string
   directory?: string
+  /** What a statement is to be on this server. */
+  adapt?: (statement: string) => string
 }
 
 /**
@@ -36,7 +38,7 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions)
   if (missing(migrations, await readApplied(client)).length === 0) return []
   return withMigrationLock(client, async () => {
     const todo = missing(migrations, await readApplied(client))
-    for (const migration of todo) await apply(client, migration)
+    for (const migration of todo) await apply(client, migration, options.adapt)
     return todo.map((migration) => migration.name)
   })
 }
@@ -97,10 +99,14 @@ function missing(migrations: readonly Migration[], applied: readonly Applied[]):
   return migrations.filter(({ name }) => !done.has(name))
 }
 
-async function apply(client: ClickHouseClient, migration: Migration): Promise<void> {
-  for (const [index, query] of statementsOf(migration.sql).entries()) {
+async function apply(
+  client: ClickHouseClient,
+  migration: Migration,
+  adapt = (statement: string) => statement,
+): Promise<void> {
+  for (const [index, statement] of statementsOf(migration.sql).entries()) {
     try {
-      await client.command({ query })
+      await client.command({ query: adapt(statement) })
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new MigrationError(`${migration.name}.sql, statement ${index + 1}: ${reason}`, { cause })

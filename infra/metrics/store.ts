@@ -7,44 +7,45 @@ import { inTime } from '../in-time.ts'
 /** Shorter than anybody's patience with a scrape. */
 const PATIENCE_MS = 2_000
 
-type Disk = { name: string; free: number; total: number }
+type Disk = { server: string; disk: string; free: number; total: number }
 
 /** Returns how to look again: to be called before each scrape. */
-export function storeMetrics(registry: Registry): (client: ClickHouseClient | undefined) => Promise<void> {
+export function storeMetrics(registry: Registry): (servers: readonly ClickHouseClient[]) => Promise<void> {
   const registers = [registry]
   const up = new Gauge({
     name: 'candlepool_store_up',
-    help: '1 where ClickHouse answers this process.',
+    help: '1 where ClickHouse answers this process, each server of it.',
     registers,
   })
   const free = new Gauge({
     name: 'candlepool_store_disk_free_bytes',
     help: 'Room that is left on a disk of ClickHouse.',
-    labelNames: ['disk'] as const,
+    labelNames: ['server', 'disk'] as const,
     registers,
   })
   const total = new Gauge({
     name: 'candlepool_store_disk_bytes',
     help: 'Size of a disk of ClickHouse.',
-    labelNames: ['disk'] as const,
+    labelNames: ['server', 'disk'] as const,
     registers,
   })
 
-  return async function look(client) {
-    const disks = client && (await readDisks(client))
-    up.set(disks ? 1 : 0)
+  return async function look(servers) {
+    const answers = await Promise.all(servers.map(readDisks))
+    up.set(servers.length > 0 && answers.every((disks) => disks !== undefined) ? 1 : 0)
     free.reset()
     total.reset()
-    for (const disk of disks ?? []) {
-      free.set({ disk: disk.name }, disk.free)
-      total.set({ disk: disk.name }, disk.total)
+    for (const { server, disk, ...bytes } of answers.flatMap((disks) => disks ?? [])) {
+      free.set({ server, disk }, bytes.free)
+      total.set({ server, disk }, bytes.total)
     }
   }
 }
 
 /** Undefined where nobody answers; none where the user may not see them. */
 async function readDisks(client: ClickHouseClient): Promise<readonly Disk[] | undefined> {
-  const query = 'SELECT name, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
+  const query =
+    'SELECT hostName() AS server, name AS disk, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
   try {
     return await inTime(ask<Disk>(client, query, {}), PATIENCE_MS)
   } catch (error) {

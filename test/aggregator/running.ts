@@ -25,6 +25,8 @@ export type RunningOptions = {
   /** What jobs have read. */
   history?: TickLog<Restatement>
   onWritten?: (written: Written) => void
+  /** Where the tables themselves are, if not all of them with the client. */
+  shards?: readonly ClickHouseClient[]
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -37,7 +39,7 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, history, onWritten = () => {}, death }: RunningOptions,
+  { network, log: kept, history, onWritten = () => {}, shards = [client], death }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -53,7 +55,7 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const ended = aggregate(client, { network, log, history, position, report, onWritten, signal }).catch(
+  const ended = aggregate(client, { network, log, history, position, shards, report, onWritten, signal }).catch(
     (error: unknown) => {
       failure = error
     },

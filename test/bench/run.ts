@@ -18,6 +18,7 @@ const BENCHES = [
   'views',
   'road',
   'load',
+  'scale',
   'page',
 ] as const
 

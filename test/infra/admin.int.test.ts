@@ -63,7 +63,15 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
     await storeScenario(database.client)
     const client = database.connect({ url: `http://127.0.0.1:${proxy.port}` })
     const close = async () => {}
-    const store = { owner: client, reader: client, accounts: client, failed: new Promise<never>(() => {}), close }
+    const store = {
+      owner: client,
+      reader: client,
+      accounts: client,
+      shards: [client],
+      servers: [client],
+      failed: new Promise<never>(() => {}),
+      close,
+    }
     admin.watch(store)
     const keys = {
       free: await createKey({ client: database.client, plan: 'free', name: 'one' }),

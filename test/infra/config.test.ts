@@ -77,6 +77,7 @@ describe('the environment', () => {
       POOLS: '0x1234',
       KAFKA_BROKERS: 'broker',
       CLICKHOUSE_URL: 'clickhouse',
+      CLICKHOUSE_CLUSTER: 'a, b',
       CLICKHOUSE_DATABASE: 'a b',
       PORT: '99999',
       READY_TIP_SECONDS: '5m',
@@ -84,18 +85,35 @@ describe('the environment', () => {
       LOG_LEVEL: 'loud',
     }
     expect(() => readConfig(bad)).toThrowErrorMatchingInlineSnapshot(`
-      [BadConfiguration: The environment has 11 bad values:
+      [BadConfiguration: The environment has 12 bad values:
         ETHEREUM_RPC_URL is not a list of http(s) or ws(s) addresses, comma separated
         ETHEREUM_START is not a block number, \`latest\`, \`-5000\` (blocks before the head) or a duration such as \`24h\`
         NETWORKS names something else than ethereum, arbitrum, polygon, base, optimism
         POOLS holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)
         KAFKA_BROKERS is not a list of host:port, comma separated
-        CLICKHOUSE_URL is not an http(s) address
+        CLICKHOUSE_URL is not an http(s) address, or those of a cluster, comma separated
+        CLICKHOUSE_CLUSTER is not a name of letters, digits, underscores and hyphens
         CLICKHOUSE_DATABASE is not a name of letters, digits and underscores
         PORT is not a port: a number from 0 to 65535
         READY_TIP_SECONDS is not a number of seconds from 1 to 999999
         BOOTSTRAP_API_KEY is shorter than 16 characters: anybody could guess it
         LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent]
+    `)
+  })
+
+  test('a cluster is named with the address of each of its servers', () => {
+    const CLICKHOUSE_URL = 'http://a.example:8123, http://b.example:8123'
+    const { store } = readConfig({ CLICKHOUSE_URL, CLICKHOUSE_CLUSTER: 'market' })
+    const urls = ['http://a.example:8123', 'http://b.example:8123']
+    expect(store).toMatchObject({ kind: 'server', url: urls[0], cluster: { name: 'market', urls } })
+    expect(readConfig({ CLICKHOUSE_URL: urls[0] }).store).toMatchObject({ url: urls[0], cluster: undefined })
+    expect(() => readConfig({ CLICKHOUSE_URL })).toThrowErrorMatchingInlineSnapshot(`
+      [BadConfiguration: The environment has a bad value:
+        CLICKHOUSE_URL names several servers, and CLICKHOUSE_CLUSTER no cluster of them]
+    `)
+    expect(() => readConfig({ CLICKHOUSE_CLUSTER: 'market' })).toThrowErrorMatchingInlineSnapshot(`
+      [BadConfiguration: The environment has a bad value:
+        CLICKHOUSE_CLUSTER needs the address of each of its servers in CLICKHOUSE_URL]
     `)
   })
 

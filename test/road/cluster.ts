@@ -82,7 +82,15 @@ export async function openNetwork(
       const close = async () => {
         await Promise.all([stream.close(), history.close()])
       }
-      const store = { owner, reader: owner, accounts: owner, failed: new Promise<never>(() => {}), close }
+      const store = {
+        owner,
+        reader: owner,
+        accounts: owner,
+        shards: [owner],
+        servers: [owner],
+        failed: new Promise<never>(() => {}),
+        close,
+      }
       // The name of a network may be made up here, where there is no configuration to read it from.
       const config = readConfig(environment('ethereum', brokers, database.connection))
       const run = { config, report, signal: stopping.signal, fail: () => {} }

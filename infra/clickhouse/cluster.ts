@@ -1,0 +1,161 @@
+/**
+ * Tables over several servers. Each shard has a database as a single server has it, made by the same migrations; over those stand
+ * `Distributed` tables under the names that everybody asks. Where the servers have the macros `shard` and `replica`, the tables of a shard
+ * are kept by all its replicas: that needs ClickHouse Keeper, and was written and reviewed, not run.
+ */
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { MigrationError, migrate } from './migrate.ts'
+
+export type Cluster = {
+  /** As ClickHouse's configuration names it. */
+  name: string
+  /** Of the `Distributed` tables. */
+  database: string
+}
+
+/** The database in which a server has its share of the rows. */
+export function shareOf(database: string): string {
+  return `${database}_share`
+}
+
+/** What is asked over shards must be asked so. */
+export const CLUSTER_SETTINGS = {
+  // The tables of a subquery lie on all shards as well: it is answered once, for all of them.
+  distributed_product_mode: 'global',
+  // A pool's rows are asked of its shard alone.
+  optimize_skip_unused_shards: 1,
+  // An answer without the rows of a shard that is down would be a wrong one.
+  skip_unavailable_shards: 0,
+  // What is read to be written is read from all shards, not by each of its own: a sum of them would be written once for each.
+  parallel_distributed_insert_select: '0',
+  // Where there are replicas: a row is stored once most of them have it, and one of them is asked as long as it answers.
+  insert_quorum: 'auto',
+  load_balancing: 'in_order',
+} satisfies ClickHouseSettings
+
+/**
+ * Brings every server up to date, and returns one of each shard. `servers` are clients of each server's share, replicas too.
+ * ClickHouse's own `ON CLUSTER` needs Keeper; this needs none.
+ */
+export async function migrateCluster(
+  servers: readonly ClickHouseClient[],
+  cluster: Cluster,
+): Promise<ClickHouseClient[]> {
+  const places = await Promise.all(servers.map((server) => placeOf(server, cluster.name)))
+  const [{ replicas, isReplicated } = { replicas: 0, isReplicated: false }] = places
+  const shards = places.map(({ shard }) => shard)
+  const named = new Set(places.map(({ shard, replica }) => `${shard} ${replica}`)).size
+  if (named < replicas)
+    throw new MigrationError(`the cluster ${cluster.name} has ${replicas} servers: name all of them, not ${named}`)
+  if (replicas > new Set(shards).size && !isReplicated)
+    throw new MigrationError(
+      `shards of the cluster ${cluster.name} have several replicas: give each server the macros shard and replica`,
+    )
+  for (const server of servers) {
+    await migrate(server, { database: shareOf(cluster.database), ...(isReplicated && { adapt: replicated }) })
+  }
+  for (const server of servers) await distribute(server, cluster)
+  return servers.filter((_, index) => shards.slice(0, index).every((shard) => shard !== shards[index]))
+}
+
+/** A server that is asked without `CLICKHOUSE_CLUSTER` must not take the tables of a cluster for its own. */
+export async function refuseCluster(server: ClickHouseClient, database: string): Promise<void> {
+  const query = `SELECT name FROM system.tables WHERE database = {database:String} AND ${IS_OVER_SHARDS} LIMIT 1`
+  const [found] = await ask(server, query, { database })
+  if (found) throw new MigrationError(`the database ${database} is that of a cluster: name it in CLICKHOUSE_CLUSTER`)
+}
+
+const IS_OVER_SHARDS = "engine = 'Distributed'"
+
+type Place = { shard: number; replica: number; replicas: number; isReplicated: boolean }
+
+/** Where a server finds itself in the cluster. */
+async function placeOf(server: ClickHouseClient, cluster: string): Promise<Place> {
+  const [place] = await ask<{ shard: number; replica: number; replicas: number; macros: number }>(
+    server,
+    `SELECT
+       anyIf(shard_num, is_local) AS shard, anyIf(replica_num, is_local) AS replica, toUInt32(count()) AS replicas,
+       (SELECT toUInt32(count()) FROM system.macros WHERE macro IN ('shard', 'replica')) AS macros
+     FROM system.clusters WHERE cluster = {cluster:String}`,
+    { cluster },
+  )
+  if (!place || place.shard === 0)
+    throw new MigrationError(
+      `a server does not find itself in the cluster ${cluster}, of ${place?.replicas ?? 0} servers`,
+    )
+  return { ...place, isReplicated: place.macros === 2 }
+}
+
+/** The same table, kept by every replica of its shard. The name is spelt out in the path, so that each replica finds the same. */
+export function replicated(statement: string): string {
+  return statement.replace(
+    /\bENGINE = (\w*MergeTree)\b(?:\(([^)]*)\))?/,
+    (_, engine: string, by: string | undefined) => {
+      const place = "'/clickhouse/tables/{shard}/{database}/{table}', '{replica}'"
+      return `ENGINE = Replicated${engine}(${by ? `${place}, ${by}` : place})`
+    },
+  )
+}
+
+/** Tables and views of the share that nobody has under the same name over all shards, or with other columns. */
+const UNDISTRIBUTED = `
+  SELECT tables.name AS name, tables.sorting_key AS sorting_key
+  FROM system.tables AS tables
+  INNER JOIN
+  (
+      SELECT table
+      FROM
+      (
+          SELECT database, table, groupArray((name, type, default_kind, default_expression)) AS columns
+          FROM (SELECT * FROM system.columns ORDER BY position) AS columns
+          WHERE database IN ({share:String}, {database:String})
+          GROUP BY database, table
+      )
+      GROUP BY table
+      HAVING (count(), uniqExact(columns)) != (2, 1)
+  ) AS different ON different.table = tables.name
+  WHERE tables.database = {share:String}
+    AND NOT startsWith(tables.name, 'migrations') AND NOT startsWith(tables.name, 'rebuilt_candles')`
+
+/** `Distributed` tables hold no rows: they can be made anew at any time, by several processes at once too. */
+async function distribute(server: ClickHouseClient, { name: cluster, database }: Cluster): Promise<void> {
+  const share = shareOf(database)
+  await server.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
+  const [own] = await ask<{ name: string }>(
+    server,
+    `SELECT name FROM system.tables WHERE database = {database:String} AND NOT ${IS_OVER_SHARDS} LIMIT 1`,
+    { database },
+  )
+  if (own)
+    throw new MigrationError(
+      `the database ${database} has tables of a single server, such as ${own.name}: choose another CLICKHOUSE_DATABASE, and copy them`,
+    )
+  type Missing = { name: string; sorting_key: string }
+  for (const { name, sorting_key } of await ask<Missing>(server, UNDISTRIBUTED, { share, database })) {
+    const by = sorting_key === '' ? '' : `, ${shardingKey(sorting_key)}`
+    const engine = `Distributed('${cluster}', ${share}, ${name}${by})`
+    await server.command({
+      query: `CREATE OR REPLACE TABLE ${database}.${name} AS ${share}.${name} ENGINE = ${engine}`,
+    })
+  }
+}
+
+/**
+ * Rows of a pool share a shard, in whatever table they are, so that they can be joined there. What has no pool in its key goes by the first
+ * column of it, mostly the network: what is told in one insert is then on one shard, there as a whole or not at all.
+ */
+function shardingKey(sortingKey: string): string {
+  const [first, second] = sortingKey.split(', ')
+  return second === 'pool' ? 'cityHash64(network, pool)' : `cityHash64(${first})`
+}
+
+/** In a database that is always there: those of ours may not be yet. */
+async function ask<Row>(server: ClickHouseClient, query: string, parameters: Record<string, string>): Promise<Row[]> {
+  const answer = await server.query({
+    query,
+    query_params: parameters,
+    format: 'JSONEachRow',
+    http_headers: { 'X-ClickHouse-Database': 'default' },
+  })
+  return answer.json<Row>()
+}

@@ -1,0 +1,84 @@
+/** `npm run api` several times over the same tables: whichever is asked, the answer is the same, and so are the credits. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openStore, type Store } from '../../infra/store.ts'
+import { Usage } from '../api/body.ts'
+import { buyEther, minute, POOLS, storeScenario, TIP } from '../api/scenario.ts'
+import { asker, type Running, run } from '../support/candlepool.ts'
+import { withoutClickHouse } from '../support/clickhouse.ts'
+import { type Shards, startShards } from '../support/shards.ts'
+import { block, openStore as openTicks } from '../support/store.ts'
+
+const KEY = 'a-key-of-the-operator'
+const PROCESSES = 3
+const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
+const QUESTIONS = [
+  `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=100&to=${at(130)}`,
+  `/v0/candles?pool=${POOLS.side.id}&interval=7m&limit=100&to=${at(130)}`,
+  `/v0/candles?symbol=WETH-USDC&interval=1h&networks=ethereum&to=${at(130)}`,
+  `/v0/ticks?pool=${POOLS.main.id}&limit=1000&from=${at(0)}&to=${at(130)}`,
+  '/v0/pools?symbol=WETH-USDC',
+]
+
+describe.skipIf(withoutClickHouse)('several processes of the API', () => {
+  let shards: Shards
+  let store: Store
+  let processes: Running[] = []
+  let urls: string[] = []
+
+  beforeAll(async () => {
+    shards = await startShards(2)
+    store = await openStore({ store: shards.config }, '', () => {})
+    await storeScenario(store.owner)
+    const environment = { ...shards.environment, NETWORKS: 'ethereum,arbitrum', PORT: '0', BOOTSTRAP_API_KEY: KEY }
+    processes = Array.from({ length: PROCESSES }, () => run('api', environment))
+    urls = await Promise.all(
+      processes.map(async (one) => `http://127.0.0.1:${(await one.untilPrinted(/"port":(\d+)/))[1]}`),
+    )
+  })
+  afterAll(async () => {
+    await Promise.all(processes.map((one) => one.stop('SIGKILL')))
+    await store?.close()
+    await shards?.stop()
+  })
+
+  /** Of each, what it says to the same question. */
+  const askAll = (path: string) => Promise.all(urls.map((url) => asker(url, KEY)<{ data?: unknown }>(path)))
+
+  test('give the same answers, from the tables and from memory', async () => {
+    for (const question of [...QUESTIONS, ...QUESTIONS]) {
+      const [first, ...others] = (await askAll(question)).map(({ data }) => data)
+      expect(first, question).toBeDefined()
+      for (const other of others) expect(other, question).toEqual(first)
+    }
+  })
+
+  test('all see within a second or two what is written, whatever they held', async () => {
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=1&to=${at(121)}`
+    const closes = async () => (await askAll(question)).map(({ data }) => (data as { close: number }[])[0]?.close)
+    const before = await closes()
+    expect(before).toEqual([expect.any(Number), before[0], before[0]])
+    await openTicks(
+      store.owner,
+      'ethereum',
+    )([block(121, TIP + 12, { ticks: [buyEther(POOLS.main, 10n ** 18n, 3_333n)] })])
+    await expect.poll(closes, { timeout: 10_000 }).not.toContain(before[0])
+    expect(new Set(await closes()).size).toBe(1)
+  })
+
+  test('count on one account, and nothing is lost with one that stops', async () => {
+    const used = async (url: string) => Usage.parse(await asker(url, KEY)('/v0/usage')).credits.month.used
+    const everywhere = () => Promise.all(urls.map(used))
+    // What was asked before is told everywhere first.
+    await expect.poll(async () => new Set(await everywhere()).size, { timeout: 10_000 }).toBe(1)
+    const [before = 0] = await everywhere()
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1h&limit=1&to=${at(121)}`
+    const ROUNDS = 4
+    for (let round = 0; round < ROUNDS; round++) for (const url of urls) await asker(url, KEY)(question)
+    const after = before + ROUNDS * PROCESSES
+    await expect.poll(everywhere, { timeout: 10_000 }).toEqual(urls.map(() => after))
+    await asker(urls[0] ?? '', KEY)(question)
+    expect(await processes[0]?.stop('SIGTERM')).toBe(0)
+    const left = () => Promise.all(urls.slice(1).map(used))
+    await expect.poll(left, { timeout: 10_000 }).toEqual(urls.slice(1).map(() => after + 1))
+  })
+})

@@ -1,0 +1,121 @@
+/** Several embedded engines as one ClickHouse cluster, each a shard of it. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { connect } from '../../infra/clickhouse/client.ts'
+import { type Engine, startEngine } from '../../infra/clickhouse/engine.ts'
+import { type EngineAccess, ensurePasswords, makeFolders } from '../../infra/clickhouse/engine-access.ts'
+import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
+import type { ServerConfig } from '../../infra/server-config.ts'
+import { temporaryFolder } from './candlepool.ts'
+
+export type Shards = {
+  /** As `readConfig` gives it. */
+  config: ServerConfig
+  environment: Record<string, string>
+  /** `kill -9`. */
+  kill(index: number): Promise<void>
+  /** On its folder and ports. */
+  restart(index: number): Promise<void>
+  stop(): Promise<void>
+}
+
+const CLUSTER = 'market'
+/** One user for all shards: that is what a cluster's clients know. */
+const USERNAME = 'owner'
+
+export async function startShards(count: number): Promise<Shards> {
+  const folder = await temporaryFolder()
+  const [tcpPorts, httpPorts] = [await freePorts(count), await freePorts(count)]
+  const paths = tcpPorts.map((_, index) => enginePaths(join(folder.path, String(index))))
+  const [first, ...others] = paths
+  if (!first) throw new Error('A cluster has at least one shard.')
+  await makeFolders(first)
+  const passwords = await ensurePasswords(first)
+  for (const { engine, passwords: file } of [first, ...others]) {
+    // ClickHouse merges what lies there with its own configuration.
+    await mkdir(join(engine, 'config.d'), { recursive: true })
+    await writeFile(file, JSON.stringify(passwords))
+  }
+  const replicas = tcpPorts.map(
+    (port) => `<shard><replica>
+      <host>127.0.0.1</host><port>${port}</port><user>${USERNAME}</user><password>${passwords.owner}</password>
+    </replica></shard>`,
+  )
+  for (const [index, { engine }] of paths.entries()) {
+    const xml = `<clickhouse>
+      <tcp_port>${tcpPorts[index]}</tcp_port>
+      <remote_servers><${CLUSTER}>${replicas.join('')}</${CLUSTER}></remote_servers>
+    </clickhouse>`
+    await writeFile(join(engine, 'config.d', 'cluster.xml'), xml)
+  }
+  const start = async (index: number) => {
+    const port = httpPorts[index]
+    const dataDir = join(folder.path, String(index))
+    const engine = await startEngine({ dataDir, ...(port !== undefined && { port }) })
+    await listen(engine)
+    return engine
+  }
+  const engines: Engine[] = []
+  for (const index of tcpPorts.keys()) engines.push(await start(index))
+  const urls = httpPorts.map((port) => `http://127.0.0.1:${port}`)
+  const [url = ''] = urls
+  const database = 'candlepool'
+  return {
+    config: {
+      kind: 'server',
+      url,
+      username: USERNAME,
+      password: passwords.owner,
+      database,
+      apiPassword: undefined,
+      accountsPassword: undefined,
+      cluster: { name: CLUSTER, urls },
+    },
+    environment: {
+      CLICKHOUSE_URL: urls.join(),
+      CLICKHOUSE_CLUSTER: CLUSTER,
+      CLICKHOUSE_USER: USERNAME,
+      CLICKHOUSE_PASSWORD: passwords.owner,
+      CLICKHOUSE_DATABASE: database,
+    },
+    async kill(index) {
+      const engine = engines[index]
+      if (!engine) throw new Error(`There is no shard ${index}.`)
+      process.kill(-engine.pid, 'SIGKILL')
+      await engine.exited
+    },
+    async restart(index) {
+      engines[index] = await start(index)
+    },
+    async stop() {
+      await Promise.all(engines.map((engine) => engine.stop()))
+      await folder.remove()
+    },
+  }
+}
+
+/** To the other shards: over HTTP it listens by itself. */
+async function listen({ users, ...access }: EngineAccess): Promise<void> {
+  const client = connect({ ...access, ...users.owner, database: 'default' })
+  await client.command({ query: 'SYSTEM START LISTEN TCP' })
+  await client.close()
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer())
+  const ports = await Promise.all(
+    servers.map(
+      (server) =>
+        new Promise<number>((resolve, reject) => {
+          server.once('error', reject)
+          server.listen(0, '127.0.0.1', () => {
+            const address = server.address()
+            if (address !== null && typeof address === 'object') resolve(address.port)
+          })
+        }),
+    ),
+  )
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
