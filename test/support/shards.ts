@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '../../infra/clickhouse/client.ts'
-import { type Engine, startEngine } from '../../infra/clickhouse/engine.ts'
+import { type Engine, type EngineFact, startEngine } from '../../infra/clickhouse/engine.ts'
 import { type EngineAccess, ensurePasswords, makeFolders } from '../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import type { ServerConfig } from '../../infra/server-config.ts'
@@ -52,7 +52,10 @@ export async function startShards(count: number): Promise<Shards> {
   const start = async (index: number) => {
     const port = httpPorts[index]
     const dataDir = join(folder.path, String(index))
-    const engine = await startEngine({ dataDir, ...(port !== undefined && { port }) })
+    const report = (fact: EngineFact) => {
+      if (fact.kind === 'engine-ended' && !fact.exit.expected) console.log(`Shard ${index} has ended:`, fact.exit)
+    }
+    const engine = await startEngine({ dataDir, report, ...(port !== undefined && { port }) })
     await listen(engine)
     return engine
   }
