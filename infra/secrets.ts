@@ -18,8 +18,9 @@ export function hiderOf(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKe
   return (text) => ordered.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), withoutAddresses(text))
 }
 
-function secretsOf({ url, password, apiPassword = '', accountsPassword = '' }: ServerConfig): string[] {
-  return [...secretsIn(url), ...[password, apiPassword, accountsPassword].flatMap(passwords)]
+function secretsOf({ url, cluster, password, apiPassword = '', accountsPassword = '' }: ServerConfig): string[] {
+  const urls = cluster?.urls ?? [url]
+  return [...urls.flatMap(secretsIn), ...[password, apiPassword, accountsPassword].flatMap(passwords)]
 }
 
 /** Of an address only scheme and host stay: paths, queries and users of RPC endpoints are keys. */
