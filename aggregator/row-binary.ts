@@ -62,7 +62,7 @@ export class RowBinary {
     }
     let rest = value
     for (let word = at; word < end; word += 8) {
-      this.#view.setBigUint64(word, BigInt.asUintN(64, rest), true)
+      this.#view.setBigUint64(word, rest, true)
       rest >>= 64n
     }
     return this
@@ -71,6 +71,19 @@ export class RowBinary {
   float64(value: number): this {
     const at = this.#reserve(8)
     this.#view.setFloat64(at, value, true)
+    return this
+  }
+
+  /** An Int64: by how many units in the last place `value` is above `estimate`, which is the difference of their bits, modulo 2^64. */
+  ulps(value: number, estimate: number): this {
+    const at = this.#reserve(8)
+    this.#view.setFloat64(at, estimate, true)
+    const low = this.#view.getUint32(at, true)
+    const high = this.#view.getUint32(at + 4, true)
+    this.#view.setFloat64(at, value, true)
+    const rest = this.#view.getUint32(at, true) - low
+    this.#view.setUint32(at, rest, true)
+    this.#view.setUint32(at + 4, this.#view.getUint32(at + 4, true) - high - (rest < 0 ? 1 : 0), true)
     return this
   }
 

@@ -4,6 +4,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../ingest/pool.ts'
 import type { Tick } from '../ingest/tick.ts'
 import { digestOf } from './digest.ts'
+import { estimatePrices } from './price-estimate.ts'
 import type { RowBinary } from './row-binary.ts'
 import type { Version } from './version.ts'
 
@@ -38,7 +39,9 @@ export function tickRow(out: RowBinary, { network, block, version }: RowContext,
   out.string(network).string(tick.pool).uint32(block.timestamp).uint64(block.number).uint32(tick.logIndex)
   out.hash(tick.transactionHash).integer(tick.amount0, 256).integer(tick.amount1, 256)
   out.integer(tick.sqrtPriceX96, 256).integer(tick.liquidity, 128).int32(tick.poolTick).uint32(tick.fee)
-  out.float64(tick.price).float64(tick.spotPrice).integer(tick.amountUsdMicros, 256).uint64(version).uint8(LIVE)
+  const { scale, spotPrice, price } = estimatePrices(tick)
+  out.float64(scale).ulps(tick.spotPrice, spotPrice).ulps(tick.price, price)
+  out.integer(tick.amountUsdMicros, 256).uint64(version).uint8(LIVE)
 }
 
 export function poolRow(out: RowBinary, { network, block, version }: RowContext, pool: Pool): void {

@@ -1,4 +1,5 @@
 /** A pool seen the other way round: the price of its token1 in token0. */
+import { storedPrice } from '../../aggregator/price-estimate.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import { type Side, sideOf } from '../../ingest/tick.ts'
 import { decimalNumber, decimalText } from '../decimal.ts'
@@ -57,8 +58,10 @@ export type StoredTick = {
   log_index: number
   amount0: string
   amount1: string
-  price: number
-  spot_price: number
+  sqrt_price: string
+  scale: number
+  /** Of the kind of price that was asked for. */
+  ulps: string
   amount_usd: string
 }
 
@@ -78,10 +81,17 @@ export function viewTick(view: View, kind: PriceKind, stored: StoredTick): TickV
   const first = { raw: BigInt(stored.amount0), decimals: token0.decimals }
   const second = { raw: BigInt(stored.amount1), decimals: token1.decimals }
   const [base, quote] = view.forward ? [first, second] : [second, first]
+  const price = storedPrice(kind === 'spot' ? 'spotPrice' : 'price', {
+    amount0: first.raw,
+    amount1: second.raw,
+    sqrtPriceX96: BigInt(stored.sqrt_price),
+    scale: stored.scale,
+    ulps: BigInt(stored.ulps),
+  })
   return {
     id: `0x${stored.transaction_hash}-${stored.log_index}`,
     time: stored.time,
-    price: viewPrice(view.forward, kind === 'spot' ? stored.spot_price : stored.price),
+    price: viewPrice(view.forward, price),
     side: sideOf({ amount0: base.raw, amount1: quote.raw }),
     amount0: decimalText(base.raw, base.decimals),
     amount1: decimalText(quote.raw, quote.decimals),

@@ -5,8 +5,9 @@ SELECT
     t.log_index                          AS log_index,
     toString(t.amount0)                  AS amount0,
     toString(t.amount1)                  AS amount1,
-    t.price                              AS price,
-    t.spot_price                         AS spot_price,
+    toString(t.sqrt_price)               AS sqrt_price,
+    t.scale                              AS scale,
+    toString(t.{ulps:Identifier})        AS ulps,
     toString(t.amount_usd)               AS amount_usd
 FROM ticks AS t FINAL
 WHERE network = {network:String}

@@ -16,13 +16,14 @@ export async function readTicks(reader: ClickHouseClient, asked: TickAsk): Promi
   const range = { from: clampTime(asked.range.from), to: clampTime(asked.range.to) }
   if (range.from >= range.to) return []
   const since = await swapsSince(reader, view.listing, range, limit)
-  let rows = await readStored(reader, view, { from: since, to: range.to }, limit)
+  let rows = await readStored(reader, asked, { from: since, to: range.to })
   // While a rollback is under way candles may promise swaps that are gone already: then all of the range is read.
-  if (rows.length < limit && since > range.from) rows = await readStored(reader, view, range, limit)
+  if (rows.length < limit && since > range.from) rows = await readStored(reader, asked, range)
   return rows.map((row) => viewTick(view, price, row)).reverse()
 }
 
-function readStored(reader: ClickHouseClient, view: View, range: Range, limit: number): Promise<readonly StoredTick[]> {
-  const { network, pool } = view.listing
-  return ask<StoredTick>(reader, TICKS, { network: network.name, pool: pool.id, ...range, limit })
+function readStored(reader: ClickHouseClient, asked: TickAsk, range: Range): Promise<readonly StoredTick[]> {
+  const { network, pool } = asked.view.listing
+  const ulps = asked.price === 'spot' ? 'spot_price_ulps' : 'price_ulps'
+  return ask<StoredTick>(reader, TICKS, { network: network.name, pool: pool.id, ulps, ...range, limit: asked.limit })
 }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { withMigrationLock } from './migration-lock.ts'
 import { statementsOf } from './statements.ts'
@@ -107,6 +108,7 @@ async function apply(
   for (const [index, statement] of statementsOf(migration.sql).entries()) {
     try {
       await client.command({ query: adapt(statement) })
+      await untilRewritten(client)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new MigrationError(`${migration.name}.sql, statement ${index + 1}: ${reason}`, { cause })
@@ -119,6 +121,27 @@ async function apply(
     columns: ['name', 'checksum'],
     format: 'JSONEachRow',
   })
+}
+
+const LOOK_MS = 200
+
+/**
+ * ClickHouse rewrites rows in the background, part by part, and goes on with it after a crash. On a large store that takes longer than
+ * anybody waits for an answer, so it is asked for again and again. What fails is tried again for ever, so that it is never done.
+ */
+async function untilRewritten(client: ClickHouseClient): Promise<void> {
+  for (;;) {
+    const result = await client.query({
+      query: `
+        SELECT command, latest_fail_reason AS failure FROM system.mutations
+        WHERE database = currentDatabase() AND NOT is_done ORDER BY failure DESC LIMIT 1`,
+      format: 'JSONEachRow',
+    })
+    const [mutation] = await result.json<{ command: string; failure: string }>()
+    if (!mutation) return
+    if (mutation.failure !== '') throw new MigrationError(`${mutation.command} fails: ${mutation.failure}`)
+    await sleep(LOOK_MS)
+  }
 }
 
 export class MigrationError extends Error {

@@ -84,8 +84,8 @@ describe.skipIf(withoutClickHouse)('rows', () => {
   test('a tick is read back as it was written, its floats bit for bit', async () => {
     const rows = await ask(
       `SELECT * REPLACE (
-         toUnixTimestamp(time) AS time, lower(hex(transaction_hash)) AS transaction_hash,
-         reinterpretAsUInt64(price) AS price, reinterpretAsUInt64(spot_price) AS spot_price)
+         toUnixTimestamp(time) AS time, lower(hex(transaction_hash)) AS transaction_hash),
+         reinterpretAsUInt64(price) AS price, reinterpretAsUInt64(spot_price) AS spot_price
        FROM ticks FINAL WHERE network = {network:String} ORDER BY log_index`,
     )
     expect(rows.map(placeOf)).toStrictEqual(rows.map(() => placeOfBlock(block)))

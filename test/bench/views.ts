@@ -55,7 +55,7 @@ function fromTicks(source: string, resolution: number, nets: boolean): string {
     argMaxState(spot_price, (block, log_index)) AS spot_close,
     sum(abs(amount0) ${times}) AS volume0, sum(abs(amount1) ${times}) AS volume1, sum(amount_usd ${times}) AS volume_usd,
     ${nets ? 'sum(sign)' : 'toInt64(count())'} AS trades
-    FROM (SELECT *, ${bucket(resolution)} FROM ${source} AS t) GROUP BY network, pool, bucket`
+    FROM (SELECT *, price, spot_price, ${bucket(resolution)} FROM ${source} AS t) GROUP BY network, pool, bucket`
 }
 
 function fromCandles(finer: string, resolution: number): string {

@@ -50,7 +50,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
 
   async function ticksOf(pool: string): Promise<TickRow[]> {
     const answer = await database.client.query({
-      query: 'SELECT * FROM ticks FINAL WHERE pool = {pool:String} ORDER BY block, log_index',
+      query: 'SELECT *, price, spot_price FROM ticks FINAL WHERE pool = {pool:String} ORDER BY block, log_index',
       query_params: { pool },
       format: 'JSONStringsEachRow',
     })

@@ -76,6 +76,27 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
     expect(await marks()).toEqual(['1'])
   })
 
+  it('goes on once the rows are rewritten, however long that takes', async () => {
+    await write('0001_first.sql', 'CREATE TABLE IF NOT EXISTS marks (mark String) ORDER BY tuple();')
+    await write('0002_second.sql', "INSERT INTO marks VALUES ('first');")
+    await write(
+      '0003_third.sql',
+      "ALTER TABLE marks UPDATE mark = concat(mark, ' rewritten') WHERE sleep(1) = 0 SETTINGS mutations_sync = 0; INSERT INTO marks SELECT mark FROM marks;",
+    )
+    await run()
+    expect(await marks()).toEqual(['first rewritten', 'first rewritten'])
+  })
+
+  it('says why rows cannot be rewritten', async () => {
+    await write('0001_first.sql', 'CREATE TABLE IF NOT EXISTS marks (mark String) ORDER BY tuple();')
+    await write('0002_second.sql', "INSERT INTO marks VALUES ('first');")
+    await write(
+      '0003_third.sql',
+      "ALTER TABLE marks UPDATE mark = toString(throwIf(mark != '')) WHERE 1 SETTINGS mutations_sync = 0;",
+    )
+    await expect(run()).rejects.toThrow(/^0003_third\.sql, statement 1: .*UPDATE mark = .* fails: .*throwIf/s)
+  })
+
   it('refuses names without a number and numbers that are given twice', async () => {
     await write('first.sql', 'SELECT 1')
     await expect(run()).rejects.toThrowErrorMatchingInlineSnapshot(
