@@ -5,11 +5,11 @@ import type { JobRequest } from '../aggregator/job.ts'
 import { NETWORK_NAMES } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { UsageError } from './command.ts'
-import { readHistory } from './read-history.ts'
+import { forgetHistory, readHistory } from './read-history.ts'
 import { runProcess } from './run.ts'
 
 const USAGE =
-  'Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16]'
+  'Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]'
 
 const block = (name: string) =>
   z
@@ -35,28 +35,37 @@ const schema = z
       .min(1, '--concurrency is not 1 to 16')
       .max(16, '--concurrency is not 1 to 16')
       .default(4),
+    /** What an earlier job has read as well. */
+    again: z.boolean().default(false),
   })
   .refine((it) => it['from-block'] <= it['to-block'], '--from-block is after --to-block')
 
-await runProcess((run) => readHistory(readRequest(), run))
+await runProcess(async (run) => {
+  const { again, ...request } = readRequest()
+  const { network, from, to } = request
+  if (again) await forgetHistory(network, [{ from, to }], run)
+  await readHistory(request, run)
+})
 
-function readRequest(): JobRequest {
+function readRequest(): JobRequest & { again: boolean } {
   const options = {
     network: { type: 'string' },
     'from-block': { type: 'string' },
     'to-block': { type: 'string' },
     pool: { type: 'string', multiple: true },
     concurrency: { type: 'string' },
+    again: { type: 'boolean' },
   } as const
   try {
     const { values } = parseArgs({ options, allowPositionals: false })
-    const { network, pool, concurrency, ...range } = schema.parse(values)
+    const { network, pool, concurrency, again, ...range } = schema.parse(values)
     return {
       network,
       from: range['from-block'],
       to: range['to-block'],
       pools: pool as PoolId[] | undefined,
       concurrency,
+      again,
     }
   } catch (error) {
     const problems =

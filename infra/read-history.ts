@@ -1,5 +1,7 @@
 /** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
+import { type BlockRange, forgetCoverage } from '../aggregator/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../aggregator/job.ts'
+import type { NetworkName } from '../ingest/network.ts'
 import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
 import { UsageError } from './command.ts'
@@ -9,10 +11,18 @@ import { runJob } from './jobs.ts'
 import { kafkaHistory } from './log/kafka.ts'
 import { progressLine, readProgress } from './progress.ts'
 import type { Run } from './run.ts'
-import { findStore, openStore, type Store } from './store.ts'
+import { findStore, openStore, type Store, withStoreOf } from './store.ts'
 
 const LINE_MS = 5_000
 const LOOK_MS = 300
+
+/** What jobs have read of these blocks is read again when it is asked for. */
+export async function forgetHistory(network: NetworkName, ranges: readonly BlockRange[], run: Run): Promise<void> {
+  const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
+  await withStoreOf(run.config, folder, async ({ shards }) => {
+    for (const shard of shards) await forgetCoverage(shard, network, ranges)
+  })
+}
 
 /** Shows its progress; resolves once everything is stored, throws where that failed. */
 export async function readHistory(request: JobRequest, run: Run): Promise<void> {

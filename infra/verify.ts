@@ -1,13 +1,12 @@
 /** `npm run verify`: whether every candle is what its ticks come to, and every tick is there; `--repair` mends what is not. */
 import { parseArgs } from 'node:util'
 import type { BlockRange } from '../aggregator/coverage.ts'
-import { forgetCoverage } from '../aggregator/coverage.ts'
 import { type Difference, verify } from '../aggregator/verify.ts'
 import { parseTime } from '../api/time.ts'
 import { NETWORK_NAMES, type NetworkName } from '../ingest/network.ts'
 import { print, UsageError } from './command.ts'
 import { currentStoreFolder } from './folders.ts'
-import { readHistory } from './read-history.ts'
+import { forgetHistory, readHistory } from './read-history.ts'
 import { rebuildCandles } from './rebuilding.ts'
 import { type Run, runProcess } from './run.ts'
 import { withStoreOf } from './store.ts'
@@ -48,13 +47,9 @@ async function look({ network, from, to }: Request, run: Run): Promise<Differenc
 
 /** Ticks first: candles are made of them. */
 async function repair(network: NetworkName, found: readonly Difference[], run: Run): Promise<void> {
-  const { config } = run
   const ranges = rangesOf(found)
   if (ranges.length > 0) {
-    const folder = (await currentStoreFolder(config)) ?? config.dataDir
-    await withStoreOf(config, folder, async ({ shards }) => {
-      for (const shard of shards) await forgetCoverage(shard, network, ranges)
-    })
+    await forgetHistory(network, ranges, run)
     for (const range of ranges) {
       print(`Reading blocks ${range.from} to ${range.to} again.`)
       await readHistory({ network, ...range, pools: undefined, concurrency: 4 }, run)

@@ -70,13 +70,16 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     return main
   }
 
-  test('alone, fills what no listener has read; the rows are those of a listener, and a second run has nothing to do', async () => {
+  test('alone, fills what no listener has read; the rows are those of a listener, and a second run has nothing to do unless it is told to', async () => {
     const job = run('backfill', environment('alone'), range(DAY.firstBlock, FINALIZED))
     await job.untilPrinted(/100\.0 %/)
     expect(await job.exited).toBe(0)
     const again = run('backfill', environment('alone'), range(DAY.firstBlock, FINALIZED))
     await again.untilPrinted(/100\.0 %.* 0 ticks\/s/)
     expect(await again.exited).toBe(0)
+    const anew = run('backfill', environment('alone'), [...range(MIDDLE, FINALIZED), '--again'])
+    await anew.untilPrinted(/100\.0 %.* [1-9][\d,]* ticks\/s/)
+    expect(await anew.exited).toBe(0)
     const main = start('alone', FINALIZED + 1)
     await untilReady(main)
     for (const table of tables)
