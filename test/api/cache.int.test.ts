@@ -146,7 +146,7 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
   })
 
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
-    timeout: STEPS * 15_000,
+    timeout: STEPS * 30_000,
   }, async () => {
     const random = randomOf(SEED)
     let chain: Chain = mine([], fullBlocks(FINAL, SEED))
@@ -160,6 +160,8 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
         const question = questionOf(random, now)
         questions.push(question)
         await Promise.all(services.slice(0, 3).map(({ get }) => get(question)))
+        // Whoever writes has its turn.
+        await sleep(5)
       }
     }
     for (let step = 0; step < STEPS; step++) {
