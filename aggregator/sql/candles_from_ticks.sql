@@ -14,8 +14,8 @@ SELECT
     maxIf(spot_price, is_tick)              AS spot_high,
     minIf(spot_price, is_tick)              AS spot_low,
     argMaxIf(spot_price, place, is_tick)    AS spot_close,
-    sum(size0)                              AS volume0,
-    sum(size1)                              AS volume1,
+    sum(units0)                              AS volume0,
+    sum(units1)                              AS volume1,
     sum(amount_usd)                         AS volume_usd,
     countIf(is_tick)                        AS trades,
     {version:UInt128}                       AS version
@@ -23,7 +23,7 @@ FROM
 (
     SELECT
         pool, time, (block, log_index) AS place, price, spot_price,
-        toUInt256(abs(amount0)) AS size0, toUInt256(abs(amount1)) AS size1, amount_usd,
+        toUInt256(abs(amount0)) AS units0, toUInt256(abs(amount1)) AS units1, amount_usd,
         true AS is_tick
     FROM ticks FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
@@ -31,7 +31,7 @@ FROM
     UNION ALL
     SELECT
         pool, time, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
-        toUInt256(0) AS size0, toUInt256(0) AS size1, toDecimal256(0, 6) AS amount_usd,
+        toUInt256(0) AS units0, toUInt256(0) AS units1, toDecimal256(0, 6) AS amount_usd,
         false AS is_tick
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = 1

@@ -61,7 +61,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
   })
 
   test('a history of reorgs, restarts, backfills and a rebuild leaves the same rows', {
-    timeout: 120_000,
+    timeout: 240_000,
   }, async () => {
     for (const store of [single, over]) await live(store)
     await expectSameRows()
