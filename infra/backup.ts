@@ -1,10 +1,9 @@
 /** `npm run backup -- NAME`: all tables into a folder of that name, while everything runs. */
 import { backUp, checkName } from './backups.ts'
-import { ENGINE_DATABASE } from './clickhouse/engine-config.ts'
 import { print, runCommand } from './command.ts'
 
-await runCommand(async ({ owner }, { store }) => {
+await runCommand(async (store) => {
   const name = checkName(process.argv[2], 'Usage: npm run backup -- NAME')
-  await backUp(owner, store.kind === 'server' ? store.database : ENGINE_DATABASE, name)
+  await backUp(store, name)
   print(`Saved as backups/${name}, beside the tables.`)
 })

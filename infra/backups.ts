@@ -2,6 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { migrate } from './clickhouse/migrate.ts'
 import { UsageError } from './command.ts'
+import type { Store } from './store.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
@@ -14,36 +15,48 @@ export function checkName(name: string | undefined, usage: string): string {
   )
 }
 
-export async function backUp(client: ClickHouseClient, database: string, name: string): Promise<void> {
-  const tables = VOUCHING.map((table) => `TABLE ${quoted(database)}.${table}`)
-  const others = VOUCHING.map((table) => `${quoted(database)}.${table}`)
-  await command(client, `BACKUP ${tables} TO ${folder(name, 'ledger')}`)
-  await command(client, `BACKUP DATABASE ${quoted(database)} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`)
+export async function backUp({ shards }: Store, name: string): Promise<void> {
+  const parts = await Promise.all(shards.map(partOf))
+  for (const { server, vouching } of parts)
+    await command(server, `BACKUP ${tables(vouching)} TO ${folder(name, 'ledger')}`)
+  for (const { server, database, vouching } of parts)
+    await command(server, `BACKUP DATABASE ${database} EXCEPT TABLES ${vouching} TO ${folder(name, 'rows')}`)
 }
 
 /** Into tables that hold nothing yet. A backup of an earlier version is brought up to date. */
-export async function restore(client: ClickHouseClient, database: string, name: string): Promise<void> {
-  const result = await client.query({
+export async function restore({ owner, shards, servers }: Store, name: string): Promise<void> {
+  if (servers.length > shards.length)
+    throw new UsageError('With replicas a backup is restored by hand, on one server of each shard.')
+  const result = await owner.query({
     query: 'SELECT 1 FROM blocks LIMIT 1 UNION ALL SELECT 1 FROM api_keys LIMIT 1',
     format: 'JSONEachRow',
   })
   const rows = await result.json()
   if (rows.length > 0)
     throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
-  await command(client, `DROP DATABASE ${quoted(database)} SYNC`)
-  await command(client, `RESTORE DATABASE ${quoted(database)} FROM ${folder(name, 'rows')}`)
-  const tables = VOUCHING.map((table) => `TABLE ${quoted(database)}.${table}`)
-  await command(client, `RESTORE ${tables} FROM ${folder(name, 'ledger')}`)
-  await migrate(client, { database })
+  for (const { server, database, vouching } of await Promise.all(shards.map(partOf))) {
+    await command(server, `DROP DATABASE ${database} SYNC`)
+    await command(server, `RESTORE DATABASE ${database} FROM ${folder(name, 'rows')}`)
+    await command(server, `RESTORE ${tables(vouching)} FROM ${folder(name, 'ledger')}`)
+    await migrate(server, { database })
+  }
 }
 
-/** Names of databases and files take no parameters here. */
+type Part = { server: ClickHouseClient; database: string; vouching: readonly string[] }
+
+/** As statements spell them: names take no parameters here, and config.ts lets none through that would have to be quoted. */
+async function partOf(server: ClickHouseClient): Promise<Part> {
+  const result = await server.query({ query: 'SELECT currentDatabase() AS database', format: 'JSONEachRow' })
+  const [{ database } = { database: '' }] = await result.json<{ database: string }>()
+  return { server, database, vouching: VOUCHING.map((table) => `${database}.${table}`) }
+}
+
+function tables(names: readonly string[]): string {
+  return names.map((name) => `TABLE ${name}`).join(', ')
+}
+
 function folder(name: string, part: string): string {
   return `File('${name}/${part}/')`
-}
-
-function quoted(database: string): string {
-  return `\`${database.replaceAll('`', '\\`')}\``
 }
 
 async function command(client: ClickHouseClient, query: string): Promise<void> {

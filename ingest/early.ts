@@ -14,7 +14,6 @@ export type Early = {
 
 /** Balances after a block: whoever begins to read them tells of them with that block, or gives them up. */
 export type Balances = {
-  header: Header
   tell(): Promise<readonly PoolBalance[]>
   /** Those that nobody told of are read again. */
   giveUp(): Promise<void>
@@ -37,7 +36,6 @@ export function readEarly(client: Client, header: Header, assembler: Assembler):
 export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): Balances {
   let isTold = false
   return {
-    header,
     tell() {
       isTold = true
       return read

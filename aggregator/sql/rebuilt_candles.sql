@@ -14,8 +14,8 @@ SELECT
     maxIf(spot_price, is_tick)              AS spot_high,
     minIf(spot_price, is_tick)              AS spot_low,
     argMaxIf(spot_price, place, is_tick)    AS spot_close,
-    sum(units0)                              AS volume0,
-    sum(units1)                              AS volume1,
+    sum(units0)                             AS volume0,
+    sum(units1)                             AS volume1,
     sum(amount_usd)                         AS volume_usd,
     countIf(is_tick)                        AS trades,
     {version:UInt128}                       AS version

@@ -34,7 +34,7 @@ export type Chunk = {
 }
 
 /** Buckets of a pool that have changed; those that lost their trades as well. */
-export type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
+type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
 
 type Loading = { load: Promise<Chunk>; isOld: boolean }
 type Place = number

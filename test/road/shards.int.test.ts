@@ -5,6 +5,7 @@ import { applyDurability } from '../../aggregator/durability.ts'
 import { openJob, readJob } from '../../aggregator/job.ts'
 import { applyRetention, readHorizon } from '../../aggregator/retention.ts'
 import { verify } from '../../aggregator/verify.ts'
+import { shareOf } from '../../infra/clickhouse/cluster.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { openStore, type Store } from '../../infra/store.ts'
 import type { Restatement } from '../../ingest/message.ts'
@@ -15,7 +16,7 @@ import { minute, NETWORKS_SERVED, POOLS as PAIRS, storeScenario, TIP } from '../
 import { type Service, startService } from '../api/service.ts'
 import { tellStory } from '../chaos/story.ts'
 import { randomOf } from '../simulation/random.ts'
-import { run, temporaryFolder, until } from '../support/candlepool.ts'
+import { run, type Script, temporaryFolder, until } from '../support/candlepool.ts'
 import { POOLS } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { type Shards, startShards } from '../support/shards.ts'
@@ -26,6 +27,9 @@ const STEPS = 30
 const network = 'polygon'
 const ALL = { from: 0, to: 2 ** 32 - 1, pools: undefined }
 const never = new AbortController().signal
+
+/** A database is not dropped by those who are in it. */
+const IN_NONE = { 'X-ClickHouse-Database': 'default' }
 
 /** What is neither of a moment nor of a version. */
 const OTHER_TABLES = {
@@ -115,6 +119,22 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     const verifying = run('verify', environment, ['--network', network])
     expect(await verifying.exited, verifying.output()).toBe(0)
     expect(verifying.output()).toContain(`${network}: everything agrees.`)
+  })
+
+  test('a backup is restored, each share on its shard', async () => {
+    const command = async (script: Script) => {
+      const process = run(script, shards.environment, ['nightly'])
+      return { code: await process.exited, output: process.output() }
+    }
+    expect(await command('backup')).toMatchObject({ code: 0 })
+    const refused = await command('restore')
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('The tables hold something already') })
+    for (const server of over.servers) {
+      for (const database of [shards.config.database, shareOf(shards.config.database)])
+        await server.command({ query: `DROP DATABASE ${database} SYNC`, http_headers: IN_NONE })
+    }
+    expect(await command('restore')).toMatchObject({ code: 0 })
+    await expectSameRows()
   })
 
   test('what changes a table as a whole is told to each shard', async () => {

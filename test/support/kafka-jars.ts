@@ -2,11 +2,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePorts } from './free-ports.ts'
 
 const run = promisify(execFile)
 
@@ -47,7 +48,7 @@ export async function startOwnBroker(): Promise<JarBroker | undefined> {
 
 async function startOnce(classpath: string, first: JarBroker | undefined): Promise<JarBroker> {
   const data = await mkdtemp(join(tmpdir(), 'candlepool-kafka-'))
-  const [port, ownControllerPort] = await freePorts()
+  const [port = 0, ownControllerPort = 0] = await freePorts(2)
   const properties = join(data, 'server.properties')
   const cluster = first?.cluster ?? {
     id: Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
@@ -175,25 +176,6 @@ async function javaAtLeast(wanted: number): Promise<string> {
   const version = Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0)
   if (version < wanted) throw new Error(`Java ${wanted} or newer is needed, this is ${version}`)
   return `Java ${version}`
-}
-
-/** Both held open until both are known, so that they differ. */
-async function freePorts(): Promise<[number, number]> {
-  const servers = [createServer(), createServer()]
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject)
-          server.listen(0, '127.0.0.1', () => {
-            const address = server.address()
-            resolve(typeof address === 'object' && address !== null ? address.port : 0)
-          })
-        }),
-    ),
-  )
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return [ports[0] ?? 0, ports[1] ?? 0]
 }
 
 function firstLine(error: unknown): string {

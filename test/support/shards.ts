@@ -1,6 +1,7 @@
 /** Several embedded engines as one ClickHouse cluster, each a shard of it. */
+import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { createServer, connect as dial, type Server } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { type Engine, type EngineFact, startEngine } from '../../infra/clickhouse/engine.ts'
@@ -8,6 +9,7 @@ import { type EngineAccess, ensurePasswords, makeFolders } from '../../infra/cli
 import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import type { ServerConfig } from '../../infra/server-config.ts'
 import { temporaryFolder } from './candlepool.ts'
+import { freePorts } from './free-ports.ts'
 
 export type Shards = {
   /** As `readConfig` gives it. */
@@ -26,7 +28,9 @@ const USERNAME = 'owner'
 
 export async function startShards(count: number): Promise<Shards> {
   const folder = await temporaryFolder()
-  const [tcpPorts, httpPorts] = [await freePorts(count), await freePorts(count)]
+  const ports = await freePorts(2 * count)
+  const [tcpPorts, httpPorts] = [ports.slice(0, count), ports.slice(count)]
+  const doors = await Promise.all(tcpPorts.map(openDoor))
   const paths = tcpPorts.map((_, index) => enginePaths(join(folder.path, String(index))))
   const [first, ...others] = paths
   if (!first) throw new Error('A cluster has at least one shard.')
@@ -37,15 +41,17 @@ export async function startShards(count: number): Promise<Shards> {
     await mkdir(join(engine, 'config.d'), { recursive: true })
     await writeFile(file, JSON.stringify(passwords))
   }
-  const replicas = tcpPorts.map(
-    (port) => `<shard><replica>
-      <host>127.0.0.1</host><port>${port}</port><user>${USERNAME}</user><password>${passwords.owner}</password>
-    </replica></shard>`,
-  )
   for (const [index, { engine }] of paths.entries()) {
+    // A server knows itself by its port, and its neighbours by their doors.
+    const shards = doors.map(
+      (door, other) => `<shard><replica>
+        <host>127.0.0.1</host><port>${other === index ? tcpPorts[index] : door.port}</port>
+        <user>${USERNAME}</user><password>${passwords.owner}</password>
+      </replica></shard>`,
+    )
     const xml = `<clickhouse>
       <tcp_port>${tcpPorts[index]}</tcp_port>
-      <remote_servers><${CLUSTER}>${replicas.join('')}</${CLUSTER}></remote_servers>
+      <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
     </clickhouse>`
     await writeFile(join(engine, 'config.d', 'cluster.xml'), xml)
   }
@@ -92,6 +98,7 @@ export async function startShards(count: number): Promise<Shards> {
       engines[index] = await start(index)
     },
     async stop() {
+      for (const { server } of doors) server.close()
       await Promise.all(engines.map((engine) => engine.stop()))
       await folder.remove()
     },
@@ -105,20 +112,18 @@ async function listen({ users, ...access }: EngineAccess): Promise<void> {
   await client.close()
 }
 
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer())
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once('error', reject)
-          server.listen(0, '127.0.0.1', () => {
-            const address = server.address()
-            if (address !== null && typeof address === 'object') resolve(address.port)
-          })
-        }),
-    ),
-  )
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
+/**
+ * Before a shard, for its neighbours. One whose client has gone resets its connections to the others, which a ClickHouse
+ * server takes for what it is; the embedded engine, made for one process, has no handler for it and aborts. Here they just end.
+ */
+async function openDoor(shardPort: number): Promise<{ server: Server; port: number }> {
+  const server = createServer((from) => {
+    const to = dial(shardPort, '127.0.0.1')
+    from.pipe(to).pipe(from)
+    from.on('error', () => to.end().resume())
+    to.on('error', () => from.destroy())
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
 }
