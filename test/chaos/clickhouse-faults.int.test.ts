@@ -190,19 +190,22 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
     const waiting = [...KILLED_AT]
     const places = placesOf()
     let killed = 0
+    let isDying = false
     let restarting: Promise<unknown> = Promise.resolve()
     const fragile = intercepted(client, (send, _, [options]) => {
       const { query, query_params = {} } = options as { query: string; query_params?: Record<string, unknown> }
       const sent = send()
       const place = places.of(query, query_params)
-      if (place === undefined || place !== waiting[0]) return sent
+      if (place === undefined || place !== waiting[0] || isDying) return sent
       waiting.shift()
       killed++
+      isDying = true
       // On its way, or under way, or just done.
       setTimeout(() => {
         process.kill(-engine.pid, 'SIGKILL')
         restarting = engine.exited.then(async () => {
           engine = await startEngine({ dataDir: folder.path, port })
+          isDying = false
         })
       }, killed % 4)
       return sent
