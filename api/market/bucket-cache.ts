@@ -1,20 +1,12 @@
 /** Stored candles held in memory, in chunks: what was asked lately is answered without the store. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RESOLUTIONS, type Resolution } from '../../aggregator/candle.ts'
-import { bucketOf } from '../interval.ts'
-import { askBytes, readSql } from '../store.ts'
-import { type BucketRows, type Close, closeIn, cut, merged, rowsFrom } from './bucket-rows.ts'
+import type { Resolution } from '../../aggregator/candle.ts'
+import { bucketLoads } from './bucket-loads.ts'
+import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
+import { chunksIn, numberOf, type Place, placeBefore, placesBefore, placesIn, rangeOf } from './chunk-places.ts'
 import { type Listing, listingKey } from './listing.ts'
-import { clampTime, type Range, resolutionOf } from './windows.ts'
+import type { Range } from './windows.ts'
 
-const BUCKETS = readSql(new URL('./buckets.sql', import.meta.url))
-
-const HOUR = 3_600
-const DAY = 24 * HOUR
-/** More than the store can count. */
-const ALL_TIME = 50_000 * DAY
-/** How much time a chunk holds: a question for 100 candles needs a few of them. */
-const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
 /** Wider questions are rare, and would drive out what everybody else asks for. */
 const MOST_CHUNKS = 48
 /** Whatever nobody tells of is seen at the latest after this. */
@@ -37,11 +29,11 @@ export type Chunk = {
 type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
 
 type Loading = { load: Promise<Chunk>; isOld: boolean }
-type Place = number
-type Held = { chunks: Map<Place, Chunk>; loading: Map<Place, Loading> }
+/** Of a pool, by the number of the place. */
+type Held = { chunks: Map<number, Chunk>; loading: Map<number, Loading> }
 
 export class BucketCache {
-  readonly #reader: ClickHouseClient
+  readonly #load: ReturnType<typeof bucketLoads>
   readonly #mostBytes: number
   readonly #onRead: (isHeld: boolean) => void
   readonly #pools = new Map<string, Held>()
@@ -52,7 +44,7 @@ export class BucketCache {
 
   /** `onRead` hears of each question whether everything was held. */
   constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
-    this.#reader = reader
+    this.#load = bucketLoads(reader, () => this.tick())
     this.#mostBytes = mostBytes
     this.#onRead = onRead
   }
@@ -81,9 +73,9 @@ export class BucketCache {
 
   /** The ascending chunks that a range is in; undefined where they would be too many. */
   read(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> | undefined {
-    const width = CHUNK_SECONDS[resolution]
-    if (range.to - bucketOf(range.from, width) > MOST_CHUNKS * width) return undefined
-    const chunks = this.#chunks(listing, resolution, range)
+    if (chunksIn(resolution, range) > MOST_CHUNKS) return undefined
+    // What was before is likely to be asked for next.
+    const chunks = this.#chunks(listing, placesIn(resolution, range), ({ from }) => placesBefore(from))
     this.#onRead(Array.isArray(chunks))
     return chunks
   }
@@ -91,7 +83,7 @@ export class BucketCache {
   /** What traded last before a second; undefined where nothing did. */
   async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
-      const [chunk] = await this.#chunks(listing, resolutionOf(to), { from: to - 1, to })
+      const [chunk] = await this.#chunks(listing, [placeBefore(to)])
       const close = chunk && closeIn(chunk.rows, chunk.resolution, to)
       if (close) return close
       to = chunk?.range.from ?? 0
@@ -131,51 +123,55 @@ export class BucketCache {
     for (const chunk of [...this.#byUse]) this.#drop(chunk)
   }
 
-  #chunks(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> {
-    const width = CHUNK_SECONDS[resolution]
+  /** `besides`: what is read along where something has to be read, by the first of that. */
+  #chunks(
+    listing: Listing,
+    places: readonly Place[],
+    besides: (missing: Place) => readonly Place[] = () => [],
+  ): Chunk[] | Promise<Chunk[]> {
     const key = listingKey(listing.network.name, listing.pool.id)
     const now = performance.now()
-    const starts: number[] = []
-    for (let from = bucketOf(range.from, width); from < range.to; from += width) starts.push(from)
-    const missing = starts.filter((from) => !this.#held(key, resolution, from, now))
-    if (missing.length > 0) this.#load(listing, resolution, missing)
-    const found = starts.map((from) => this.#held(key, resolution, from, now))
+    const isMissing = (place: Place) => !this.#held(key, place, now)
+    const missing = places.filter(isMissing)
+    const [first] = missing
+    if (first) this.#fetch(listing, [...missing, ...besides(first).filter(isMissing)])
+    const found = places.map((place) => this.#held(key, place, now))
     const isHeld = found.every((chunk) => !(chunk instanceof Promise))
     return isHeld ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
   }
 
-  #held(key: string, resolution: Resolution, from: number, now: number): Chunk | Promise<Chunk> | undefined {
+  #held(key: string, place: Place, now: number): Chunk | Promise<Chunk> | undefined {
     const held = this.#pools.get(key)
-    const place = placeOf(resolution, from)
-    const chunk = held?.chunks.get(place)
+    const number = numberOf(place)
+    const chunk = held?.chunks.get(number)
     if (chunk && now - chunk.loadedMs < OLDEST_MS) {
       this.#byUse.delete(chunk)
       this.#byUse.add(chunk)
       return chunk
     }
-    const loading = held?.loading.get(place)
+    const loading = held?.loading.get(number)
     return loading?.isOld ? undefined : loading?.load
   }
 
-  /** One question for all that is missing, in ascending order. */
-  #load(listing: Listing, resolution: Resolution, starts: readonly number[]): void {
-    const width = CHUNK_SECONDS[resolution]
-    const [first = 0, last = first] = [starts[0], starts.at(-1)]
-    const { network, pool } = listing
-    const range = { from: first, to: clampTime(last + width) }
-    const askedAt = this.tick()
-    const asked = askBytes(this.#reader, BUCKETS, { network: network.name, pool: pool.id, resolution, ...range })
-    for (const from of starts) {
-      const range = { from, to: from + width }
-      const load = asked.then((bytes) => {
-        const rows = cut(rowsFrom(bytes), range)
-        return { listing, resolution, range, rows, askedAt, loadedMs: performance.now() }
+  /** One question for all of them: of each resolution, ascending, from the first to the last. */
+  #fetch(listing: Listing, places: readonly Place[]): void {
+    const ranges = new Map<Resolution, Range>()
+    for (const place of places) {
+      const { from, to } = rangeOf(place)
+      ranges.set(place.resolution, { from: ranges.get(place.resolution)?.from ?? from, to })
+    }
+    const loaded = this.#load({ listing, ranges, chunks: places.length })
+    for (const place of places) {
+      const { resolution } = place
+      const range = rangeOf(place)
+      const load = loaded.then(({ askedAt, rows }) => {
+        return { listing, resolution, range, rows: cut(rows(resolution), range), askedAt, loadedMs: performance.now() }
       })
-      this.#await(placeOf(resolution, from), listing, load)
+      this.#await(numberOf(place), listing, load)
     }
   }
 
-  #await(place: Place, listing: Listing, load: Promise<Chunk>): void {
+  #await(number: number, listing: Listing, load: Promise<Chunk>): void {
     const key = listingKey(listing.network.name, listing.pool.id)
     const held = this.#pools.get(key) ?? { chunks: new Map(), loading: new Map() }
     this.#pools.set(key, held)
@@ -184,21 +180,23 @@ export class BucketCache {
       load: load
         .then((chunk) => {
           // Whoever waits has an answer of just now; the next one asks again.
-          if (!loading.isOld) this.#keep(held, place, chunk)
+          if (!loading.isOld) this.#keep(held, number, chunk)
           return chunk
         })
         .finally(() => {
-          if (held.loading.get(place) === loading) held.loading.delete(place)
+          if (held.loading.get(number) === loading) held.loading.delete(number)
           this.#tidy(key, held)
         }),
     }
-    held.loading.set(place, loading)
+    held.loading.set(number, loading)
+    // Whoever needs it is told; what was read along may be needed by nobody.
+    loading.load.catch(() => undefined)
   }
 
-  #keep(held: Held, place: Place, chunk: Chunk): void {
-    const old = held.chunks.get(place)
+  #keep(held: Held, number: number, chunk: Chunk): void {
+    const old = held.chunks.get(number)
     if (old) this.#release(old)
-    held.chunks.set(place, chunk)
+    held.chunks.set(number, chunk)
     this.#byUse.add(chunk)
     this.#bytes += chunk.rows.byteLength + CHUNK_BYTES
     this.#shrink()
@@ -214,7 +212,7 @@ export class BucketCache {
   #drop(chunk: Chunk): void {
     const key = listingKey(chunk.listing.network.name, chunk.listing.pool.id)
     const held = this.#pools.get(key)
-    held?.chunks.delete(placeOf(chunk.resolution, chunk.range.from))
+    held?.chunks.delete(numberOf({ resolution: chunk.resolution, from: chunk.range.from }))
     this.#release(chunk)
     if (held) this.#tidy(key, held)
   }
@@ -226,9 +224,4 @@ export class BucketCache {
   #tidy(key: string, held: Held): void {
     if (held.chunks.size === 0 && held.loading.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
   }
-}
-
-/** A number for each chunk of a pool: seconds since 1970 leave room for it. */
-function placeOf(resolution: Resolution, from: number): Place {
-  return from * RESOLUTIONS.length + RESOLUTIONS.indexOf(resolution)
 }

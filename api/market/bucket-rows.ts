@@ -1,4 +1,5 @@
 /** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
+
 import type { Bucket as StoredBucket } from '../../aggregator/open-buckets.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { PriceKind } from '../query.ts'
@@ -6,7 +7,7 @@ import type { Bucket } from './orientation.ts'
 import type { Range } from './windows.ts'
 
 /** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64); little-endian. See buckets.sql. */
-export const ROW_BYTES = 140
+const ROW_BYTES = 140
 
 const OPEN = 4
 const SPOT_OPEN = 36
@@ -39,7 +40,33 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
   return row
 }
 
-export function rowsFrom(bytes: Uint8Array): BucketRows {
+/** A pool's place in the list that was asked for, and a resolution. */
+export type Place = { place: number; resolution: number }
+
+const NO_ROWS = rowsFrom(new Uint8Array())
+/** Before a row: its place (UInt16) and its resolution (UInt32). */
+const PLACE_BYTES = 6
+
+/** The rows of each pool and resolution, which stand together: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
+export function placedRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (place: Place) => BucketRows {
+  const view = rowsFrom(bytes)
+  const runs: (Place & { rows: Uint8Array[] })[] = []
+  let run: (typeof runs)[number] | undefined
+  for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
+    const [place, resolution] = [view.getUint16(at, true), view.getUint32(at + 2, true)]
+    if (run?.place !== place || run.resolution !== resolution) {
+      run = { place, resolution, rows: [] }
+      runs.push(run)
+    }
+    const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
+    if (untraded || hasTrades(rowsFrom(row), 0)) run.rows.push(row)
+  }
+  const placed = runs.map(({ rows, ...place }) => ({ ...place, rows: rowsFrom(Buffer.concat(rows)) }))
+  return ({ place, resolution }) =>
+    placed.find((one) => one.place === place && one.resolution === resolution)?.rows ?? NO_ROWS
+}
+
+function rowsFrom(bytes: Uint8Array): BucketRows {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

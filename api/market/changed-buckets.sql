@@ -22,4 +22,5 @@ FROM
     LIMIT 1 BY place, resolution, c.time
 )
 ORDER BY place, resolution, second
+SETTINGS max_threads = 1
 FORMAT RowBinary

@@ -11,7 +11,7 @@ import { bucketOf } from '../interval.ts'
 import { refreshed } from '../refreshed.ts'
 import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import { ROW_BYTES, rowOf, rowsFrom } from './bucket-rows.ts'
+import { placedRows, rowOf } from './bucket-rows.ts'
 import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
 import { readTips, type Tip } from './tip.ts'
@@ -42,7 +42,6 @@ export type Watch = {
 /** Its candles were written under `version` or a later one. */
 type Changed = Touched & { version: bigint }
 type Change = Changed & { block: number; since: number }
-type Place = { place: number; resolution: number }
 
 export function watchChanges(options: {
   reader: ClickHouseClient
@@ -177,11 +176,12 @@ export function watchChanges(options: {
     const askedAt = cache.tick()
     const resolutions = cache.resolutions(pools.map((pool) => listingKey(network, pool)))
     if (resolutions.length === 0) return
-    const rows = rowsByPlace(await askBytes(reader, CHANGED, { network, pools, resolutions, ...since }))
+    const rows = placedRows(await askBytes(reader, CHANGED, { network, pools, resolutions, ...since }), {
+      untraded: true,
+    })
     for (const [place, pool] of pools.entries()) {
       for (const resolution of resolutions) {
-        const bytes = rows({ place, resolution })
-        cache.apply({ key: listingKey(network, pool), resolution, rows: rowsFrom(bytes), askedAt })
+        cache.apply({ key: listingKey(network, pool), resolution, rows: rows({ place, resolution }), askedAt })
       }
     }
   }
@@ -219,19 +219,3 @@ function oneByOne(): <T>(task: () => Promise<T>) => Promise<T> {
 }
 
 type ChangeRow = { number: string; pool: PoolId; first: UnixSeconds; last: UnixSeconds; block: string; version: string }
-
-const PLACE_BYTES = 6
-
-/** The rows of each pool and resolution, which stand together: see changed-buckets.sql. */
-function rowsByPlace(bytes: Uint8Array): (place: Place) => Uint8Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const found = new Map<string, Uint8Array[]>()
-  for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
-    const key = `${view.getUint16(at, true)}/${view.getUint32(at + 2, true)}`
-    const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
-    const rows = found.get(key)
-    if (rows) rows.push(row)
-    else found.set(key, [row])
-  }
-  return ({ place, resolution }) => Buffer.concat(found.get(`${place}/${resolution}`) ?? [])
-}

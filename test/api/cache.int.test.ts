@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
       const key = services[0]?.key ?? ''
       const options = { client: database.client, networks, clock: () => new Date(second * 1_000), key }
       const writing = held(database.client, /INSERT INTO candles/, 'sent')
-      const reading = held(database.client, /LIMIT 1 BY c\.time\s/, 'answered')
+      const reading = held(database.client, /{to86400:UInt32}/, 'answered')
       const aggregator = await startAggregator(writing.client, { network })
       await aggregator.append(asBlocks(network, stored))
       const holding = await startService({ ...options, client: reading.client, freshMs: 1_000 })
