@@ -69,20 +69,20 @@ export async function findLead(
 async function leadAmong(
   reader: ClickHouseClient,
   catalogue: Catalogue,
-  candidates: readonly { match: Match; range: Volume }[],
+  candidates: readonly { match: Valued; range: Volume }[],
   scope: Scope,
 ): Promise<View> {
   const [first] = candidates
   if (first === undefined) throw new Error('A lead pool is chosen among one pool or more.')
   if (candidates.length === 1) return first.match
-  const listings = candidates.map(({ match }) => match.listing)
-  const [days, states] = await Promise.all([
-    readVolumes(reader, listings, scope.day),
-    readPoolStates(reader, catalogue, listings),
+  const matches = candidates.map(({ match }) => match)
+  const [days, values] = await Promise.all([
+    readVolumes(reader, listingsOf(matches), scope.day),
+    valuesOf(reader, catalogue, matches),
   ])
   const facts = candidates.map(({ match, range }, index): Candidate => {
     const dayUsd = days[index]?.usd ?? 0
-    return { ...match, trades: range.trades, rangeUsd: range.usd, dayUsd, valueUsd: states[index]?.valueUsd ?? 0 }
+    return { ...match, trades: range.trades, rangeUsd: range.usd, dayUsd, valueUsd: values[index] ?? 0 }
   })
   return leadOf(facts) ?? first.match
 }
@@ -93,11 +93,28 @@ export async function matchesOf(
   catalogue: Catalogue,
   symbol: NamedPair,
   networks: readonly NetworkName[],
-): Promise<readonly Match[]> {
+): Promise<readonly Valued[]> {
   const { listed, unlisted } = resolve(catalogue, symbol.splits, networks)
   if (listed.length > 0 || unlisted.length === 0) return listed
-  const states = await readPoolStates(reader, catalogue, listingsOf(unlisted))
-  return unlisted.filter((_, index) => (states[index]?.valueUsd ?? 0) >= SMALL_POOL_USD)
+  const values = await valuesOf(reader, catalogue, unlisted)
+  return unlisted
+    .map((match, index) => ({ ...match, valueUsd: values[index] ?? 0 }))
+    .filter(({ valueUsd }) => valueUsd >= SMALL_POOL_USD)
+}
+
+/** A match of which may be known already what the pool holds. */
+type Valued = Match & { valueUsd?: number }
+
+/** In dollars; asked for only where it is not known of all. */
+async function valuesOf(
+  reader: ClickHouseClient,
+  catalogue: Catalogue,
+  matches: readonly Valued[],
+): Promise<readonly (number | undefined)[]> {
+  const known = matches.map(({ valueUsd }) => valueUsd)
+  if (!known.includes(undefined)) return known
+  const states = await readPoolStates(reader, catalogue, listingsOf(matches))
+  return states.map(({ valueUsd }) => valueUsd)
 }
 
 function volumesOf(reader: ClickHouseClient, matches: readonly Match[], range: Range): Promise<readonly Volume[]> {
