@@ -28,7 +28,8 @@ export async function startProxy(targetPort: number): Promise<TcpProxy> {
       .on('error', () => undefined)
       .on('close', () => {
         sockets.delete(socket)
-        target.destroy()
+        // However a client goes, the server sees an end: the embedded engine aborts where one of a cluster resets its connection to another.
+        target.end().resume()
       })
     target.on('error', () => undefined).on('close', () => socket.destroy())
     socket.pipe(target).pipe(socket)

@@ -1,7 +1,5 @@
 /** Several embedded engines as one ClickHouse cluster, each a shard of it. */
-import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, connect as dial, type Server } from 'node:net'
 import { join } from 'node:path'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { type Engine, type EngineFact, startEngine } from '../../infra/clickhouse/engine.ts'
@@ -10,6 +8,7 @@ import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import type { ServerConfig } from '../../infra/server-config.ts'
 import { temporaryFolder } from './candlepool.ts'
 import { freePorts } from './free-ports.ts'
+import { startProxy } from './proxy.ts'
 
 export type Shards = {
   /** As `readConfig` gives it. */
@@ -30,7 +29,8 @@ export async function startShards(count: number): Promise<Shards> {
   const folder = await temporaryFolder()
   const ports = await freePorts(2 * count)
   const [tcpPorts, httpPorts] = [ports.slice(0, count), ports.slice(count)]
-  const doors = await Promise.all(tcpPorts.map(openDoor))
+  // A reset from a neighbour would end a shard; the proxy lets none through.
+  const doors = await Promise.all(tcpPorts.map(startProxy))
   const paths = tcpPorts.map((_, index) => enginePaths(join(folder.path, String(index))))
   const [first, ...others] = paths
   if (!first) throw new Error('A cluster has at least one shard.')
@@ -98,8 +98,8 @@ export async function startShards(count: number): Promise<Shards> {
       engines[index] = await start(index)
     },
     async stop() {
-      for (const { server } of doors) server.close()
       await Promise.all(engines.map((engine) => engine.stop()))
+      await Promise.all(doors.map((door) => door.stop()))
       await folder.remove()
     },
   }
@@ -110,20 +110,4 @@ async function listen({ users, ...access }: EngineAccess): Promise<void> {
   const client = connect({ ...access, ...users.owner, database: 'default' })
   await client.command({ query: 'SYSTEM START LISTEN TCP' })
   await client.close()
-}
-
-/**
- * Before a shard, for its neighbours. One whose client has gone resets its connections to the others, which a ClickHouse
- * server takes for what it is; the embedded engine, made for one process, has no handler for it and aborts. Here they just end.
- */
-async function openDoor(shardPort: number): Promise<{ server: Server; port: number }> {
-  const server = createServer((from) => {
-    const to = dial(shardPort, '127.0.0.1')
-    from.pipe(to).pipe(from)
-    from.on('error', () => to.end().resume())
-    to.on('error', () => from.destroy())
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const address = server.address()
-  return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
 }
