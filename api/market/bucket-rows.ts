@@ -1,5 +1,4 @@
 /** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
-
 import type { Bucket as StoredBucket } from '../../aggregator/open-buckets.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { PriceKind } from '../query.ts'
@@ -40,30 +39,28 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
   return row
 }
 
-/** A pool's place in the list that was asked for, and a resolution. */
-export type Place = { place: number; resolution: number }
+/** Whose rows they are: a pool's place in the list that was asked for, and a resolution. */
+type Placed = { place: number; resolution: number }
 
 const NO_ROWS = rowsFrom(new Uint8Array())
 /** Before a row: its place (UInt16) and its resolution (UInt32). */
 const PLACE_BYTES = 6
 
-/** The rows of each pool and resolution, which stand together: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
-export function placedRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (place: Place) => BucketRows {
+/** The rows of each pool and resolution: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
+export function placedRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: Placed) => BucketRows {
   const view = rowsFrom(bytes)
-  const runs: (Place & { rows: Uint8Array[] })[] = []
-  let run: (typeof runs)[number] | undefined
+  const numberOf = ({ place, resolution }: Placed) => place * 2 ** 32 + resolution
+  const found = new Map<number, Uint8Array[]>()
   for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
-    const [place, resolution] = [view.getUint16(at, true), view.getUint32(at + 2, true)]
-    if (run?.place !== place || run.resolution !== resolution) {
-      run = { place, resolution, rows: [] }
-      runs.push(run)
-    }
+    const number = numberOf({ place: view.getUint16(at, true), resolution: view.getUint32(at + 2, true) })
     const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
-    if (untraded || hasTrades(rowsFrom(row), 0)) run.rows.push(row)
+    if (!untraded && !hasTrades(rowsFrom(row), 0)) continue
+    const rows = found.get(number)
+    if (rows) rows.push(row)
+    else found.set(number, [row])
   }
-  const placed = runs.map(({ rows, ...place }) => ({ ...place, rows: rowsFrom(Buffer.concat(rows)) }))
-  return ({ place, resolution }) =>
-    placed.find((one) => one.place === place && one.resolution === resolution)?.rows ?? NO_ROWS
+  const joined = new Map([...found].map(([number, rows]) => [number, rowsFrom(Buffer.concat(rows))]))
+  return (placed) => joined.get(numberOf(placed)) ?? NO_ROWS
 }
 
 function rowsFrom(bytes: Uint8Array): BucketRows {

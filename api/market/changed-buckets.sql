@@ -1,26 +1,19 @@
 -- The candles of some pools and resolutions that hold a second from `first` to `last` and were written under this version or a later one, each
 -- after its pool's place in the list and its resolution. Those that lost their trades are among them.
 SELECT
-    place, resolution, second,
+    toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
+    resolution,
+    toUInt32(toUnixTimestamp(c.time)) AS second,
     open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades
-FROM
-(
-    SELECT
-        toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
-        resolution,
-        toUInt32(toUnixTimestamp(c.time)) AS second,
-        open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades
-    FROM candles AS c
-    PREWHERE network = {network:String}
-      AND pool IN {pools:Array(String)}
-      AND resolution IN {resolutions:Array(UInt32)}
-      AND c.time >= toStartOfDay(toDateTime({first:UInt32}, 'UTC'))
-      AND c.time <= toDateTime({last:UInt32}, 'UTC')
-      AND toUnixTimestamp(c.time) >= intDiv({first:UInt32}, resolution) * resolution
-      AND version >= {version:UInt128}
-    ORDER BY place, resolution, c.time, version DESC
-    LIMIT 1 BY place, resolution, c.time
-)
-ORDER BY place, resolution, second
+FROM candles AS c
+PREWHERE network = {network:String}
+  AND pool IN {pools:Array(String)}
+  AND resolution IN {resolutions:Array(UInt32)}
+  AND c.time >= toStartOfDay(toDateTime({first:UInt32}, 'UTC'))
+  AND c.time <= toDateTime({last:UInt32}, 'UTC')
+  AND toUnixTimestamp(c.time) >= intDiv({first:UInt32}, resolution) * resolution
+  AND version >= {version:UInt128}
+ORDER BY place, resolution, c.time, version DESC
+LIMIT 1 BY place, resolution, c.time
 SETTINGS max_threads = 1
 FORMAT RowBinary
