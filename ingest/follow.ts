@@ -183,15 +183,16 @@ async function live(endpoints: Endpoints, view: View, options: FollowOptions): P
   if (trail.has(head)) return []
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
-  // Beside the logs: what moves in this block is read with the next one.
-  const isNear = last === head.number
-  const balances = early?.balances ?? (isNear ? balancesAt(head, assembler, readBalances(head, options)) : undefined)
+  const beginBalances = () => balancesAt(head, assembler, readBalances(head, options))
+  // Beside the logs of one block, what moves in it is read with the next one; of several, after them.
+  let balances = early?.balances ?? (first === head.number ? beginBalances() : undefined)
   try {
     const block = await early?.block
     const read = early && block ? { client: early.client, block: { ...block, header: head } } : undefined
     const messages = await readMessages(endpoints, { first, last, head, early: read }, options)
     const newest = messages.at(-1)
-    if (!balances || newest?.number !== head.number) return messages
+    if (newest?.number !== head.number) return messages
+    balances ??= beginBalances()
     return [...messages.slice(0, -1), { ...newest, balances: await balances.tell() }]
   } finally {
     await balances?.giveUp()

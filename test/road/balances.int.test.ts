@@ -87,6 +87,15 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
     }
   })
 
+  test('a step shows where its block and the next are read at once', async () => {
+    await road.stop()
+    await markets.swap(market, { zeroForOne: true, amount: 50_000_000_000n })
+    const tip = (await anvil.mine(2)).at(-1) as MinedBlock
+    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
+    await road.untilStored(tip)
+    expect(await stored(market)).toEqual([await onChain(market)])
+  })
+
   test('blocks of one second share a reading, and what moved in the later ones waits for the next second', async () => {
     const { network } = markets
     const { endpoints } = connectChain([anvil.httpUrl], {
