@@ -21,6 +21,9 @@ export type Written = {
   }
 }
 
+/** For what no candle shows, such as liquidity that went away: a row without a pool says that something changed. */
+const SOMETHING = [{ pool: '', first: 0, last: 0 }]
+
 /**
  * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are
  * already. `sequence` is the next of the owner's versions; the candles have `version` or a higher one.
@@ -28,15 +31,17 @@ export type Written = {
 export async function recordChanges(
   client: ClickHouseClient,
   network: NetworkName,
-  touched: Iterable<Touched>,
-  { sequence, version = 0n, block = 0 }: { sequence: bigint; version?: bigint; block?: number },
+  touched: readonly Touched[],
+  { sequence, version = 0n, block }: { sequence: bigint; version?: bigint; block?: number },
 ): Promise<void> {
+  // The ledger itself shows that a block has come.
+  const told = touched.length > 0 || block !== undefined ? touched : SOMETHING
   await insertRows(client, 'changes', (out) => {
-    for (const { pool, first, last } of touched) {
+    for (const { pool, first, last } of told) {
       out.string(network).integer(sequence, 128).string(pool).uint32(first).uint32(last)
       out
         .uint32(Math.floor(Date.now() / 1000))
-        .uint64(block)
+        .uint64(block ?? 0)
         .integer(version, 128)
     }
   })

@@ -5,7 +5,7 @@ import { bucketLoads } from './bucket-loads.ts'
 import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
 import { chunksIn, numberOf, type Place, placeBefore, placesBefore, placesIn, rangeOf } from './chunk-places.ts'
 import { type Listing, listingKey } from './listing.ts'
-import type { Range } from './windows.ts'
+import { EVER, type Range, type Ranges } from './windows.ts'
 
 /** Wider questions are rare, and would drive out what everybody else asks for. */
 const MOST_CHUNKS = 48
@@ -80,6 +80,14 @@ export class BucketCache {
     return chunks
   }
 
+  /** The chunks that a stretch of each resolution is in, asked for by one question. */
+  async readAll(listing: Listing, ranges: Ranges): Promise<Chunk[]> {
+    return this.#chunks(
+      listing,
+      [...ranges].flatMap(([resolution, range]) => placesIn(resolution, range)),
+    )
+  }
+
   /** What traded last before a second; undefined where nothing did. */
   async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
@@ -88,6 +96,23 @@ export class BucketCache {
       if (close) return close
       to = chunk?.range.from ?? 0
     }
+  }
+
+  /** What traded last; undefined where nothing did. */
+  async lastClose(listing: Listing): Promise<Close | undefined> {
+    return this.#lastIn(listing, 86_400, EVER)
+  }
+
+  /** The hour in which the pool traded last, or the day where hours are not kept for so long. */
+  async lastHour(listing: Listing): Promise<Range | undefined> {
+    const day = await this.lastClose(listing)
+    return day && ((await this.#lastIn(listing, 3_600, day)) ?? day)
+  }
+
+  async #lastIn(listing: Listing, resolution: Resolution, range: Range): Promise<Close | undefined> {
+    const chunk = (await this.readAll(listing, new Map([[resolution, range]]))).at(-1)
+    const close = chunk && closeIn(chunk.rows, resolution, range.to)
+    return close && close.from >= range.from ? close : undefined
   }
 
   /** The pool has other trades than it had: what is on its way may not know of them. */

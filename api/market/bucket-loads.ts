@@ -4,7 +4,7 @@ import { RESOLUTIONS, type Resolution } from '../../aggregator/candle.ts'
 import { askBytes, readSql } from '../store.ts'
 import { type BucketRows, placedRows } from './bucket-rows.ts'
 import type { Listing } from './listing.ts'
-import { clampTime, type Range } from './windows.ts'
+import { clampTime, type Ranges } from './windows.ts'
 
 const BUCKETS = readSql(new URL('./buckets.sql', import.meta.url))
 
@@ -14,7 +14,7 @@ const MOST_QUESTIONS = 4
 const MOST_CHUNKS = 64
 
 /** A stretch of each resolution that is asked for, and how many chunks they are. */
-export type Wanted = { listing: Listing; ranges: ReadonlyMap<Resolution, Range>; chunks: number }
+export type Wanted = { listing: Listing; ranges: Ranges; chunks: number }
 
 /** `askedAt`: on the clock of whoever asks, when the question went out. */
 export type Loaded = { askedAt: number; rows(resolution: Resolution): BucketRows }

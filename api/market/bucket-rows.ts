@@ -5,13 +5,14 @@ import type { PriceKind } from '../query.ts'
 import type { Bucket } from './orientation.ts'
 import type { Range } from './windows.ts'
 
-/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64); little-endian. See buckets.sql. */
-const ROW_BYTES = 140
+/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
+const ROW_BYTES = 172
 
 const OPEN = 4
 const SPOT_OPEN = 36
 const VOLUME = { 0: 68, 1: 100 } as const
 const TRADES = 132
+const VOLUME_USD = 140
 const WORDS = 8
 const PRICE_BYTES = 8
 
@@ -32,6 +33,7 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
   for (const [from, volume] of [
     [VOLUME[0], candle.volume0],
     [VOLUME[1], candle.volume1],
+    [VOLUME_USD, candle.volumeUsdMicros],
   ] as const) {
     for (let word = 0; word < WORDS / 2; word++) row.setBigUint64(from + word * 8, volume >> BigInt(64 * word), true)
   }
@@ -150,7 +152,7 @@ export function foldRows(
   const prices = kind === 'spot' ? SPOT_OPEN : OPEN
   const folded: Bucket[] = []
   let current: Bucket | undefined
-  // The words of the volume so far. Sums of 32-bit words are exact in a double for two million rows.
+  // The words of the volume so far.
   const words = new Float64Array(WORDS)
   const close = () => {
     if (current) current.volume = takeSum(words)
@@ -172,14 +174,35 @@ export function foldRows(
         if (low < current.low) current.low = low
       }
       current.close = rows.getFloat64(at + prices + 3 * PRICE_BYTES, true)
-      current.trades += rows.getUint32(at + TRADES, true) + rows.getUint32(at + TRADES + 4, true) * 2 ** 32
-      for (let word = 0; word < WORDS; word++) {
-        words[word] = (words[word] ?? 0) + rows.getUint32(at + VOLUME[token] + 4 * word, true)
-      }
+      current.trades += tradesAt(rows, at)
+      addWords(words, rows, at + VOLUME[token])
     }
   }
   close()
   return folded
+}
+
+export type Volume = { trades: number; usdMicros: bigint }
+
+/** What was traded in `from ≤ time < to`. */
+export function volumeIn(rows: BucketRows, { from, to }: Range): Volume {
+  const words = new Float64Array(WORDS)
+  let trades = 0
+  const end = indexFrom(rows, to)
+  for (let index = indexFrom(rows, from); index < end; index++) {
+    trades += tradesAt(rows, index * ROW_BYTES)
+    addWords(words, rows, index * ROW_BYTES + VOLUME_USD)
+  }
+  return { trades, usdMicros: takeSum(words) }
+}
+
+function tradesAt(rows: BucketRows, at: number): number {
+  return rows.getUint32(at + TRADES, true) + rows.getUint32(at + TRADES + 4, true) * 2 ** 32
+}
+
+/** Sums of 32-bit words are exact in a double for two million rows. */
+function addWords(words: Float64Array, rows: BucketRows, at: number): void {
+  for (let word = 0; word < WORDS; word++) words[word] = (words[word] ?? 0) + rows.getUint32(at + 4 * word, true)
 }
 
 function takeSum(words: Float64Array): bigint {

@@ -4,7 +4,7 @@ SELECT
     toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
     resolution,
     toUInt32(toUnixTimestamp(c.time)) AS second,
-    open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades
+    open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades, volume_usd
 FROM candles AS c
 PREWHERE network = {network:String}
   AND pool IN {pools:Array(String)}

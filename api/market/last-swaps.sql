@@ -1,4 +1,4 @@
--- The last swap of each pool, all of which were on the same day.
+-- The last swap of each pool, all of which were within a day.
 SELECT
     pool,
     toString(block)       AS block,
@@ -6,12 +6,11 @@ SELECT
     toString(sqrt_price)  AS sqrt_price,
     toString(liquidity)   AS liquidity,
     pool_tick,
-    fee,
-    spot_price
+    fee
 FROM ticks FINAL
 WHERE network = {network:String}
   AND pool IN {pools:Array(String)}
-  AND time >= toDateTime({day:UInt32}, 'UTC')
-  AND time < toDateTime({day:UInt32} + 86400, 'UTC')
+  AND time >= toDateTime({from:UInt32}, 'UTC')
+  AND time < toDateTime({to:UInt32}, 'UTC')
 ORDER BY ticks.time DESC, ticks.block DESC, ticks.log_index DESC
 LIMIT 1 BY pool

@@ -5,9 +5,9 @@ import type { Match } from './symbol.ts'
 export type Candidate = Match & {
   /** Swaps in the range that was asked for. */
   trades: number
-  rangeUsd: number
+  rangeUsdMicros: bigint
   /** Volume in the 24 hours that end with the question. */
-  dayUsd: number
+  dayUsdMicros: bigint
   valueUsd: number
 }
 
@@ -33,8 +33,8 @@ function preferring(candidates: readonly Candidate[], good: (candidate: Candidat
 }
 
 function leads(one: Candidate, other: Candidate): boolean {
-  if (one.dayUsd !== other.dayUsd) return one.dayUsd > other.dayUsd
-  if (one.rangeUsd !== other.rangeUsd) return one.rangeUsd > other.rangeUsd
+  if (one.dayUsdMicros !== other.dayUsdMicros) return one.dayUsdMicros > other.dayUsdMicros
+  if (one.rangeUsdMicros !== other.rangeUsdMicros) return one.rangeUsdMicros > other.rangeUsdMicros
   if (one.valueUsd !== other.valueUsd) return one.valueUsd > other.valueUsd
   const network = one.listing.network.chainId - other.listing.network.chainId
   if (network !== 0) return network < 0

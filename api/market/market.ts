@@ -15,6 +15,7 @@ import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import { behind, type Known, overlaps, unknownTimes } from './known.ts'
 import type { Candle, TickView, View } from './orientation.ts'
+import { openPoolRows } from './pool-rows.ts'
 import { type PoolState, readPoolStates } from './pool-state.ts'
 import { readTicks } from './ticks.ts'
 import type { Tip } from './tip.ts'
@@ -71,34 +72,36 @@ export function openMarket(options: {
   const catalogue = openCatalogue(reader, networks, freshMs)
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
+  const rows = openPoolRows(reader, cache)
   const leads = shared<Found>(freshMs)
   const ticks = shared<readonly TickView[]>(freshMs)
   const states = shared<PoolsAnswer>(freshMs)
-  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs })
+  const onChange = (network: NetworkName) => rows.forget(network)
+  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
 
-  /** The pool that answers, and what finding it cost. */
+  /** The pool that answers, and what finding it cost. What is held is as new as the standings, so these are read before. */
   async function find(question: Named, range: Range, end: UnixSeconds): Promise<Found> {
-    const known = await catalogue.get()
+    const store = { cache, rows, catalogue: await catalogue.get() }
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     const { symbol } = question
     if (symbol !== undefined) {
       const key = `${symbol.text.toLowerCase()} ${question.networks} ${range.from} ${range.to} ${end}`
-      return leads(key, () => findLead(reader, known, symbol, scope))
+      return leads(key, () => findLead(store, symbol, scope))
     }
-    if (question.pool !== undefined) return { view: await findPool(reader, known, question.pool, scope), probed: 0 }
+    if (question.pool !== undefined) return { view: await findPool(store, question.pool, scope), probed: 0 }
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
   }
 
   async function poolsOf(query: PoolQuery): Promise<PoolsAnswer> {
-    const known = await catalogue.get()
-    const matches = await matchesOf(reader, known, query.symbol, names)
+    await watch.standings()
+    const store = { cache, rows, catalogue: await catalogue.get() }
+    const matches = await matchesOf(store, query.symbol, names)
     const states = await readPoolStates(
-      reader,
-      known,
+      store,
       matches.map((match) => match.listing),
     )
-    const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
-    return { rows, cost: 1 + Math.floor(rows.length / 20) }
+    const found = [...states].sort(byValue).slice(0, MOST_POOLS)
+    return { rows: found, cost: 1 + Math.floor(found.length / 20) }
   }
 
   return {
@@ -110,7 +113,8 @@ export function openMarket(options: {
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, standings] = await Promise.all([find(query, grid, end), watch.standings()])
+      const standings = await watch.standings()
+      const { view, probed } = await find(query, grid, end)
       const { network, pool, created } = view.listing
       const { tip, known = NOTHING } = standings.get(network.name) ?? {}
       const unknown = unknownTimes(known, tip, pool, created)
@@ -125,7 +129,8 @@ export function openMarket(options: {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
-      const [{ view, probed }, standings] = await Promise.all([find(query, range, end), watch.standings()])
+      const standings = await watch.standings()
+      const { view, probed } = await find(query, range, end)
       const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
       const { network, pool } = view.listing

@@ -1,39 +1,27 @@
-/** What pools traded in a stretch of time. */
-import type { ClickHouseClient } from '@clickhouse/client'
-import type { PoolId } from '../../ingest/pool.ts'
-import { chunksOf, groupBy } from '../group.ts'
-import { ask, POOLS_PER_QUESTION, readSql } from '../store.ts'
-import { type Listing, listingKey } from './listing.ts'
-import { clampTime, type Range, windowsOf } from './windows.ts'
-
-const VOLUMES = readSql(new URL('./volumes.sql', import.meta.url))
-
-export type Volume = { trades: number; usd: number }
-
-type VolumeRow = { pool: PoolId; trades: string; volume_usd: string }
-
-const NOTHING: Volume = { trades: 0, usd: 0 }
+/** What pools traded in a stretch of time, by the candles that are held. */
+import type { BucketCache } from './bucket-cache.ts'
+import { type Volume, volumeIn } from './bucket-rows.ts'
+import type { Listing } from './listing.ts'
+import { clampTime, halvesOf, type Range } from './windows.ts'
 
 /** In the order of `listings`. */
-export async function readVolumes(
-  reader: ClickHouseClient,
+export function readVolumes(
+  cache: BucketCache,
   listings: readonly Listing[],
   range: Range,
 ): Promise<readonly Volume[]> {
-  const windows = windowsOf({ from: clampTime(range.from), to: clampTime(range.to) })
-  const volumes = new Map<string, Volume>()
-  const chunks = [...groupBy(listings, (listing) => listing.network)].flatMap(([network, own]) =>
-    chunksOf(own, POOLS_PER_QUESTION).map((chunk) => ({
-      network: network.name,
-      pools: chunk.map(({ pool }) => pool.id),
-    })),
-  )
-  await Promise.all(
-    chunks.map(async ({ network, pools }) => {
-      const rows = await ask<VolumeRow>(reader, VOLUMES, { network, pools, ...windows })
-      for (const row of rows)
-        volumes.set(listingKey(network, row.pool), { trades: Number(row.trades), usd: Number(row.volume_usd) })
+  const halves = halvesOf({ from: clampTime(range.from), to: clampTime(range.to) })
+  return Promise.all(
+    listings.map(async (listing) => {
+      const chunks = await Promise.all(halves.map((half) => cache.readAll(listing, half)))
+      const volumes = halves.flatMap((half, index) =>
+        (chunks[index] ?? []).map(({ resolution, rows }) => volumeIn(rows, half.get(resolution) ?? { from: 0, to: 0 })),
+      )
+      return volumes.reduce(sumOf, { trades: 0, usdMicros: 0n })
     }),
   )
-  return listings.map((listing) => volumes.get(listingKey(listing.network.name, listing.pool.id)) ?? NOTHING)
+}
+
+function sumOf(one: Volume, other: Volume): Volume {
+  return { trades: one.trades + other.trades, usdMicros: one.usdMicros + other.usdMicros }
 }

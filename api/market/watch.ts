@@ -50,8 +50,10 @@ export function watchChanges(options: {
   freshMs: number
   /** How often to look without being told. */
   everyMs: number
+  /** Something of a network was written, candles or not. */
+  onChange: (network: NetworkName) => void
 }): Watch {
-  const { reader, networks, cache, freshMs, everyMs } = options
+  const { reader, networks, cache, freshMs, everyMs, onChange } = options
   const sequences = new Map<NetworkName, string>()
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
@@ -73,12 +75,13 @@ export function watchChanges(options: {
         const began = performance.now()
         if (began - lookedMs > BLIND_MS) {
           cache.forgetAll()
+          networks.forEach(onChange)
           sequences.clear()
         }
         // Before the changes: whatever stands on a ledger is told of by then.
         const [newTips, newKnown] = await Promise.all([readTips(reader, networks, standings), knowns.get()])
         await Promise.all(networks.map((network) => follow(network, newTips.get(network))))
-        for (const [network, known] of newKnown) standings.set(network, { tip: newTips.get(network), known })
+        for (const [network, known] of newKnown) stand(network, { tip: newTips.get(network), known })
         lookedMs = began
         return standings
       }),
@@ -96,8 +99,13 @@ export function watchChanges(options: {
       else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
       heard.get(network)?.add(`${sequence}`)
       const known = standings.get(network)?.known
-      if (known) standings.set(network, { tip, known })
+      if (known) stand(network, { tip, known })
     })
+  }
+
+  function stand(network: NetworkName, standing: Standing): void {
+    if (standings.get(network)?.tip?.hash !== standing.tip?.hash) onChange(network)
+    standings.set(network, standing)
   }
 
   function take(network: NetworkName, buckets: readonly Bucket[]): void {
@@ -118,7 +126,9 @@ export function watchChanges(options: {
       return
     }
     const open = pending.get(network) ?? new Map<PoolId, Change>()
-    for (const { number, pool, first, last, ...change } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
+    const written = await ask<ChangeRow>(reader, CHANGES, { network, after })
+    if (written.length > 0) onChange(network)
+    for (const { number, pool, first, last, ...change } of written) {
       sequences.set(network, number)
       if (heard.get(network)?.has(number)) continue
       const known = open.get(pool)

@@ -1,9 +1,11 @@
 /** What the store says of a pool's liquidity and worth, whatever part of the pool's history it has. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BucketCache } from '../../api/market/bucket-cache.ts'
 import { openCatalogue } from '../../api/market/catalogue.ts'
 import { listingKey } from '../../api/market/listing.ts'
-import { type PoolState, readPoolStates } from '../../api/market/pool-state.ts'
+import { openPoolRows } from '../../api/market/pool-rows.ts'
+import { type PoolState, readPoolStates, readValues } from '../../api/market/pool-state.ts'
 import { sqrtPriceAtTick } from '../../api/market/tick-math.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 import type { Pool, PoolId } from '../../ingest/pool.ts'
@@ -80,10 +82,14 @@ describe.skipIf(withoutClickHouse)('the state of a pool', () => {
   })
 
   async function statesOf(pools: readonly Pool[]): Promise<readonly PoolState[]> {
-    const catalogue = await openCatalogue(database.client, [ethereum], 0).get()
+    const { client } = database
+    const catalogue = await openCatalogue(client, [ethereum], 0).get()
+    const cache = new BucketCache(client, 2 ** 20)
+    const store = { cache, catalogue, rows: openPoolRows(client, cache) }
     const listings = pools.flatMap(({ id }) => catalogue.pools.get(listingKey('ethereum', id)) ?? [])
-    const states = await readPoolStates(database.client, catalogue, listings)
+    const states = await readPoolStates(store, listings)
     expect(states).toHaveLength(pools.length)
+    expect(await readValues(store, listings)).toEqual(states.map(({ valueUsd }) => valueUsd))
     return states
   }
 

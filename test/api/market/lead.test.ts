@@ -4,7 +4,7 @@ import { NETWORKS } from '../../../ingest/networks.ts'
 import { addressOf, poolOf } from '../../support/store.ts'
 
 const TOKEN = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
-const SOUND = { trades: 1, rangeUsd: 0, dayUsd: 0, valueUsd: 10_000 }
+const SOUND = { trades: 1, rangeUsdMicros: 0n, dayUsdMicros: 0n, valueUsd: 10_000 }
 
 function candidate(id: string, facts: Partial<Candidate>): Candidate {
   const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN), created: undefined }
@@ -14,18 +14,22 @@ function candidate(id: string, facts: Partial<Candidate>): Candidate {
 const lead = (...candidates: Candidate[]) => leadOf(candidates)?.listing.pool.id.slice(2, 4)
 
 test('volume of the day leads, then volume in the range, then value', () => {
-  expect(lead(candidate('a1', { dayUsd: 1, rangeUsd: 9 }), candidate('a2', { dayUsd: 2 }))).toBe('a2')
-  expect(lead(candidate('a1', { rangeUsd: 1, valueUsd: 1e9 }), candidate('a2', { rangeUsd: 2 }))).toBe('a2')
+  expect(lead(candidate('a1', { dayUsdMicros: 1n, rangeUsdMicros: 9n }), candidate('a2', { dayUsdMicros: 2n }))).toBe(
+    'a2',
+  )
+  expect(lead(candidate('a1', { rangeUsdMicros: 1n, valueUsd: 1e9 }), candidate('a2', { rangeUsdMicros: 2n }))).toBe(
+    'a2',
+  )
   expect(lead(candidate('a1', { valueUsd: 10_001 }), candidate('a2', { valueUsd: 10_002 }))).toBe('a2')
 })
 
 test('a pool that traded in the range comes before one that did not', () => {
-  expect(lead(candidate('a1', { trades: 0, dayUsd: 9 }), candidate('a2', {}))).toBe('a2')
-  expect(lead(candidate('a1', { trades: 0, dayUsd: 9 }), candidate('a2', { trades: 0 }))).toBe('a1')
+  expect(lead(candidate('a1', { trades: 0, dayUsdMicros: 9n }), candidate('a2', {}))).toBe('a2')
+  expect(lead(candidate('a1', { trades: 0, dayUsdMicros: 9n }), candidate('a2', { trades: 0 }))).toBe('a1')
 })
 
 test('small pools lead only where no other is left', () => {
-  expect(lead(candidate('a1', { dayUsd: 9, valueUsd: 9_999 }), candidate('a2', {}))).toBe('a2')
+  expect(lead(candidate('a1', { dayUsdMicros: 9n, valueUsd: 9_999 }), candidate('a2', {}))).toBe('a2')
   expect(lead(candidate('a1', { valueUsd: 9_999 }), candidate('a2', { trades: 0 }))).toBe('a1')
 })
 

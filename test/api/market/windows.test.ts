@@ -1,28 +1,36 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { resolutionOf, windowsOf } from '../../../api/market/windows.ts'
+import { halvesOf, type Range, resolutionOf } from '../../../api/market/windows.ts'
 
-test('windows cover a range without gap or overlap, each on its own grid', () => {
+/** In the order of time. */
+function piecesOf(range: Range) {
+  const [earlier, later] = halvesOf(range)
+  const pieces = [...[...earlier], ...[...later].reverse()]
+  return pieces.map(([resolution, piece]) => ({ resolution, ...piece }))
+}
+
+test('the halves of a range cover it without gap or overlap, each piece on its own grid', () => {
   const second = fc.integer({ min: 0, max: 3 * 86_400 })
   fc.assert(
     fc.property(second, second, (from, to) => {
-      const { t0, t1, t2, t3, t4, t5, t6, t7 } = windowsOf({ from, to })
-      const bounds = [t0, t1, t2, t3, t4, t5, t6, t7]
-      expect([t0, t7]).toEqual([from, Math.max(from, to)])
-      expect(bounds).toEqual([...bounds].sort((left, right) => left - right))
-      const resolutions = [1, 60, 3_600, 86_400, 3_600, 60, 1]
-      for (const [index, resolution] of resolutions.entries()) {
-        const [start = 0, end = 0] = bounds.slice(index, index + 2)
-        if (start === end) continue
-        expect([start % resolution, end % resolution]).toEqual([0, 0])
+      let next = from
+      for (const { resolution, ...piece } of piecesOf({ from, to })) {
+        expect(piece.from).toBe(next)
+        expect(piece.to).toBeGreaterThan(piece.from)
+        expect([piece.from % resolution, piece.to % resolution]).toEqual([0, 0])
+        next = piece.to
       }
+      expect(next).toBe(Math.max(from, to))
     }),
   )
 })
 
 test('seconds are read at the edges only', () => {
-  const { t0, t1, t6, t7 } = windowsOf({ from: 30, to: 10 * 86_400 + 45 })
-  expect([t1 - t0, t7 - t6]).toEqual([30, 45])
+  const [earlier, later] = halvesOf({ from: 30, to: 10 * 86_400 + 45 })
+  expect([earlier.get(1), later.get(1)]).toEqual([
+    { from: 30, to: 60 },
+    { from: 10 * 86_400, to: 10 * 86_400 + 45 },
+  ])
 })
 
 test('the coarsest resolution that divides an interval', () => {

@@ -1,0 +1,181 @@
+/** What the tables say of pools beside their candles, held until something of the network is written. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import DataLoader from 'dataloader'
+import type { Network, NetworkName } from '../../ingest/network.ts'
+import type { PoolId } from '../../ingest/pool.ts'
+import { groupBy } from '../group.ts'
+import { bucketOf } from '../interval.ts'
+import { ask, POOLS_PER_QUESTION, readSql } from '../store.ts'
+import type { BucketCache } from './bucket-cache.ts'
+import type { Listing } from './listing.ts'
+import { tickAtSqrtPrice } from './tick-math.ts'
+
+const LAST_SWAPS = readSql(new URL('./last-swaps.sql', import.meta.url))
+const LIQUIDITY = readSql(new URL('./liquidity.sql', import.meta.url))
+const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
+
+const DAY = 86_400
+
+/** Of each kind that are under way at once; what is asked for meanwhile goes out together. */
+const MOST_QUESTIONS = 2
+
+/** Raw units, as decimal text. */
+export type Balance = { pool: PoolId; balance0: string; balance1: string }
+
+export type LastSwap = {
+  pool: PoolId
+  block: string
+  log_index: number
+  sqrt_price: string
+  liquidity: string
+  pool_tick: number
+  fee: number
+}
+
+/** What mints and burns have left; amounts are raw, at the price after the last swap. */
+export type Liquidity = {
+  pool: PoolId
+  changes: string
+  liquidity_since: string
+  liquidity: string
+  amount0: number
+  amount1: number
+}
+
+export type Position = { swap: LastSwap | undefined; liquidity: Liquidity | undefined }
+
+export type PoolRows = {
+  /** Of a v3 pool, once it was read; in the order of `listings`. */
+  balances(listings: readonly Listing[]): Promise<readonly (Balance | undefined)[]>
+  /** In the order of `listings`. */
+  positions(listings: readonly Listing[]): Promise<readonly Position[]>
+  /** Something of the network was written. */
+  forget(network: NetworkName): void
+}
+
+type Loaders = { balances: DataLoader<Listing, Balance | undefined>; positions: DataLoader<Listing, Position> }
+
+/** The candles that `cache` holds tell on which day a pool was last traded. */
+export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): PoolRows {
+  const byNetwork = new Map<NetworkName, Loaders>()
+
+  function loadersOf(network: Network): Loaders {
+    const known = byNetwork.get(network.name)
+    if (known) return known
+    const loaders = {
+      balances: loader((listings) => readBalances(reader, network, listings)),
+      positions: loader((listings) => readPositions(reader, cache, network, listings)),
+    }
+    byNetwork.set(network.name, loaders)
+    return loaders
+  }
+
+  return {
+    balances: (listings) => Promise.all(listings.map((one) => loadersOf(one.network).balances.load(one))),
+    positions: (listings) => Promise.all(listings.map((one) => loadersOf(one.network).positions.load(one))),
+    forget(network) {
+      const loaders = byNetwork.get(network)
+      loaders?.balances.clearAll()
+      loaders?.positions.clearAll()
+    },
+  }
+}
+
+function loader<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
+  const waiting: (() => void)[] = []
+  let underWay = 0
+  const sendNext = () => {
+    if (underWay < MOST_QUESTIONS) waiting.shift()?.()
+  }
+  return new DataLoader(
+    async (listings) => {
+      underWay++
+      try {
+        return await load(listings)
+      } finally {
+        underWay--
+        sendNext()
+      }
+    },
+    {
+      maxBatchSize: POOLS_PER_QUESTION,
+      batchScheduleFn(send) {
+        waiting.push(send)
+        // Those of one question to us come in one turn.
+        setImmediate(sendNext)
+      },
+    },
+  )
+}
+
+async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {
+  const rows = byPool(await ask<Balance>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
+  return listings.map(({ pool }) => rows.get(pool.id))
+}
+
+async function readPositions(
+  reader: ClickHouseClient,
+  cache: BucketCache,
+  network: Network,
+  listings: readonly Listing[],
+): Promise<readonly Position[]> {
+  const swaps = await readLastSwaps(reader, cache, network, listings)
+  const liquidity = byPool(await readLiquidity(reader, network, listings, swaps))
+  return listings.map(({ pool }) => ({ swap: swaps.get(pool.id), liquidity: liquidity.get(pool.id) }))
+}
+
+/** One question for each day on which some of the pools were last traded: no pool's history is read to find its end. */
+async function readLastSwaps(
+  reader: ClickHouseClient,
+  cache: BucketCache,
+  network: Network,
+  listings: readonly Listing[],
+): Promise<ReadonlyMap<PoolId, LastSwap>> {
+  const traded = await Promise.all(
+    listings.map(async (listing) => ({ id: listing.pool.id, hour: await cache.lastHour(listing) })),
+  )
+  const byDay = groupBy(
+    traded.flatMap(({ id, hour }) => (hour ? { id, hour } : [])),
+    ({ hour }) => bucketOf(hour.from, DAY),
+  )
+  const rows = await Promise.all(
+    [...byDay.values()].map((group) =>
+      ask<LastSwap>(reader, LAST_SWAPS, {
+        network: network.name,
+        pools: group.map(({ id }) => id),
+        from: Math.min(...group.map(({ hour }) => hour.from)),
+        to: Math.max(...group.map(({ hour }) => hour.to)),
+      }),
+    ),
+  )
+  return byPool(rows.flat())
+}
+
+function readLiquidity(
+  reader: ClickHouseClient,
+  network: Network,
+  listings: readonly Listing[],
+  swaps: ReadonlyMap<PoolId, LastSwap>,
+): Promise<readonly Liquidity[]> {
+  const places = listings.map(({ pool }) => {
+    const swap = swaps.get(pool.id)
+    const sqrtPrice = swap === undefined ? pool.initialSqrtPriceX96 : BigInt(swap.sqrt_price)
+    return { sqrtPrice, tick: swap?.pool_tick ?? tickAtSqrtPrice(sqrtPrice), swap }
+  })
+  return ask<Liquidity>(reader, LIQUIDITY, {
+    network: network.name,
+    pools: idsOf(listings),
+    pool_ticks: places.map((place) => place.tick),
+    roots: places.map((place) => Number(place.sqrtPrice) / 2 ** 96),
+    blocks: places.map((place) => Number(place.swap?.block ?? 0)),
+    log_indexes: places.map((place) => place.swap?.log_index ?? 0),
+  })
+}
+
+function idsOf(listings: readonly Listing[]): readonly PoolId[] {
+  return listings.map(({ pool }) => pool.id)
+}
+
+function byPool<Row extends { pool: PoolId }>(rows: readonly Row[]): ReadonlyMap<PoolId, Row> {
+  return new Map(rows.map((row) => [row.pool, row]))
+}
