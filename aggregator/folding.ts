@@ -93,11 +93,14 @@ function copyOf({ candle, ...bucket }: Bucket): Bucket {
 
 function touchedBy(contents: readonly RowContext[]): Touched[] {
   const touched = new Map<PoolId, Touched>()
+  const touch = (pool: PoolId, second: UnixSeconds) => {
+    const known = touched.get(pool)
+    if (known) known.last = Math.max(known.last, second)
+    else touched.set(pool, { pool, first: second, last: second })
+  }
   for (const { block } of contents) {
-    for (const { pool } of block.ticks) {
-      const known = touched.get(pool)
-      if (known) known.last = Math.max(known.last, block.timestamp)
-      else touched.set(pool, { pool, first: block.timestamp, last: block.timestamp })
+    for (const things of [block.ticks, block.liquidity, block.balances]) {
+      for (const { pool } of things) touch(pool, block.timestamp)
     }
   }
   return [...touched.values()]

@@ -69,7 +69,8 @@ export function bucketLoads(reader: ClickHouseClient, tick: () => number): (want
       const ranges = [...wanted.ranges].map(([resolution, { from, to }]) => `${resolution} ${from} ${to}`)
       const key = [network.name, ...ranges.sort()].join('/')
       waiting.set(key, [...(waiting.get(key) ?? []), { ...wanted, resolve, reject }])
-      sendWaiting()
+      // The pools of a pair are asked for in one turn.
+      setImmediate(sendWaiting)
     })
 }
 

@@ -16,7 +16,7 @@ import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import { behind, type Known, overlaps, unknownTimes } from './known.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { openPoolRows } from './pool-rows.ts'
-import { type PoolState, readPoolStates } from './pool-state.ts'
+import { type MarketStore, type PoolState, readPoolStates } from './pool-state.ts'
 import { readTicks } from './ticks.ts'
 import type { Tip } from './tip.ts'
 import { watchChanges } from './watch.ts'
@@ -76,12 +76,16 @@ export function openMarket(options: {
   const leads = shared<Found>(freshMs)
   const ticks = shared<readonly TickView[]>(freshMs)
   const states = shared<PoolsAnswer>(freshMs)
-  const onChange = (network: NetworkName) => rows.forget(network)
-  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
+  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange: rows.forget })
 
-  /** The pool that answers, and what finding it cost. What is held is as new as the standings, so these are read before. */
-  async function find(question: Named, range: Range, end: UnixSeconds): Promise<Found> {
-    const store = { cache, rows, catalogue: await catalogue.get() }
+  /** What is held is as new as the standings, so these are read before. */
+  async function present() {
+    const [standings, known] = await Promise.all([watch.standings(), catalogue.get()])
+    return { standings, store: { cache, rows, catalogue: known } }
+  }
+
+  /** The pool that answers, and what finding it cost. */
+  async function find(store: MarketStore, question: Named, range: Range, end: UnixSeconds): Promise<Found> {
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     const { symbol } = question
     if (symbol !== undefined) {
@@ -93,8 +97,7 @@ export function openMarket(options: {
   }
 
   async function poolsOf(query: PoolQuery): Promise<PoolsAnswer> {
-    await watch.standings()
-    const store = { cache, rows, catalogue: await catalogue.get() }
+    const { store } = await present()
     const matches = await matchesOf(store, query.symbol, names)
     const states = await readPoolStates(
       store,
@@ -113,8 +116,8 @@ export function openMarket(options: {
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
-      const standings = await watch.standings()
-      const { view, probed } = await find(query, grid, end)
+      const { standings, store } = await present()
+      const { view, probed } = await find(store, query, grid, end)
       const { network, pool, created } = view.listing
       const { tip, known = NOTHING } = standings.get(network.name) ?? {}
       const unknown = unknownTimes(known, tip, pool, created)
@@ -129,8 +132,8 @@ export function openMarket(options: {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
-      const standings = await watch.standings()
-      const { view, probed } = await find(query, range, end)
+      const { standings, store } = await present()
+      const { view, probed } = await find(store, query, range, end)
       const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
       const { network, pool } = view.listing

@@ -16,7 +16,7 @@ const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
 
 const DAY = 86_400
 
-/** Of each kind that are under way at once; what is asked for meanwhile goes out together. */
+/** Of each kind, under way at once. */
 const MOST_QUESTIONS = 2
 
 /** Raw units, as decimal text. */
@@ -49,63 +49,90 @@ export type PoolRows = {
   balances(listings: readonly Listing[]): Promise<readonly (Balance | undefined)[]>
   /** In the order of `listings`. */
   positions(listings: readonly Listing[]): Promise<readonly Position[]>
-  /** Something of the network was written. */
-  forget(network: NetworkName): void
+  /** Something of some pools was written; where it is not said of which, of any. */
+  forget(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
-type Loaders = { balances: DataLoader<Listing, Balance | undefined>; positions: DataLoader<Listing, Position> }
+type Kinds = { balances: Held<Balance | undefined>; positions: Held<Position> }
 
 /** The candles that `cache` holds tell on which day a pool was last traded. */
 export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): PoolRows {
-  const byNetwork = new Map<NetworkName, Loaders>()
+  const byNetwork = new Map<NetworkName, Kinds>()
 
-  function loadersOf(network: Network): Loaders {
+  function kindsOf(network: Network): Kinds {
     const known = byNetwork.get(network.name)
     if (known) return known
-    const loaders = {
-      balances: loader((listings) => readBalances(reader, network, listings)),
-      positions: loader((listings) => readPositions(reader, cache, network, listings)),
+    const kinds = {
+      balances: held((listings) => readBalances(reader, network, listings)),
+      positions: held((listings) => readPositions(reader, cache, network, listings)),
     }
-    byNetwork.set(network.name, loaders)
-    return loaders
+    byNetwork.set(network.name, kinds)
+    return kinds
   }
 
   return {
-    balances: (listings) => Promise.all(listings.map((one) => loadersOf(one.network).balances.load(one))),
-    positions: (listings) => Promise.all(listings.map((one) => loadersOf(one.network).positions.load(one))),
-    forget(network) {
-      const loaders = byNetwork.get(network)
-      loaders?.balances.clearAll()
-      loaders?.positions.clearAll()
+    balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
+    positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
+    forget(network, pools) {
+      const kinds = byNetwork.get(network)
+      kinds?.balances.forget(pools)
+      kinds?.positions.forget(pools)
     },
   }
 }
 
-function loader<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
+type Held<Row> = { get(listing: Listing): Promise<Row>; forget(pools?: Iterable<PoolId>): void }
+
+/** What is on its way when it is to be forgotten is told to whoever waits, and not held. */
+function held<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): Held<Row> {
+  const loader = batched(load)
+  /** A pool that the catalogue shows anew may have another first price. */
+  const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
+
+  return {
+    get(listing) {
+      const { id } = listing.pool
+      const known = rows.get(id)
+      if (known?.listing === listing) return known.row
+      const entry = { listing, row: loader.load(listing) }
+      rows.set(id, entry)
+      entry.row.catch(() => {
+        if (rows.get(id) === entry) rows.delete(id)
+      })
+      return entry.row
+    },
+    forget(pools) {
+      if (pools === undefined) rows.clear()
+      else for (const pool of pools) rows.delete(pool)
+    },
+  }
+}
+
+/** Some questions are under way at once; what is asked for meanwhile goes out together. */
+function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
   const waiting: (() => void)[] = []
   let underWay = 0
   const sendNext = () => {
     if (underWay < MOST_QUESTIONS) waiting.shift()?.()
   }
-  return new DataLoader(
-    async (listings) => {
-      underWay++
-      try {
-        return await load(listings)
-      } finally {
-        underWay--
-        sendNext()
-      }
+  const send = async (listings: readonly Listing[]) => {
+    underWay++
+    try {
+      return await load(listings)
+    } finally {
+      underWay--
+      sendNext()
+    }
+  }
+  return new DataLoader(send, {
+    cache: false,
+    maxBatchSize: POOLS_PER_QUESTION,
+    batchScheduleFn(dispatch) {
+      waiting.push(dispatch)
+      // The pools of a pair are asked for in one turn.
+      setImmediate(sendNext)
     },
-    {
-      maxBatchSize: POOLS_PER_QUESTION,
-      batchScheduleFn(send) {
-        waiting.push(send)
-        // Those of one question to us come in one turn.
-        setImmediate(sendNext)
-      },
-    },
-  )
+  })
 }
 
 async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {

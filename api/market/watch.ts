@@ -18,6 +18,7 @@ import { readTips, type Tip } from './tip.ts'
 
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
 const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
+const COUNT = readSql(new URL('./changes-count.sql', import.meta.url))
 const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
 
 /** While somebody asks, we look this often; and for so long after the last question. */
@@ -50,8 +51,8 @@ export function watchChanges(options: {
   freshMs: number
   /** How often to look without being told. */
   everyMs: number
-  /** Something of a network was written, candles or not. */
-  onChange: (network: NetworkName) => void
+  /** Something of some pools was written, candles or not; where it is not known of which, of any. */
+  onChange: (network: NetworkName, pools?: Iterable<PoolId>) => void
 }): Watch {
   const { reader, networks, cache, freshMs, everyMs, onChange } = options
   const sequences = new Map<NetworkName, string>()
@@ -64,6 +65,7 @@ export function watchChanges(options: {
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
+  let counted: string | undefined
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
   /** What is looked up and what is heard of take turns, so that the newest standing is the one that stays. */
@@ -75,7 +77,7 @@ export function watchChanges(options: {
         const began = performance.now()
         if (began - lookedMs > BLIND_MS) {
           cache.forgetAll()
-          networks.forEach(onChange)
+          for (const network of networks) onChange(network)
           sequences.clear()
         }
         // Before the changes: whatever stands on a ledger is told of by then.
@@ -97,6 +99,10 @@ export function watchChanges(options: {
       for (const { pool } of held) cache.change(listingKey(network, pool))
       if (buckets) take(network, buckets)
       else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
+      onChange(
+        network,
+        touched.map(({ pool }) => pool),
+      )
       heard.get(network)?.add(`${sequence}`)
       const known = standings.get(network)?.known
       if (known) stand(network, { tip, known })
@@ -104,7 +110,8 @@ export function watchChanges(options: {
   }
 
   function stand(network: NetworkName, standing: Standing): void {
-    if (standings.get(network)?.tip?.hash !== standing.tip?.hash) onChange(network)
+    // It goes back before anybody says what went with it.
+    if ((standing.tip?.number ?? 0) < (standings.get(network)?.tip?.number ?? 0)) onChange(network)
     standings.set(network, standing)
   }
 
@@ -126,13 +133,16 @@ export function watchChanges(options: {
       return
     }
     const open = pending.get(network) ?? new Map<PoolId, Change>()
-    const written = await ask<ChangeRow>(reader, CHANGES, { network, after })
-    if (written.length > 0) onChange(network)
-    for (const { number, pool, first, last, ...change } of written) {
+    const told = new Set(open.keys())
+    let isOfAny = false
+    for (const { number, pool, first, last, ...change } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
       sequences.set(network, number)
       if (heard.get(network)?.has(number)) continue
       const known = open.get(pool)
       const [block, version] = [Number(change.block), BigInt(change.version)]
+      told.add(pool)
+      // Whoever writes anything but the next block does not name all that it touches.
+      if (block === 0) isOfAny = true
       // What is not stored yet may be asked for before it is there.
       const isAwaited = known !== undefined || block > (tip?.number ?? 0)
       if (!isAwaited && !cache.has(listingKey(network, pool))) continue
@@ -146,6 +156,7 @@ export function watchChanges(options: {
       })
     }
     heard.get(network)?.clear()
+    onChange(network, isOfAny ? undefined : told)
     if (open.size === 0) return
     for (const pool of open.keys()) cache.change(listingKey(network, pool))
     const isStored = ({ block, since }: Change) =>
@@ -196,11 +207,20 @@ export function watchChanges(options: {
     }
   }
 
+  /** Most looks find nothing new, and nothing costs less than to count. */
+  async function glance(): Promise<void> {
+    const isDue = performance.now() - lookedMs > freshMs / 2 || [...pending.values()].some(({ size }) => size > 0)
+    const [row] = isDue ? [] : await ask<{ changes: string }>(reader, COUNT)
+    if (row && row.changes === counted) return
+    counted = row?.changes
+    await looked.renew()
+  }
+
   function schedule(): void {
     if (timer) return
     timer = setTimeout(async () => {
       // Whoever asks next is told what is wrong.
-      await looked.renew().catch(() => undefined)
+      await glance().catch(() => undefined)
       timer = undefined
       if (isAsked()) schedule()
     }, everyMs).unref()

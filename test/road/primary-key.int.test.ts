@@ -1,5 +1,6 @@
 /** Every question that the aggregator and the API ask of a large table reads by its primary key, or by its index of blocks. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../aggregator/audit.ts'
@@ -176,4 +177,9 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   await service.stop()
+  // Where answers may be a while old, it looks whether it has to look.
+  const holding = await startService({ client, networks: NETWORKS_SERVED, clock, freshMs: 10_000 })
+  await holding.get('/v0/health')
+  await sleep(500)
+  await holding.stop()
 }

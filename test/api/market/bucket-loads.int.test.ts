@@ -1,4 +1,5 @@
 /** Candles that many ask for at once: the same rows as one at a time, with fewer questions. */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Resolution } from '../../../aggregator/candle.ts'
 import { bucketLoads, type Loaded, type Wanted } from '../../../api/market/bucket-loads.ts'
@@ -39,7 +40,11 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     let left = failures
     const client = intercepted(database.client, async (send) => {
       asked.push(clock)
-      if (left-- > 0) throw new Error('The line is dead.')
+      if (left-- > 0) {
+        // As long as an answer takes.
+        await sleep(20)
+        throw new Error('The line is dead.')
+      }
       return send()
     })
     return { asked, load: bucketLoads(client, () => ++clock) }
@@ -50,6 +55,15 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     ranges,
     chunks: ranges.size,
   })
+  /** Each in a turn of its own, as questions come in. */
+  async function inTurns<T>(tasks: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+    const begun: Promise<T>[] = []
+    for (const task of tasks) {
+      begun.push(task())
+      await nextTurn()
+    }
+    return Promise.all(begun)
+  }
   const each = SEVERAL.flatMap((pool) => RANGES.map((ranges) => wanted(pool, ranges)))
   const hexOf = ({ rows }: Loaded) =>
     ([1, 60, 3_600, 86_400] as const).map((resolution) => {
@@ -61,7 +75,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     const alone: string[][] = []
     for (const one of each) alone.push(hexOf(await loads().load(one)))
     const { asked, load } = loads()
-    const together = (await Promise.all(each.map(load))).map(hexOf)
+    const together = (await inTurns(each.map((one) => () => load(one)))).map(hexOf)
     expect(together).toEqual(alone)
     // The first four go out as they come; the rest waits, and is one question for each of the four kinds.
     expect(asked.length).toBe(8)
@@ -69,11 +83,17 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     expect(alone.filter((rows) => rows.every((one) => one === '')).length).toBeGreaterThan(0)
   })
 
+  test('are one question where they are asked for in one turn', async () => {
+    const { asked, load } = loads()
+    await Promise.all(SEVERAL.map((pool) => load(wanted(pool, new Map([[60, TODAY]])))))
+    expect(asked.length).toBe(1)
+  })
+
   test('go out in several questions where they are many', async () => {
     const { asked, load } = loads()
     const ranges = new Map([[60, TODAY]] as const)
     const many = SEVERAL.map((pool) => ({ ...wanted(pool, ranges), chunks: 30 }))
-    expect((await Promise.all(many.map(load))).map(hexOf)).toEqual(
+    expect((await inTurns(many.map((one) => () => load(one)))).map(hexOf)).toEqual(
       await Promise.all(SEVERAL.map(async (pool) => hexOf(await loads().load(wanted(pool, ranges))))),
     )
     expect(asked.length).toBe(4 + Math.ceil((SEVERAL.length - 4) / 2))
@@ -82,15 +102,16 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
   test('may be asked for again after a failure, which is told to all who waited', async () => {
     const { load } = loads({ failures: 5 })
     const ranges = new Map([[60, TODAY]] as const)
-    const answers = await Promise.allSettled(SEVERAL.map((pool) => load(wanted(pool, ranges))))
-    expect(answers.map(({ status }) => status)).toEqual(SEVERAL.map(() => 'rejected'))
+    const tries = SEVERAL.map((pool) => () => load(wanted(pool, ranges)).then(hexOf, () => 'failed'))
+    const answers = await inTurns<string | string[]>(tries)
+    expect(answers).toEqual(SEVERAL.map(() => 'failed'))
     expect(hexOf(await load(wanted(POOLS.main, ranges))).some((rows) => rows !== '')).toBe(true)
   })
 
   test('know that they were asked for when the question went out, not when it was wished for', async () => {
     const { load } = loads()
     const ranges = new Map([[60, TODAY]] as const)
-    const loaded = await Promise.all(SEVERAL.map((pool) => load(wanted(pool, ranges))))
+    const loaded = await inTurns(SEVERAL.map((pool) => () => load(wanted(pool, ranges))))
     expect(loaded.map(({ askedAt }) => askedAt)).toEqual([1, 2, 3, 4, ...SEVERAL.slice(4).map(() => 5)])
   })
 })
