@@ -14,10 +14,11 @@ import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import { behind, type Known, overlaps, unknownTimes } from './known.ts'
+import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { openPoolRows } from './pool-rows.ts'
 import { type MarketStore, type PoolState, readPoolStates } from './pool-state.ts'
-import { readTicks } from './ticks.ts'
+import { readTicks, type TickAsk } from './ticks.ts'
 import type { Tip } from './tip.ts'
 import { watchChanges } from './watch.ts'
 import type { Range } from './windows.ts'
@@ -76,7 +77,12 @@ export function openMarket(options: {
   const leads = shared<Found>(freshMs)
   const ticks = shared<readonly TickView[]>(freshMs)
   const states = shared<PoolsAnswer>(freshMs)
-  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange: rows.forget })
+  const newest = new NewestTicks((asked) => readTicks(reader, asked))
+  const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
+    rows.forget(network, pools)
+    newest.forget(network, pools)
+  }
+  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
 
   /** What is held is as new as the standings, so these are read before. */
   async function present() {
@@ -105,6 +111,13 @@ export function openMarket(options: {
     )
     const found = [...states].sort(byValue).slice(0, MOST_POOLS)
     return { rows: found, cost: 1 + Math.floor(found.length / 20) }
+  }
+
+  function closedTicks(asked: TickAsk): Promise<readonly TickView[]> {
+    const { view, range, limit, price } = asked
+    const { network, pool } = view.listing
+    const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
+    return ticks(key, () => readTicks(reader, asked))
   }
 
   return {
@@ -136,11 +149,11 @@ export function openMarket(options: {
       const { view, probed } = await find(store, query, range, end)
       const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
-      const { network, pool } = view.listing
-      const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
-      const rows = await ticks(key, () => readTicks(reader, { view, range, limit, price }))
+      const closed = tip !== undefined && range.to <= tip.timestamp
+      const asked = { view, range, limit, price }
+      const rows = await (closed ? closedTicks(asked) : newest.read(asked))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
-      return { view, rows, cost, closed: tip !== undefined && range.to <= tip.timestamp }
+      return { view, rows, cost, closed }
     },
     pools: (query) => states(query.symbol.text.toLowerCase(), () => poolsOf(query)),
     async status() {

@@ -4,8 +4,9 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import type { Network, NetworkName } from '../../ingest/network.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
+import type { Pool } from '../../ingest/pool.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { intercepted } from '../aggregator/statements.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
@@ -15,6 +16,7 @@ import {
   asRestatement,
   type BlockPlan,
   type Chain,
+  FIRST_SECOND,
   fullBlocks,
   mine,
   POOLS,
@@ -22,6 +24,15 @@ import {
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { type Reply, type Service, startService } from './service.ts'
 
+/** A network that knows the tokens of the chain's pools: all that they trade is called TT, for something that is always $1. */
+const [{ token0: dollar }] = POOLS as [Pool]
+const NETWORK: Network = {
+  ...NETWORKS.ethereum,
+  trustedTokens: [
+    { ...dollar, symbols: ['USD'], role: 'stablecoin' },
+    ...POOLS.map(({ token1 }) => ({ ...token1, symbols: ['TT'] as const, role: 'listed' as const })),
+  ],
+}
 const SEED = Number(process.env['SEED'] ?? 1)
 const STEPS = Number(process.env['STEPS'] ?? 12)
 const DEEPEST_FORK = 8
@@ -31,27 +42,30 @@ const FINAL = 40
 /** What the issue allows, and what a slow machine takes on top. */
 const AT_REST_MS = 1_200
 
-describe.skipIf(withoutClickHouse)('candles in memory', () => {
+describe.skipIf(withoutClickHouse)('what is held in memory', () => {
   let database: TestDatabase
   let services: Service[]
   let now = 0
 
   beforeAll(async () => {
     database = await freshDatabase()
-    const options = { client: database.client, networks: [NETWORKS.ethereum], clock: () => new Date(now * 1_000) }
-    const first = await startService({ ...options, freshMs: 1_000 })
-    // The first is told by the aggregator, as in one process; two look for changes themselves, one with hardly any memory; the last remembers nothing.
+    // The first is told by the aggregator, as in one process; two look for changes themselves, one with hardly any memory.
+    const first = await serve({ freshMs: 1_000 })
     services = [
       first,
-      await startService({ ...options, key: first.key, freshMs: 1_000 }),
-      await startService({ ...options, key: first.key, freshMs: 1_000, cacheBytes: 20_000 }),
-      await startService({ ...options, key: first.key }),
+      await serve({ key: first.key, freshMs: 1_000 }),
+      await serve({ key: first.key, freshMs: 1_000, cacheBytes: 20_000 }),
     ]
   })
   afterAll(async () => {
     for (const service of services ?? []) await service.stop()
     await database?.drop()
   })
+
+  function serve(options: { key?: string; freshMs?: number; cacheBytes?: number }): Promise<Service> {
+    const clock = () => new Date(now * 1_000)
+    return startService({ client: database.client, networks: [NETWORK], clock, ...options })
+  }
 
   describe('written to while they are read', () => {
     /** A chain that is stored up to shortly before an hour ends, and a block on top of it that is still in that hour. */
@@ -145,6 +159,29 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
     })
   })
 
+  test('liquidity that turns out to be none, in a block without trades', async () => {
+    const network = 'polygon'
+    const plans = fullBlocks(3, SEED).map((plan) => ({ ...plan, ticks: [], balances: [] }))
+    const chain = mine([], plans)
+    const stated = chain.map((block) => ({ ...block, pools: [], liquidity: [] }))
+    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const aggregator = await startAggregator(database.client, { network, history })
+    await aggregator.append([asRange(network, chain)])
+    const key = services[0]?.key ?? ''
+    const clock = () => new Date(FIRST_SECOND * 1_000)
+    const options = { client: database.client, networks: [{ ...NETWORK, name: network }], clock, key } as const
+    const [holding, bare] = [await startService({ ...options, freshMs: 1_000 }), await startService(options)]
+    const question = '/v0/pools?symbol=TT-USD'
+    const before = rows(await holding.get(question))
+    await history.append([asRestatement(network, stated, { job: 1 })])
+    await expect.poll(async () => rows(await holding.get(question)), { timeout: 10_000 }).not.toEqual(before)
+    expect(rows(await holding.get(question))).toEqual(rows(await bare.get(question)))
+    await holding.stop()
+    await bare.stop()
+    await aggregator.stop()
+    await history.close()
+  })
+
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
     timeout: STEPS * 30_000,
   }, async () => {
@@ -155,11 +192,12 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
     let asking = true
     let job = 0
     const questions: string[] = []
+    const statuses = new Set<string>()
     const ask = async () => {
       while (asking) {
         const question = questionOf(random, now)
         questions.push(question)
-        await Promise.all(services.slice(0, 3).map(({ get }) => get(question)))
+        await Promise.all(services.map(({ get }) => get(question)))
         // Whoever writes has its turn.
         await sleep(5)
       }
@@ -176,7 +214,16 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
         } else if (kind === 'restate') {
           const from = random.between(0, FINAL - 1)
           const isStated = (index: number) => from <= index && index < Math.min(FINAL, from + 5)
-          chain = chain.map((block, index) => (isStated(index) ? { ...block, ticks: block.ticks.slice(1) } : block))
+          // Of what had been told less is true.
+          const [ticks, liquidity] = random.pick([
+            [1, 0],
+            [0, 1],
+          ])
+          chain = chain.map((block, index) =>
+            isStated(index)
+              ? { ...block, ticks: block.ticks.slice(ticks), liquidity: block.liquidity.slice(liquidity) }
+              : block,
+          )
           job++
           await running.history.append([
             asRestatement(
@@ -198,14 +245,17 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
       asking = false
       await Promise.all(askers)
       await new Promise((resolve) => setTimeout(resolve, AT_REST_MS))
-      for (const question of new Set(questions.splice(0).slice(-20))) {
-        const [told, one, two, bare] = await Promise.all(services.map(({ get }) => get(question)))
-        expect({ question, ...rows(told) }).toEqual({ question, ...rows(bare) })
-        expect({ question, ...rows(one) }).toEqual({ question, ...rows(bare) })
-        expect({ question, ...rows(two) }).toEqual({ question, ...rows(bare) })
+      // One that has just been started holds nothing.
+      const bare = await serve({ key: services[0]?.key ?? '' })
+      for (const question of new Set(questions.splice(0).slice(-40))) {
+        const wanted = { question, ...rows(await bare.get(question)) }
+        for (const { get } of services) expect({ question, ...rows(await get(question)) }).toEqual(wanted)
+        statuses.add(`${question.split('?')[0]} ${wanted.status}`)
       }
+      await bare.stop()
     }
     await running.stop()
+    expect(statuses).toEqual(new Set(['/v0/candles 200', '/v0/pools 200', '/v0/ticks 200']))
 
     async function start() {
       const history = inProcessLog<Restatement>({ nextOffset: 0 })
@@ -225,16 +275,21 @@ describe.skipIf(withoutClickHouse)('candles in memory', () => {
 
 /** Mostly what is near the tip; now and then far back, and wider than is held. */
 function questionOf(random: Random, now: number): string {
+  if (random.chance(0.2)) return '/v0/pools?symbol=TT-USD'
   const pool = POOLS[random.between(0, POOLS.length - 1)]?.id
-  const interval = random.pick(['1s', '7s', '1m', '7m', '45m', '1h', '5h', '1d', '86399s'])
+  const market = random.chance(0.5) ? `pool=${pool}` : `symbol=${random.pick(['TT-USD', 'USD-TT'])}`
   const end = random.chance(0.5) ? '' : `&to=${new Date((now - random.between(0, 200_000)) * 1_000).toISOString()}`
-  const fill = random.pick(['previous', 'previous', 'none'])
   const price = random.pick(['execution', 'spot'])
-  return `/v0/candles?pool=${pool}&interval=${interval}&limit=${random.between(1, 100)}&fill=${fill}&price=${price}${end}`
+  const rest = `limit=${random.between(1, 100)}&price=${price}${end}`
+  if (random.chance(0.3)) return `/v0/ticks?${market}&${rest}`
+  const interval = random.pick(['1s', '7s', '1m', '7m', '45m', '1h', '5h', '1d', '86399s'])
+  const fill = random.pick(['previous', 'previous', 'none'])
+  return `/v0/candles?${market}&interval=${interval}&fill=${fill}&${rest}`
 }
 
-function rows({ status, body }: Reply | undefined = { status: 0, headers: new Headers(), body: undefined }) {
-  return { status, body }
+function rows({ status, body }: Reply) {
+  const { data, credits_used } = body as { data: unknown; credits_used: number }
+  return { status, data, credits_used }
 }
 
 function onePlan(seed: number): BlockPlan {
