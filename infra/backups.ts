@@ -1,12 +1,16 @@
 /** Backups of all tables in a folder of ClickHouse's own, made while everything runs. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { migrate } from './clickhouse/migrate.ts'
+import { makeViews, migrate } from './clickhouse/migrate.ts'
 import { UsageError } from './command.ts'
 import type { Store } from './store.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
+/** What the database is called in a backup, whatever it is called on a server. */
+const SAVED_AS = 'candlepool'
 /** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
 const VOUCHING = ['blocks', 'coverage', 'audits', 'jobs']
+/** Made anew: where a database gets another name, ClickHouse spells their queries anew, and leaves out aliases. */
+const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name
@@ -18,9 +22,17 @@ export function checkName(name: string | undefined, usage: string): string {
 export async function backUp({ shards }: Store, name: string): Promise<void> {
   const parts = await Promise.all(shards.map(partOf))
   for (const { server, vouching } of parts)
-    await command(server, `BACKUP ${tables(vouching)} TO ${folder(name, 'ledger')}`)
-  for (const { server, database, vouching } of parts)
-    await command(server, `BACKUP DATABASE ${database} EXCEPT TABLES ${vouching} TO ${folder(name, 'rows')}`)
+    await command(
+      server,
+      `BACKUP ${each(vouching, (table) => `${table.here} AS ${table.saved}`)} TO ${folder(name, 'ledger')}`,
+    )
+  for (const { server, database, vouching } of parts) {
+    const others = [...vouching.map(({ here }) => here), ...VIEWS.map((view) => `${database}.${view}`)]
+    await command(
+      server,
+      `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`,
+    )
+  }
 }
 
 /** Into tables that hold nothing yet. A backup of an earlier version is brought up to date. */
@@ -36,23 +48,29 @@ export async function restore({ owner, shards, servers }: Store, name: string): 
     throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
   for (const { server, database, vouching } of await Promise.all(shards.map(partOf))) {
     await command(server, `DROP DATABASE ${database} SYNC`)
-    await command(server, `RESTORE DATABASE ${database} FROM ${folder(name, 'rows')}`)
-    await command(server, `RESTORE ${tables(vouching)} FROM ${folder(name, 'ledger')}`)
+    await command(server, `RESTORE DATABASE ${SAVED_AS} AS ${database} FROM ${folder(name, 'rows')}`)
+    await command(
+      server,
+      `RESTORE ${each(vouching, (table) => `${table.saved} AS ${table.here}`)} FROM ${folder(name, 'ledger')}`,
+    )
     await migrate(server, { database })
+    await makeViews(server)
   }
 }
 
-type Part = { server: ClickHouseClient; database: string; vouching: readonly string[] }
+type Table = { here: string; saved: string }
+type Part = { server: ClickHouseClient; database: string; vouching: readonly Table[] }
 
 /** As statements spell them: names take no parameters here, and config.ts lets none through that would have to be quoted. */
 async function partOf(server: ClickHouseClient): Promise<Part> {
   const result = await server.query({ query: 'SELECT currentDatabase() AS database', format: 'JSONEachRow' })
   const [{ database } = { database: '' }] = await result.json<{ database: string }>()
-  return { server, database, vouching: VOUCHING.map((table) => `${database}.${table}`) }
+  const vouching = VOUCHING.map((table) => ({ here: `${database}.${table}`, saved: `${SAVED_AS}.${table}` }))
+  return { server, database, vouching }
 }
 
-function tables(names: readonly string[]): string {
-  return names.map((name) => `TABLE ${name}`).join(', ')
+function each(tables: readonly Table[], names: (table: Table) => string): string {
+  return tables.map((table) => `TABLE ${names(table)}`).join(', ')
 }
 
 function folder(name: string, part: string): string {

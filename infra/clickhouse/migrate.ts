@@ -7,6 +7,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { withMigrationLock } from './migration-lock.ts'
 import { statementsOf } from './statements.ts'
 
+const DIRECTORY = join(import.meta.dirname, 'migrations')
+
 export type Migration = {
   /** `0001_market`, the file name without its ending. */
   name: string
@@ -27,7 +29,7 @@ export type MigrateOptions = {
  * Statements are written to be repeatable, because ClickHouse can't undo the first half of a file whose second half failed.
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions): Promise<string[]> {
-  const migrations = await readMigrations(options.directory ?? join(import.meta.dirname, 'migrations'))
+  const migrations = await readMigrations(options.directory ?? DIRECTORY)
   await client.command({
     query: 'CREATE DATABASE IF NOT EXISTS {database: Identifier}',
     query_params: { database: options.database },
@@ -122,6 +124,15 @@ async function apply(
     format: 'JSONEachRow',
   })
 }
+
+/** Makes the views anew, as they are defined by now. */
+export async function makeViews(client: ClickHouseClient): Promise<void> {
+  const migrations = await readMigrations(DIRECTORY)
+  const statements = migrations.flatMap(({ sql }) => statementsOf(sql))
+  for (const query of statements.filter((statement) => VIEW.test(statement))) await client.command({ query })
+}
+
+const VIEW = /^CREATE OR REPLACE VIEW /m
 
 const LOOK_MS = 200
 

@@ -71,8 +71,8 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
     return data[0]
   }
 
-  test('every container is healthy, and the tables were made before', async () => {
-    await until(
+  const untilHealthy = () =>
+    until(
       async () => {
         const containers = await cluster.containers()
         return ALL.every((service) => containers[service]?.health === 'healthy') ? true : undefined
@@ -80,6 +80,9 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
       'all are healthy',
       PATIENCE_MS,
     )
+
+  test('every container is healthy, and the tables were made before', async () => {
+    await untilHealthy()
     const { migrate } = await cluster.containers()
     expect(migrate).toMatchObject({ running: false, exitCode: 0 })
   })
@@ -126,7 +129,7 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
   })
 
   test('a command runs in a container of its own: a key that it makes opens the API', async () => {
-    const printed = await cluster.run('api', 'infra/keys.ts', 'create', '--plan', 'free', '--name', 'ann')
+    const printed = await cluster.run('api', ['infra/keys.ts', 'create', '--plan', 'free', '--name', 'ann'])
     const [key = ''] = /cp_\S+/.exec(printed) ?? []
     const { api } = await cluster.containers()
     const askAsAnn = asker(api?.publishedAt ?? '', key)
@@ -154,6 +157,28 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
       return seen.join() === expected.join() ? true : undefined
     }
     await until(look, `Prometheus sees ${expected.join(', ')}`)
+  })
+
+  test('a backup is restored into another database, and all of it agrees there', async () => {
+    expect(await cluster.run('api', ['infra/backup.ts', 'nightly'])).toContain('Saved as backups/nightly')
+    const elsewhere = { CLICKHOUSE_DATABASE: 'restored' }
+    expect(await cluster.run('api', ['infra/restore.ts', 'nightly'], elsewhere)).toContain('Restored from')
+    const verified = await cluster.run('api', ['infra/verify.ts', '--network', 'ethereum'], elsewhere)
+    expect(verified).toContain('everything agrees')
+    expect(await cluster.run('api', ['infra/status.ts'], elsewhere)).toContain(String(DAY.lastBlock))
+  })
+
+  test('passwords are changed in the settings, and all go on with the new ones', async () => {
+    await cluster.up({
+      CLICKHOUSE_PASSWORD: 'another-of-the-owner',
+      CLICKHOUSE_API_PASSWORD: 'another-of-the-api',
+      CLICKHOUSE_ACCOUNTS_PASSWORD: 'another-of-the-accounts',
+    })
+    await untilHealthy()
+    const { api, clickhouse } = await cluster.containers()
+    ask = asker(api?.publishedAt ?? '', KEY)
+    expect((await dayCandle())?.volume).toBe(246966136.903766)
+    expect(clickhouse).toMatchObject({ running: true, restarts: 0 })
   })
 
   test('being stopped, all three end in order', async () => {

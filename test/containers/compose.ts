@@ -25,9 +25,10 @@ export type Container = {
 }
 
 export type Cluster = {
-  up(): Promise<void>
+  /** Again, with other settings: what they are for is made anew. */
+  up(changed?: Record<string, string>): Promise<void>
   /** What a command printed, run in a container of its own. */
-  run(service: string, ...command: string[]): Promise<string>
+  run(service: string, command: readonly string[], env?: Record<string, string>): Promise<string>
   /** Whatever it printed so far. */
   logs(): Promise<string>
   /** By service. */
@@ -51,12 +52,16 @@ export function composeCluster(settings: Record<string, string>): Cluster {
   }
   const mine = ['--filter', `label=com.docker.compose.project=${project}`]
   return {
-    async up() {
+    async up(changed = {}) {
+      Object.assign(env, changed)
       // An image that is named is not made anew.
       if (!CANDLEPOOL_IMAGE) await compose('build')
       await compose('up', '--detach', '--no-build')
     },
-    run: (service, ...command) => compose('run', '--rm', '-T', service, ...command),
+    run(service, command, own = {}) {
+      const settings = Object.entries(own).flatMap(([name, value]) => ['-e', `${name}=${value}`])
+      return compose('run', '--rm', '-T', ...settings, service, ...command)
+    },
     logs: () => compose('logs', '--no-color'),
     async containers() {
       const ids = (await docker('ps', '--all', '--quiet', ...mine)).split('\n').filter((id) => id !== '')
