@@ -157,6 +157,33 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     expect(await covered()).toEqual([])
   })
 
+  test('the rows of a single server are brought over', async () => {
+    const old = await startShards(1)
+    const { username, password, database } = old.config
+    const from = await openStore({ store: { ...old.config, cluster: undefined } }, '', () => {})
+    const to = await openStore({ store: { ...shards.config, database: 'moved' } }, '', () => {})
+    await storeScenario(from.owner)
+    const tables = await rowsOf(
+      from,
+      `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree'
+       AND name NOT IN ('migrations', 'retention', 'changes')`,
+    )
+    for (const row of tables) {
+      const { name } = JSON.parse(row) as { name: string }
+      await to.owner.command({
+        query: `INSERT INTO moved.${name} SELECT * FROM remote('${old.address}', ${database}, ${name}, '${username}', '${password}')`,
+      })
+    }
+    const [found, wanted] = await Promise.all([tablesOf(to.owner), tablesOf(from.owner)])
+    expect(found('ethereum')).toEqual(wanted('ethereum'))
+    expect(found('ethereum').ticks.length).toBeGreaterThan(0)
+    for await (const wrong of verify(to.owner, { network: 'ethereum', signal: never }))
+      expect.fail(JSON.stringify(wrong))
+    await to.close()
+    await from.close()
+    await old.stop()
+  })
+
   async function serve({ reader, accounts }: Store, freshMs = 0): Promise<Service> {
     const networks = [...NETWORKS_SERVED, NETWORKS.base, NETWORKS.optimism]
     const clock = () => new Date(TIP * 1_000)

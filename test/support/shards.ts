@@ -14,6 +14,8 @@ export type Shards = {
   /** As `readConfig` gives it. */
   config: ServerConfig
   environment: Record<string, string>
+  /** Of the first one, for other servers. */
+  address: string
   /** `kill -9`. */
   kill(index: number): Promise<void>
   /** On its folder and ports. */
@@ -88,6 +90,7 @@ export async function startShards(count: number): Promise<Shards> {
       CLICKHOUSE_PASSWORD: passwords.owner,
       CLICKHOUSE_DATABASE: database,
     },
+    address: `127.0.0.1:${doors[0]?.port}`,
     async kill(index) {
       const engine = engines[index]
       if (!engine) throw new Error(`There is no shard ${index}.`)
