@@ -10,7 +10,7 @@ import { EVER, type Range, type Ranges } from './windows.ts'
 /** Wider questions are rare, and would drive out what everybody else asks for. */
 const MOST_CHUNKS = 48
 /** Whatever nobody tells of is seen at the latest after this. */
-const OLDEST_MS = 10 * 60_000
+const OLDEST_MS = 60 * 60_000
 /** What a chunk weighs besides its rows. */
 const CHUNK_BYTES = 600
 

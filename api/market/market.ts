@@ -74,9 +74,7 @@ export function openMarket(options: {
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
-  const leads = shared<Found>(freshMs)
   const ticks = shared<readonly TickView[]>(freshMs)
-  const states = shared<PoolsAnswer>(freshMs)
   const newest = new NewestTicks((asked) => readTicks(reader, asked))
   const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
     rows.forget(network, pools)
@@ -94,23 +92,9 @@ export function openMarket(options: {
   async function find(store: MarketStore, question: Named, range: Range, end: UnixSeconds): Promise<Found> {
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     const { symbol } = question
-    if (symbol !== undefined) {
-      const key = `${symbol.text.toLowerCase()} ${question.networks} ${range.from} ${range.to} ${end}`
-      return leads(key, () => findLead(store, symbol, scope))
-    }
+    if (symbol !== undefined) return findLead(store, symbol, scope)
     if (question.pool !== undefined) return { view: await findPool(store, question.pool, scope), probed: 0 }
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
-  }
-
-  async function poolsOf(query: PoolQuery): Promise<PoolsAnswer> {
-    const { store } = await present()
-    const matches = await matchesOf(store, query.symbol, names)
-    const states = await readPoolStates(
-      store,
-      matches.map((match) => match.listing),
-    )
-    const found = [...states].sort(byValue).slice(0, MOST_POOLS)
-    return { rows: found, cost: 1 + Math.floor(found.length / 20) }
   }
 
   function closedTicks(asked: TickAsk): Promise<readonly TickView[]> {
@@ -155,7 +139,16 @@ export function openMarket(options: {
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
       return { view, rows, cost, closed }
     },
-    pools: (query) => states(query.symbol.text.toLowerCase(), () => poolsOf(query)),
+    async pools({ symbol }) {
+      const { store } = await present()
+      const matches = await matchesOf(store, symbol, names)
+      const states = await readPoolStates(
+        store,
+        matches.map((match) => match.listing),
+      )
+      const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
+      return { rows, cost: 1 + Math.floor(rows.length / 20) }
+    },
     async status() {
       const standings = await watch.standings()
       return networks.map((network) => ({ network, tip: standings.get(network.name)?.tip }))
