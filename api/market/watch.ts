@@ -210,9 +210,11 @@ export function watchChanges(options: {
   /** Most looks find nothing new, and nothing costs less than to count. */
   async function glance(): Promise<void> {
     const isDue = performance.now() - lookedMs > freshMs / 2 || [...pending.values()].some(({ size }) => size > 0)
-    const [row] = isDue ? [] : await ask<{ changes: string }>(reader, COUNT)
-    if (row && row.changes === counted) return
-    counted = row?.changes
+    if (!isDue) {
+      const [row] = await ask<{ changes: string }>(reader, COUNT)
+      if (row?.changes === counted) return
+      counted = row?.changes
+    }
     await looked.renew()
   }
 
