@@ -21,13 +21,10 @@ export function checkName(name: string | undefined, usage: string): string {
 
 export async function backUp({ shards }: Store, name: string): Promise<void> {
   const parts = await Promise.all(shards.map(partOf))
-  for (const { server, vouching } of parts)
-    await command(
-      server,
-      `BACKUP ${each(vouching, (table) => `${table.here} AS ${table.saved}`)} TO ${folder(name, 'ledger')}`,
-    )
-  for (const { server, database, vouching } of parts) {
-    const others = [...vouching.map(({ here }) => here), ...VIEWS.map((view) => `${database}.${view}`)]
+  for (const { server, database } of parts)
+    await command(server, `BACKUP ${vouching(database, SAVED_AS)} TO ${folder(name, 'ledger')}`)
+  for (const { server, database } of parts) {
+    const others = [...VOUCHING, ...VIEWS].map((table) => `${database}.${table}`)
     await command(
       server,
       `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`,
@@ -46,31 +43,27 @@ export async function restore({ owner, shards, servers }: Store, name: string): 
   const rows = await result.json()
   if (rows.length > 0)
     throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
-  for (const { server, database, vouching } of await Promise.all(shards.map(partOf))) {
+  for (const { server, database } of await Promise.all(shards.map(partOf))) {
     await command(server, `DROP DATABASE ${database} SYNC`)
     await command(server, `RESTORE DATABASE ${SAVED_AS} AS ${database} FROM ${folder(name, 'rows')}`)
-    await command(
-      server,
-      `RESTORE ${each(vouching, (table) => `${table.saved} AS ${table.here}`)} FROM ${folder(name, 'ledger')}`,
-    )
+    await command(server, `RESTORE ${vouching(SAVED_AS, database)} FROM ${folder(name, 'ledger')}`)
     await migrate(server, { database })
     await makeViews(server)
   }
 }
 
-type Table = { here: string; saved: string }
-type Part = { server: ClickHouseClient; database: string; vouching: readonly Table[] }
+type Part = { server: ClickHouseClient; database: string }
 
-/** As statements spell them: names take no parameters here, and config.ts lets none through that would have to be quoted. */
+/** As statements spell it: names take no parameters here, and config.ts lets none through that would have to be quoted. */
 async function partOf(server: ClickHouseClient): Promise<Part> {
   const result = await server.query({ query: 'SELECT currentDatabase() AS database', format: 'JSONEachRow' })
   const [{ database } = { database: '' }] = await result.json<{ database: string }>()
-  const vouching = VOUCHING.map((table) => ({ here: `${database}.${table}`, saved: `${SAVED_AS}.${table}` }))
-  return { server, database, vouching }
+  return { server, database }
 }
 
-function each(tables: readonly Table[], names: (table: Table) => string): string {
-  return tables.map((table) => `TABLE ${names(table)}`).join(', ')
+/** The tables that vouch, from one database into another. */
+function vouching(from: string, to: string): string {
+  return VOUCHING.map((table) => `TABLE ${from}.${table} AS ${to}.${table}`).join(', ')
 }
 
 function folder(name: string, part: string): string {

@@ -98,21 +98,13 @@ export class BucketCache {
     }
   }
 
-  /** What traded last; undefined where nothing did. */
-  async lastClose(listing: Listing): Promise<Close | undefined> {
-    return this.#lastIn(listing, 86_400, EVER)
-  }
-
   /** The hour in which the pool traded last, or the day where hours are not kept for so long. */
   async lastHour(listing: Listing): Promise<Range | undefined> {
-    const day = await this.lastClose(listing)
-    return day && ((await this.#lastIn(listing, 3_600, day)) ?? day)
-  }
-
-  async #lastIn(listing: Listing, resolution: Resolution, range: Range): Promise<Close | undefined> {
-    const chunk = (await this.readAll(listing, new Map([[resolution, range]]))).at(-1)
-    const close = chunk && closeIn(chunk.rows, resolution, range.to)
-    return close && close.from >= range.from ? close : undefined
+    const day = await this.closeBefore(listing, EVER.to)
+    if (!day) return undefined
+    const [chunk] = await this.readAll(listing, new Map([[3_600, day]]))
+    const hour = chunk && closeIn(chunk.rows, chunk.resolution, day.to)
+    return hour && hour.from >= day.from ? hour : day
   }
 
   /** The pool has other trades than it had: what is on its way may not know of them. */

@@ -184,6 +184,8 @@ export function foldRows(
 
 export type Volume = { trades: number; usdMicros: bigint }
 
+export const NO_VOLUME: Volume = { trades: 0, usdMicros: 0n }
+
 /** What was traded in `from ≤ time < to`. */
 export function volumeIn(rows: BucketRows, { from, to }: Range): Volume {
   const words = new Float64Array(WORDS)

@@ -3,6 +3,7 @@ import { NETWORK_NAMES, type NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { invalidParameters } from '../parameters.ts'
 import { Problem } from '../problem.ts'
+import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Candidate, leadOf, SMALL_POOL_USD } from './lead.ts'
 import { type Listing, listingKey } from './listing.ts'
@@ -68,13 +69,15 @@ async function candidatesOn(
 ): Promise<readonly Traded[]> {
   const matches = await matchesOf(store, symbol, networks)
   const listings = listingsOf(matches)
-  const [ranges, days] = await Promise.all([range, day].map((time) => readVolumes(store.cache, listings, time)))
-  return matches.map((match, index) => ({
-    ...match,
-    trades: ranges?.[index]?.trades ?? 0,
-    rangeUsdMicros: ranges?.[index]?.usdMicros ?? 0n,
-    dayUsdMicros: days?.[index]?.usdMicros ?? 0n,
-  }))
+  const [ranges, days] = await Promise.all([
+    readVolumes(store.cache, listings, range),
+    readVolumes(store.cache, listings, day),
+  ])
+  return matches.map((match, index) => {
+    const { trades, usdMicros: rangeUsdMicros } = ranges[index] ?? NO_VOLUME
+    const { usdMicros: dayUsdMicros } = days[index] ?? NO_VOLUME
+    return { ...match, trades, rangeUsdMicros, dayUsdMicros }
+  })
 }
 
 /** Where only one is left, nobody asks what it holds. */

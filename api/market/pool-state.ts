@@ -4,7 +4,7 @@ import { NATIVE_CURRENCY, type Network } from '../../ingest/network.ts'
 import { DYNAMIC_FEE, type Pool, type PoolId } from '../../ingest/pool.ts'
 import { decimalText } from '../decimal.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import type { Volume } from './bucket-rows.ts'
+import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Listing, listingKey, trusted } from './listing.ts'
 import type { Balance, Liquidity, PoolRows, Position } from './pool-rows.ts'
@@ -41,7 +41,7 @@ export async function readPoolStates(store: MarketStore, listings: readonly List
   return listings.map((listing, index): PoolState => {
     const { pool, network } = listing
     const { swap, liquidity } = knownOf(pool, positions[index])
-    const { trades, usdMicros }: Volume = volumes[index] ?? { trades: 0, usdMicros: 0n }
+    const { trades, usdMicros } = volumes[index] ?? NO_VOLUME
     return {
       listing,
       sqrtPriceX96: swap === undefined ? pool.initialSqrtPriceX96 : BigInt(swap.sqrt_price),
@@ -57,18 +57,20 @@ export async function readPoolStates(store: MarketStore, listings: readonly List
 /** Of each what it holds, in US dollars: nothing more is asked about pools whose balances are known. */
 export async function readValues(store: MarketStore, listings: readonly Listing[]): Promise<readonly number[]> {
   const [balances, prices] = await Promise.all([store.rows.balances(listings), readPrices(store, listings)])
-  const others = listings.filter((_, index) => balances[index] === undefined)
-  const positions = await store.rows.positions(others)
-  return listings.map((listing, index) => {
-    const { liquidity } = knownOf(listing.pool, positions[others.indexOf(listing)])
-    return worthOf(listing.pool, heldBy(listing.pool, balances[index], liquidity), prices.get(listing.network))
-  })
+  return Promise.all(
+    listings.map(async (listing, index) => {
+      const [position] = balances[index] === undefined ? await store.rows.positions([listing]) : []
+      const { liquidity } = knownOf(listing.pool, position)
+      return worthOf(listing.pool, heldBy(listing.pool, balances[index], liquidity), prices.get(listing.network))
+    }),
+  )
 }
 
+const UNKNOWN: Position = { swap: undefined, liquidity: undefined }
+
 /** Without a price nobody knows what is in range. */
-function knownOf(pool: Pool, position: Position = { swap: undefined, liquidity: undefined }): Position {
-  const hasPrice = position.swap !== undefined || pool.initialSqrtPriceX96 !== 0n
-  return hasPrice ? position : { swap: undefined, liquidity: undefined }
+function knownOf(pool: Pool, position = UNKNOWN): Position {
+  return position.swap !== undefined || pool.initialSqrtPriceX96 !== 0n ? position : UNKNOWN
 }
 
 /** What the last swap met and what was put there since; before the first swap all that is known of. */
@@ -109,7 +111,7 @@ async function readNetworkPrices({ cache, catalogue }: MarketStore, network: Net
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {
       const listing = catalogue.pools.get(listingKey(network.name, reference.pool.toLowerCase() as PoolId))
-      const spot = listing && (await cache.lastClose(listing))?.spot_close
+      const spot = listing && (await cache.closeBefore(listing, EVER.to))?.spot_close
       return { token: reference.token.toLowerCase() as Address, pool: listing?.pool, spot }
     }),
   )

@@ -1,6 +1,6 @@
 /** What pools traded in a stretch of time, by the candles that are held. */
 import type { BucketCache } from './bucket-cache.ts'
-import { type Volume, volumeIn } from './bucket-rows.ts'
+import { NO_VOLUME, type Volume, volumeIn } from './bucket-rows.ts'
 import type { Listing } from './listing.ts'
 import { clampTime, halvesOf, type Range } from './windows.ts'
 
@@ -17,7 +17,7 @@ export function readVolumes(
       const volumes = halves.flatMap((half, index) =>
         (chunks[index] ?? []).map(({ resolution, rows }) => volumeIn(rows, half.get(resolution) ?? { from: 0, to: 0 })),
       )
-      return volumes.reduce(sumOf, { trades: 0, usdMicros: 0n })
+      return volumes.reduce(sumOf, NO_VOLUME)
     }),
   )
 }
