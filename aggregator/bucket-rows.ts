@@ -6,20 +6,9 @@ import type { PoolId } from '../ingest/pool.ts'
 import type { Prices, Resolution } from './candle.ts'
 import type { Bucket } from './open-buckets.ts'
 import type { RowBinary } from './row-binary.ts'
-import { ask, insertRows, loadSql } from './store.ts'
+import { ask, loadSql } from './store.ts'
 
 const openBuckets = loadSql(import.meta.url, './sql/open_buckets.sql')
-
-export async function insertBuckets(
-  client: ClickHouseClient,
-  network: NetworkName,
-  buckets: readonly Bucket[],
-  version: bigint,
-): Promise<void> {
-  await insertRows(client, 'candles', (out) => {
-    for (const bucket of buckets) bucketRow(out, network, bucket, version)
-  })
-}
 
 export function bucketRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
   const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = bucket.candle

@@ -58,6 +58,16 @@ export function addTick(candle: Candle, tick: Tick): void {
   candle.trades += 1
 }
 
+/** `candle = fromTick(tick)` in place. */
+export function startOver(candle: Candle, tick: Tick): void {
+  startPrices(candle.execution, tick.price)
+  startPrices(candle.spot, tick.spotPrice)
+  candle.volume0 = magnitude(tick.amount0)
+  candle.volume1 = magnitude(tick.amount1)
+  candle.volumeUsdMicros = tick.amountUsdMicros
+  candle.trades = 1
+}
+
 /** The start of the bucket that holds `timestamp`, aligned to 1970-01-01. */
 export function bucketStart(timestamp: number, seconds: number): number {
   return Math.floor(timestamp / seconds) * seconds
@@ -79,5 +89,12 @@ function mergePrices(earlier: Prices, later: Prices): Prices {
 function addPrice(prices: Prices, price: number): void {
   if (price > prices.high) prices.high = price
   if (price < prices.low) prices.low = price
+  prices.close = price
+}
+
+function startPrices(prices: Prices, price: number): void {
+  prices.open = price
+  prices.high = price
+  prices.low = price
   prices.close = price
 }

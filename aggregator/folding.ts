@@ -3,12 +3,13 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
-import { insertBuckets, readOpenBuckets } from './bucket-rows.ts'
+import { bucketRow, readOpenBuckets } from './bucket-rows.ts'
 import { insertContents } from './contents.ts'
 import type { Bucket, OpenBuckets } from './open-buckets.ts'
 import { type Remaking, recompute, type Touched } from './recompute.ts'
+import { RowBinary } from './row-binary.ts'
 import type { RowContext } from './rows.ts'
-import { ask, loadSql, together } from './store.ts'
+import { ask, insertBinary, loadSql, together } from './store.ts'
 
 const poolsAhead = loadSql(import.meta.url, './sql/pools_ahead.sql')
 
@@ -40,11 +41,17 @@ export async function foldContents(
   const inserted = insertContents(client, contents)
   // Folding goes on while the ticks are on their way.
   inserted.catch(() => undefined)
-  const { buckets, unknown } = open.fold(contents.map(({ block }) => block))
   const version = remaking.versions.next()
+  const candles = new RowBinary()
+  const buckets: Bucket[] = []
+  const unknown = open.fold(
+    contents.map(({ block }) => block),
+    (bucket) => {
+      bucketRow(candles, network, bucket, version)
+      if (buckets.length <= MOST_BUCKETS_TOLD) buckets.push(copyOf(bucket))
+    },
+  )
   const isFolded = unknown.length === 0
-  // The candles of open buckets go on growing.
-  const told = isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets.map(copyOf) : undefined
   await inserted
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
@@ -64,11 +71,11 @@ export async function foldContents(
 
   return {
     touched: touchedBy(contents),
-    buckets: told,
+    buckets: isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets : undefined,
     isFolded,
     version,
     storeCandles: () =>
-      together([insertBuckets(client, network, buckets, version), makeAnew(unknown, timesOf(contents))]),
+      together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))]),
   }
 }
 
@@ -87,8 +94,9 @@ async function readAhead(
   return new Set(rows.map(({ pool }) => pool))
 }
 
-function copyOf({ candle, ...bucket }: Bucket): Bucket {
-  return { ...bucket, candle: { ...candle, execution: { ...candle.execution }, spot: { ...candle.spot } } }
+function copyOf({ pool, resolution, start, candle }: Bucket): Bucket {
+  const { execution, spot } = candle
+  return { pool, resolution, start, candle: { ...candle, execution: { ...execution }, spot: { ...spot } } }
 }
 
 function touchedBy(contents: readonly RowContext[]): Touched[] {

@@ -2,11 +2,11 @@
 import type { BlockContent, UnixSeconds } from '../ingest/message.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { Tick } from '../ingest/tick.ts'
-import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution } from './candle.ts'
+import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution, startOver } from './candle.ts'
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
-type OpenBucket = { start: UnixSeconds; candle: Candle; isChanged: boolean }
+type OpenBucket = Bucket & { isChanged: boolean }
 
 type OpenPool = {
   /** By index of the resolution; what is missing has no ticks, or began at or before `knownAfter`. */
@@ -14,14 +14,6 @@ type OpenPool = {
   /** Ticks at or before this are in the tables, and may be in no bucket here. */
   knownAfter: UnixSeconds
   lastTick: UnixSeconds
-}
-
-/** What a stretch of blocks came to. */
-export type Folded = {
-  /** Every bucket that changed, whole. */
-  buckets: Bucket[]
-  /** Pools that memory does not know enough of: their buckets are made anew by the tables. */
-  unknown: PoolId[]
 }
 
 const MOST_POOLS = 20_000
@@ -45,53 +37,62 @@ export class OpenBuckets {
     this.#mostPools = mostPools
   }
 
-  fold(blocks: readonly BlockContent[]): Folded {
+  /**
+   * Shows `take` every bucket that changed, whole, as long as the call lasts: what it holds is written over later.
+   * Gives the pools that memory does not know enough of, whose buckets the tables have to make anew.
+   */
+  fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): PoolId[] {
     const changed = new Set<PoolId>()
     const unknown = new Set<PoolId>()
-    const closed: Bucket[] = []
     for (const { timestamp, ticks } of blocks) {
-      if (ticks.length === 0) continue
-      const starts = RESOLUTIONS.map((resolution) => bucketStart(timestamp, resolution))
       for (const tick of ticks) {
         if (unknown.has(tick.pool)) continue
         changed.add(tick.pool)
-        if (!this.#add(tick, timestamp, starts, closed)) unknown.add(tick.pool)
+        if (!this.#add(tick, timestamp, take)) unknown.add(tick.pool)
       }
     }
-    const buckets = closed.filter(({ pool }) => !unknown.has(pool))
     for (const id of changed) {
       const pool = this.#pools.get(id)
       if (!pool || unknown.has(id)) continue
       // The least recently traded pools come first.
       this.#pools.delete(id)
       this.#pools.set(id, pool)
-      for (const [index, bucket] of pool.buckets.entries()) {
+      for (const bucket of pool.buckets) {
         if (!bucket?.isChanged) continue
         bucket.isChanged = false
-        buckets.push(toBucket(id, index, bucket))
+        take(bucket)
       }
     }
     this.#trim()
-    return { buckets, unknown: [...unknown] }
+    return [...unknown]
   }
 
   /** False where a bucket of the tick is not known whole. */
-  #add(tick: Tick, timestamp: UnixSeconds, starts: readonly UnixSeconds[], closed: Bucket[]): boolean {
+  #add(tick: Tick, timestamp: UnixSeconds, take: (bucket: Bucket) => void): boolean {
     let pool = this.#pools.get(tick.pool)
     if (!pool) {
       pool = { buckets: [], knownAfter: this.#knownAfter, lastTick: timestamp }
       this.#pools.set(tick.pool, pool)
     }
     pool.lastTick = Math.max(pool.lastTick, timestamp)
-    for (const [index, start] of starts.entries()) {
+    // By index, and in the candle that closed: nothing else is done as often, and what is left behind has to be collected.
+    for (let index = 0; index < RESOLUTIONS.length; index++) {
+      const resolution = RESOLUTIONS[index] ?? 1
+      const start = bucketStart(timestamp, resolution)
       const open = pool.buckets[index]
       if (open?.start === start) {
         addTick(open.candle, tick)
         open.isChanged = true
-      } else if (start > pool.knownAfter && start > (open?.start ?? Number.NEGATIVE_INFINITY)) {
-        if (open?.isChanged) closed.push(toBucket(tick.pool, index, open))
-        pool.buckets[index] = { start, candle: fromTick(tick), isChanged: true }
-      } else return false
+      } else if (start <= pool.knownAfter || (open && start < open.start)) {
+        return false
+      } else if (open) {
+        if (open.isChanged) take(open)
+        open.start = start
+        startOver(open.candle, tick)
+        open.isChanged = true
+      } else {
+        pool.buckets[index] = { pool: tick.pool, resolution, start, candle: fromTick(tick), isChanged: true }
+      }
     }
     return true
   }
@@ -103,9 +104,9 @@ export class OpenBuckets {
   remember(pools: readonly PoolId[], buckets: readonly Bucket[], until: UnixSeconds): void {
     this.forget(pools, until)
     if (until <= this.#aheadUntil) return
-    for (const { pool, resolution, start, candle } of buckets) {
-      const open = this.#pools.get(pool)
-      if (open) open.buckets[RESOLUTIONS.indexOf(resolution)] = { start, candle, isChanged: false }
+    for (const bucket of buckets) {
+      const open = this.#pools.get(bucket.pool)
+      if (open) open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = { ...bucket, isChanged: false }
     }
   }
 
@@ -135,8 +136,4 @@ export class OpenBuckets {
       this.#knownAfter = Math.max(this.#knownAfter, lastTick, knownAfter)
     }
   }
-}
-
-function toBucket(pool: PoolId, index: number, { start, candle }: OpenBucket): Bucket {
-  return { pool, resolution: RESOLUTIONS[index] ?? 1, start, candle }
 }

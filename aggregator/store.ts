@@ -11,7 +11,7 @@ export function loadSql(caller: string, path: string): string {
   return readFileSync(new URL(path, caller), 'utf8')
 }
 
-/** One INSERT of everything that `write` puts down; none where it puts down nothing. */
+/** One INSERT of everything that `write` puts down. */
 export async function insertRows(
   client: ClickHouseClient,
   table: string,
@@ -19,7 +19,11 @@ export async function insertRows(
 ): Promise<void> {
   const rows = new RowBinary()
   write(rows)
-  const { chunks } = rows
+  await insertBinary(client, table, rows)
+}
+
+/** One INSERT; none where there are no rows. */
+export async function insertBinary(client: ClickHouseClient, table: string, { chunks }: RowBinary): Promise<void> {
   if (chunks.length === 0) return
   const { stream } = await client.exec({
     query: `INSERT INTO ${table} FORMAT RowBinary`,
