@@ -10,13 +10,20 @@ import type { Tick } from '../ingest/tick.ts'
  *       + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price))
  */
 export function digestOf(ticks: readonly Tick[]): bigint {
-  let sum = 0n
+  // Each part is summed by itself and weighed once; a block has far too few ticks for a sum of 32-bit numbers to lose a digit.
+  let [low, high, logIndexes] = [0, 0, 0]
+  let [amounts0, amounts1, roots] = [0n, 0n, 0n]
   for (const tick of ticks) {
-    const transaction = Buffer.from(tick.transactionHash.slice(2, 18), 'hex').readBigUInt64LE()
-    const amounts = tick.amount0 + 3n * tick.amount1 + 5n * tick.sqrtPriceX96
-    sum += transaction + BigInt(tick.logIndex) * LOG_INDEX_FACTOR + amounts
+    low += littleEndian32(tick.transactionHash, 2)
+    high += littleEndian32(tick.transactionHash, 10)
+    logIndexes += tick.logIndex
+    amounts0 += tick.amount0
+    amounts1 += tick.amount1
+    roots += tick.sqrtPriceX96
   }
-  return BigInt.asUintN(64, sum)
+  const transactions = BigInt(low) + (BigInt(high) << 32n)
+  const places = BigInt(logIndexes) * LOG_INDEX_FACTOR
+  return BigInt.asUintN(64, transactions + places + amounts0 + 3n * amounts1 + 5n * roots)
 }
 
 /**
@@ -39,6 +46,19 @@ export function digestOfLiquidity(changes: readonly LiquidityChange[]): bigint {
 export function digestOfDollars(ticks: readonly Tick[]): bigint {
   const sum = ticks.reduce((all, tick) => all + BigInt(tick.logIndex + 1) * tick.amountUsdMicros, 0n)
   return BigInt.asUintN(64, sum)
+}
+
+/** Of four bytes in lower-case hex, from there on. */
+function littleEndian32(hex: string, from: number): number {
+  let value = 0
+  for (let index = from + 6; index >= from; index -= 2) {
+    value = value * 256 + nibble(hex.charCodeAt(index)) * 16 + nibble(hex.charCodeAt(index + 1))
+  }
+  return value
+}
+
+function nibble(code: number): number {
+  return code < 97 ? code - 48 : code - 87
 }
 
 /** 2^64 divided by the golden ratio: neighbouring log indexes land far apart. */

@@ -16,9 +16,10 @@ import { type Position, rowVersion } from './version.ts'
 /** A message and its place in the log, which gives its rows their version. */
 export type Placed = { message: Message; position: Position }
 
-/** A flush whose ticks are stored. */
+/** A flush whose ticks are on their way. */
 export type BegunFlush = {
-  /** Candles, then the ledger. */
+  stored: Promise<void>
+  /** Once they are stored: candles, then the ledger. */
   finish(): Promise<void>
   /** The next flush can begin before this one is finished. */
   isFolded: boolean
@@ -40,15 +41,18 @@ export async function beginFlush(
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const { storeCandles, touched, buckets, isFolded, version } = await foldContents(client, network, contents, keeping)
+  const folding = await foldContents(client, network, contents, keeping)
+  const { stored, storeCandles, touched, buckets, isFolded, version } = folding
   const sequence = keeping.versions.next()
   return {
+    stored,
     isFolded,
     touched,
     buckets,
     sequence,
     version,
     async finish() {
+      await stored
       const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
       await together([storeCandles(), recordChanges(client, network, touched, { sequence, version, block })])
       await insertRows(client, 'blocks', (out) => {

@@ -1,11 +1,12 @@
-/** Flushes in a row: the next one begins while the candles and the ledger of the one before are still on their way. */
+/** Flushes in a row: the next one begins while the one before is still on its way. They reach the ledger in their order. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import { type BegunFlush, beginFlush, type Placed } from './flush.ts'
 import type { Keeping } from './keeping.ts'
+import { together } from './store.ts'
 
 export type Flushes = {
-  /** Resolves once its ticks are stored; may be called again then. Everything placed is on the ledger once `done` resolves. */
+  /** Resolves once the next one may begin. Everything placed is on the ledger once `done` resolves. */
   begin(placed: readonly Placed[]): Promise<void>
   done(): Promise<void>
 }
@@ -28,19 +29,22 @@ export function flushesOf(
     unfinished = [...unfinished, ...placed]
     try {
       const flush = await beginFlush(client, network, placed, keeping)
-      await before
-      unfinished = placed
-      finishing = flush.finish().then(() => {
-        unfinished = []
-        onStored(placed, flush, performance.now() - began)
-      })
+      finishing = finish(before, placed, flush, began)
       // Whoever waits for it next sees the failure.
       finishing.catch(() => undefined)
-      if (!flush.isFolded) await finishing
+      await (flush.isFolded ? before : finishing)
     } catch (error) {
-      await before.catch(() => undefined)
+      // None is done anew while another is under way.
+      await finishing.catch(() => undefined)
       await again(error)
     }
+  }
+
+  async function finish(before: Promise<void>, placed: readonly Placed[], flush: BegunFlush, began: number) {
+    await together([before, flush.stored])
+    await flush.finish()
+    unfinished = unfinished.slice(placed.length)
+    onStored(placed, flush, performance.now() - began)
   }
 
   /** How far the failed ones came is not known, so that they are done anew as one, by the tables. */

@@ -1,4 +1,5 @@
 /** Blocks that nobody has stored yet, into the tables: their rows, then their candles, folded in memory where memory knows enough. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
@@ -16,8 +17,10 @@ const poolsAhead = loadSql(import.meta.url, './sql/pools_ahead.sql')
 /** Whoever keeps candles in memory asks for more than this himself. */
 const MOST_BUCKETS_TOLD = 2_000
 
-/** Blocks whose rows are stored. */
+/** Blocks whose rows are on their way. */
 export type Folding = {
+  stored: Promise<void>
+  /** Once the rows are stored. */
   storeCandles(): Promise<void>
   touched: readonly Touched[]
   /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
@@ -29,7 +32,7 @@ export type Folding = {
 }
 
 /**
- * `open` has to be given up where this or `storeCandles` fails.
+ * `open` has to be given up where any of it fails.
  * Ticks stand before their candles, so that a crash between the two leaves ticks that tell which buckets to make anew.
  */
 export async function foldContents(
@@ -38,9 +41,10 @@ export async function foldContents(
   contents: readonly RowContext[],
   { open, ...remaking }: Remaking & { open: OpenBuckets },
 ): Promise<Folding> {
-  const inserted = insertContents(client, contents)
-  // Folding goes on while the ticks are on their way.
-  inserted.catch(() => undefined)
+  const stored = insertContents(client, contents)
+  // Whoever waits for it sees the failure. They set out before there is more to do.
+  stored.catch(() => undefined)
+  await nextTurn()
   const version = remaking.versions.next()
   const candles = new RowBinary()
   const buckets: Bucket[] = []
@@ -52,7 +56,6 @@ export async function foldContents(
     },
   )
   const isFolded = unknown.length === 0
-  await inserted
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
   async function makeAnew(pools: readonly PoolId[], { first, last }: { first: UnixSeconds; last: UnixSeconds }) {
@@ -70,12 +73,15 @@ export async function foldContents(
   }
 
   return {
+    stored,
     touched: touchedBy(contents),
     buckets: isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets : undefined,
     isFolded,
     version,
-    storeCandles: () =>
-      together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))]),
+    async storeCandles() {
+      await stored
+      await together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))])
+    },
   }
 }
 

@@ -60,6 +60,7 @@ export async function restate(
       : new OpenBuckets(Math.max(first.firstTimestamp, contents[0]?.block.timestamp ?? 0))
     const folding = await foldContents(client, network, contents, { ...keeping, open })
     touched = folding.touched
+    await folding.stored
     await together([folding.storeCandles(), bury(client, ['liquidity_changes'], stated, job)])
     keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
   }

@@ -75,10 +75,20 @@ const UINT_256: Range = { least: 0n, most: (1n << 256n) - 1n }
 const UINT_128: Range = { least: 0n, most: (1n << 128n) - 1n }
 const DECIMAL_76: Range = { least: 0n, most: 10n ** 76n - 1n }
 
-const HASH = /^0x[0-9a-f]{64}$/
-
 function hash(field: string, value: string): void {
-  if (typeof value !== 'string' || !HASH.test(value)) refuse(field, value, 'a hash of 32 bytes')
+  if (typeof value !== 'string' || !isHash(value)) refuse(field, value, 'a hash of 32 bytes')
+}
+
+/** `/^0x[0-9a-f]{64}$/`, which takes three times as long, and every swap has one. */
+function isHash(value: string): boolean {
+  if (value.length !== 66 || !value.startsWith('0x')) return false
+  for (let index = 2; index < 66; index++) {
+    const code = value.charCodeAt(index)
+    const isDigit = code >= 48 && code <= 57
+    const isLetter = code >= 97 && code <= 102
+    if (!isDigit && !isLetter) return false
+  }
+  return true
 }
 
 function text(field: string, value: string): void {
