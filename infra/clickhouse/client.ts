@@ -46,6 +46,8 @@ const SETTINGS = {
   date_time_output_format: 'iso',
   date_time_input_format: 'best_effort',
   session_timezone: 'UTC',
+  // Threads that write rows as text cost a short answer more than they save a long one.
+  output_format_parallel_formatting: 0,
   // An error after the first rows must not look like an end.
   wait_end_of_query: 0,
   // What a key says decides first which rows are read at all, also where FINAL then takes the newest of them.

@@ -3,8 +3,10 @@
  * pool. Candles move as their ticks do, so that every copy is what the aggregator would have written (`verify` finds no wrong candle in
  * them); only transactions and blocks have hashes of their own.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
+import { ask } from '../../api/store.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Message } from '../../ingest/message.ts'
 import { rangeMessage, SECONDS_A_BLOCK, type Shape } from './synthetic.ts'
@@ -43,9 +45,6 @@ export async function copyFirstDay(
   to: number,
   poolsADay = POOLS_A_DAY,
 ): Promise<void> {
-  for (const table of ['ticks', 'candles']) {
-    await client.command({ query: `ALTER TABLE ${table} MODIFY SETTING ${LEFT_ALONE}` })
-  }
   for (let first = from; first < to; first += DAYS_AT_ONCE) {
     const days = Math.min(DAYS_AT_ONCE, to - first)
     for (const [table, moved] of Object.entries(movedColumns(shape, poolsADay))) {
@@ -53,6 +52,16 @@ export async function copyFirstDay(
         WHERE network = '${shape.network}' AND ${table}.time < toDateTime(${shape.firstTime + DAY}, 'UTC')`
       await client.command({ query, clickhouse_settings: ONE_PART })
     }
+  }
+  await merged(client)
+}
+
+/** Resolves once the engine leaves the parts as they are: what is timed afterwards is read from what it makes of them, and not beside that. */
+async function merged(client: ClickHouseClient): Promise<void> {
+  for (let quiet = 0; quiet < QUIET_SECONDS; quiet++) {
+    await sleep(1_000)
+    const [row] = await ask<{ merges: string }>(client, 'SELECT count() AS merges FROM system.merges')
+    if (row?.merges !== '0') quiet = 0
   }
 }
 
@@ -81,6 +90,6 @@ function movedColumns(shape: Shape, poolsADay: number): Record<string, string[]>
   }
 }
 
-/** A few large parts, as merging would have left them: what live blocks leave is merged, what was copied is not while they are timed. */
+/** Large parts from the start, so that less is left to merge. */
 const ONE_PART = { min_insert_block_size_rows: '10000000', min_insert_block_size_bytes: '0' } as const
-const LEFT_ALONE = `max_bytes_to_merge_at_max_space_in_pool = ${100 * 1024 ** 2}`
+const QUIET_SECONDS = 10
