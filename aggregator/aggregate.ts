@@ -1,7 +1,15 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { type BlockRef, blocksOf, type Message, type Restatement, tipOf, type UnixSeconds } from '../ingest/message.ts'
+import {
+  type BlockRef,
+  blocksOf,
+  type Message,
+  type Restatement,
+  ticksIn,
+  tipOf,
+  type UnixSeconds,
+} from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { Written } from './changes.ts'
@@ -232,10 +240,6 @@ async function isRejected<M extends Message | Restatement>(
 
 function firstTime(placed: readonly Placed[]): UnixSeconds {
   return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
-}
-
-function ticksIn(message: Message | Restatement): number {
-  return blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
 }
 
 function flushed(network: NetworkName, placed: readonly Placed[], ms: number): AggregatorFact {

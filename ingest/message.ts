@@ -78,3 +78,7 @@ export function tipOf(message: Message | Restatement): BlockRef {
 export function blocksOf(message: Message | Restatement): readonly BlockContent[] {
   return message.kind === 'block' ? [message] : message.blocks
 }
+
+export function ticksIn(message: Message | Restatement): number {
+  return blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
+}

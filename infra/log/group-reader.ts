@@ -1,6 +1,7 @@
 /** One membership in the network's consumer group, from joining to leaving. */
 import type { EachBatchPayload, Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/log.ts'
+import { ticksIn } from '../../ingest/message.ts'
 import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler, type Rejected } from './parts.ts'
@@ -28,6 +29,8 @@ export type OpenedReader = {
 
 /** Wait in the broker while nothing is new; a message that comes ends it at once. */
 const FETCH_WAIT_MS = 50
+/** So many are stored in one go where they come quicker than they are stored; then the broker keeps them. */
+const MOST_TICKS_WAITING = 50_000
 const COMMIT_EVERY_MS = 1000
 const LEAVE_TIMEOUT_MS = 5000
 
@@ -41,7 +44,15 @@ export function openReader(
   const { topic, report } = context
   const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
   const claim: Claim = { since: 0 }
-  const batches = slot<Batch>()
+  const batches = slot<Batch>({
+    merge: (earlier, later) => ({
+      entries: [...earlier.entries, ...later.entries],
+      rejected: [...earlier.rejected, ...later.rejected],
+    }),
+    // The first batch says something by being empty.
+    isFull: ({ entries }) =>
+      entries.length === 0 || entries.reduce((sum, { message }) => sum + ticksIn(message), 0) >= MOST_TICKS_WAITING,
+  })
   let rejected: Rejected[] = []
   const assemble = assembler({
     onDropped: (dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }),

@@ -1,4 +1,4 @@
-/** Room for one value between the Kafka client, which pushes, and the reader, which pulls. */
+/** Room between the Kafka client, which pushes, and the reader, which pulls: what comes while he is busy becomes one value. */
 
 export type Slot<T> = {
   /** Resolves at once with true where there is room, else when there is or after the given time. */
@@ -12,7 +12,9 @@ export type Slot<T> = {
   close(): void
 }
 
-export function slot<T>(): Slot<T> {
+export type SlotOptions<T> = { merge(earlier: T, later: T): T; isFull(held: T): boolean }
+
+export function slot<T>({ merge, isFull }: SlotOptions<T>): Slot<T> {
   let held: { value: T } | undefined
   let end: { error: Error | undefined } | undefined
   let wakeTaker = () => {}
@@ -25,9 +27,13 @@ export function slot<T>(): Slot<T> {
     wakePutter()
   }
 
+  function hasRoom(): boolean {
+    return !held || !isFull(held.value)
+  }
+
   return {
     async room(milliseconds) {
-      if (held) {
+      if (!hasRoom()) {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, milliseconds)
           wakePutter = () => {
@@ -36,11 +42,11 @@ export function slot<T>(): Slot<T> {
           }
         })
       }
-      return !held && !end
+      return hasRoom() && !end
     },
     put(value) {
       if (end) return
-      held = { value }
+      held = { value: held ? merge(held.value, value) : value }
       wakeTaker()
     },
     async take() {
