@@ -20,7 +20,7 @@ const MOST_BUCKETS_TOLD = 2_000
 /** Blocks whose rows are on their way. */
 export type Folding = {
   stored: Promise<void>
-  /** Once the rows are stored. */
+  /** To be called once the rows are stored. */
   storeCandles(): Promise<void>
   touched: readonly Touched[]
   /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
@@ -78,10 +78,7 @@ export async function foldContents(
     buckets: isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets : undefined,
     isFolded,
     version,
-    async storeCandles() {
-      await stored
-      await together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))])
-    },
+    storeCandles: () => together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))]),
   }
 }
 
