@@ -1,21 +1,13 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import {
-  type BlockRef,
-  blocksOf,
-  type Message,
-  type Restatement,
-  ticksIn,
-  tipOf,
-  type UnixSeconds,
-} from '../ingest/message.ts'
+import { type BlockRef, type Message, type Restatement, ticksIn, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { Written } from './changes.ts'
 import { type Restated, readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
-import type { Placed } from './flush.ts'
+import { firstTime, flushed, type Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
 import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
@@ -236,23 +228,4 @@ async function isRejected<M extends Message | Restatement>(
   report({ kind: 'message-rejected', network, offset, reason })
   await log.reject?.(offset, reason)
   return true
-}
-
-function firstTime(placed: readonly Placed[]): UnixSeconds {
-  return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
-}
-
-function flushed(network: NetworkName, placed: readonly Placed[], ms: number): AggregatorFact {
-  const first = placed[0]?.message
-  const last = placed.at(-1)?.message
-  return {
-    kind: 'flushed',
-    network,
-    from: first ? (first.kind === 'range' ? first.from : first.number) : 0,
-    to: last ? tipOf(last).number : 0,
-    blocks: placed.length,
-    ticks: placed.reduce((sum, { message }) => sum + ticksIn(message), 0),
-    tipTimestamp: last?.timestamp ?? 0,
-    ms,
-  }
 }

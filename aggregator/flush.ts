@@ -1,13 +1,11 @@
 /** A flush: messages that go on from the tip, into the tables. What the ledger does not show yet goes first, the ledger last. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Message } from '../ingest/message.ts'
-import { blocksOf, tipOf } from '../ingest/message.ts'
+import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { recordChanges } from './changes.ts'
-import { foldContents } from './folding.ts'
+import type { AggregatorFact } from './fact.ts'
+import { type Folding, foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
-import type { Bucket } from './open-buckets.ts'
-import type { Touched } from './recompute.ts'
 import type { RowBinary } from './row-binary.ts'
 import { blockRow, type RowContext } from './rows.ts'
 import { insertRows, together } from './store.ts'
@@ -17,18 +15,11 @@ import { type Position, rowVersion } from './version.ts'
 export type Placed = { message: Message; position: Position }
 
 /** A flush whose ticks are on their way. */
-export type BegunFlush = {
-  stored: Promise<void>
-  /** Once they are stored: candles, then the ledger. */
-  finish(): Promise<void>
-  /** The next flush can begin before this one is finished. */
-  isFolded: boolean
-  touched: readonly Touched[]
-  /** See `Folding`. */
-  buckets: readonly Bucket[] | undefined
+export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles'> & {
+  /** Once they are stored, and `before` has come about: candles, then the ledger. Ends, also in failure, once nothing is under way any more. */
+  finish(before?: Promise<void>): Promise<void>
   /** Of what it records as changed. */
   sequence: bigint
-  version: bigint
 }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
@@ -41,18 +32,14 @@ export async function beginFlush(
   const contents: RowContext[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const folding = await foldContents(client, network, contents, keeping)
-  const { stored, storeCandles, touched, buckets, isFolded, version } = folding
+  const { stored, storeCandles, ...folded } = await foldContents(client, network, contents, keeping)
   const sequence = keeping.versions.next()
   return {
-    stored,
-    isFolded,
-    touched,
-    buckets,
+    ...folded,
     sequence,
-    version,
-    async finish() {
-      await stored
+    async finish(before = Promise.resolve()) {
+      await together([before, stored])
+      const { touched, version } = folded
       const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
       await together([storeCandles(), recordChanges(client, network, touched, { sequence, version, block })])
       await insertRows(client, 'blocks', (out) => {
@@ -77,4 +64,24 @@ function ledgerRows(out: RowBinary, message: Message, version: bigint): void {
   const ticks = message.blocks.find((block) => block.number === last.number)?.ticks ?? []
   const block = { ...last, timestamp: message.timestamp, ticks }
   blockRow(out, { network, block, parentHash: undefined, first: message.from, version })
+}
+
+/** Of the first block with content. */
+export function firstTime(placed: readonly Placed[]): UnixSeconds {
+  return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
+}
+
+export function flushed(network: NetworkName, placed: readonly Placed[], ms: number): AggregatorFact {
+  const first = placed[0]?.message
+  const last = placed.at(-1)?.message
+  return {
+    kind: 'flushed',
+    network,
+    from: first ? (first.kind === 'range' ? first.from : first.number) : 0,
+    to: last ? tipOf(last).number : 0,
+    blocks: placed.length,
+    ticks: placed.reduce((sum, { message }) => sum + ticksIn(message), 0),
+    tipTimestamp: last?.timestamp ?? 0,
+    ms,
+  }
 }

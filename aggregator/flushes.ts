@@ -3,7 +3,6 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import { type BegunFlush, beginFlush, type Placed } from './flush.ts'
 import type { Keeping } from './keeping.ts'
-import { together } from './store.ts'
 
 export type Flushes = {
   /** Resolves once the next one may begin. Everything placed is on the ledger once `done` resolves. */
@@ -41,8 +40,7 @@ export function flushesOf(
   }
 
   async function finish(before: Promise<void>, placed: readonly Placed[], flush: BegunFlush, began: number) {
-    await together([before, flush.stored])
-    await flush.finish()
+    await flush.finish(before)
     unfinished = unfinished.slice(placed.length)
     onStored(placed, flush, performance.now() - began)
   }

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Written } from '../../aggregator/changes.ts'
 import type { Bucket } from '../../aggregator/open-buckets.ts'
 import type { Touched } from '../../aggregator/recompute.ts'
+import { Turns } from '../../aggregator/turns.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
@@ -69,11 +70,11 @@ export function watchChanges(options: {
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
   /** What is looked up and what is heard of take turns, so that the newest standing is the one that stays. */
-  const inTurn = oneByOne()
+  const turns = new Turns()
 
   const looked = refreshed(
     () =>
-      inTurn(async () => {
+      turns.patient(async () => {
         const began = performance.now()
         if (began - lookedMs > BLIND_MS) {
           cache.forgetAll()
@@ -93,7 +94,7 @@ export function watchChanges(options: {
   /** What a flush of ours has brought needs no search. */
   async function hear({ network, flushed }: Written): Promise<void> {
     if (!flushed || performance.now() - lookedMs > BLIND_MS) return void (await looked.renew())
-    await inTurn(async () => {
+    await turns.patient(async () => {
       const { tip, touched, buckets, sequence, version } = flushed
       const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
       for (const { pool } of held) cache.change(listingKey(network, pool))
@@ -237,16 +238,6 @@ export function watchChanges(options: {
     look(written) {
       if (isAsked()) void hear(written).catch(() => undefined)
     },
-  }
-}
-
-/** Runs tasks one after the other, in the order in which they come. */
-function oneByOne(): <T>(task: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve()
-  return (task) => {
-    const next = last.then(task)
-    last = next.catch(() => undefined)
-    return next
   }
 }
 

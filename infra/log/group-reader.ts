@@ -29,8 +29,8 @@ export type OpenedReader = {
 
 /** Wait in the broker while nothing is new; a message that comes ends it at once. */
 const FETCH_WAIT_MS = 50
-/** So many are stored in one go where they come quicker than they are stored; then the broker keeps them. */
-const MOST_TICKS_WAITING = 50_000
+/** Messages and ticks that are taken in while others are being stored; the rest stays with the broker. */
+const MOST_WAITING = 50_000
 const COMMIT_EVERY_MS = 1000
 const LEAVE_TIMEOUT_MS = 5000
 
@@ -51,7 +51,7 @@ export function openReader(
     }),
     // The first batch says something by being empty.
     isFull: ({ entries }) =>
-      entries.length === 0 || entries.reduce((sum, { message }) => sum + ticksIn(message), 0) >= MOST_TICKS_WAITING,
+      entries.length === 0 || entries.reduce((sum, { message }) => sum + 1 + ticksIn(message), 0) >= MOST_WAITING,
   })
   let rejected: Rejected[] = []
   const assemble = assembler({

@@ -66,6 +66,20 @@ test('what fits no column is told by its field', () => {
   `)
 })
 
+test('a hash is 0x and 64 lower-case hexadecimal digits, whatever stands where', () => {
+  const hash = `0x${'0123456789abcdef'.repeat(4)}`
+  for (let index = 0; index < hash.length; index++) {
+    for (const character of ['/', '0', '9', ':', 'A', 'F', '`', 'a', 'f', 'g', 'x', 'é']) {
+      const spoiled = hash.slice(0, index) + character + hash.slice(index + 1)
+      const message = { ...RANGE, hash: spoiled as `0x${string}` }
+      const isHash = /^0x[0-9a-f]{64}$/.test(spoiled)
+      expect(faultOf(message, 'ethereum') === undefined, spoiled).toBe(isHash)
+    }
+  }
+  for (const spoiled of [hash.slice(0, -1), `${hash}0`, `${hash}\n`] as `0x${string}`[])
+    expect(faultOf({ ...RANGE, hash: spoiled }, 'ethereum')).toMatch('which is not a hash of 32 bytes')
+})
+
 test('a range that ends before it begins is not storable', () => {
   expect(faultOf({ ...RANGE, to: RANGE.from - 1 }, 'ethereum')).toBe(`It goes from 100 to 99.`)
 })
