@@ -1,8 +1,11 @@
 /** ClickHouse's RowBinary: columns one after the other, little-endian, no separators. */
 import type { Hex } from 'viem'
 
-/** Buffers grow from one to the next, and are never copied: the engine counts them, and collects garbage the more of them there are. */
+/** Buffers grow from one to the next, and are never copied. */
 const CHUNK_BYTES = { first: 16 * 1024, most: 1024 * 1024 }
+/** The largest chunks, to be written over: for so many bytes anew, the collector of garbage would look through all that is alive again and again. */
+const spare: Buffer[] = []
+const MOST_SPARE = 64
 const TWO_32 = 2 ** 32
 /** A double holds every integer between these, and numbers are written several times as fast as bigints. */
 const MOST_AS_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
@@ -10,8 +13,8 @@ const LEAST_AS_NUMBER = -MOST_AS_NUMBER
 
 /** Grows as it is written; values are checked by ClickHouse's column types, not here. */
 export class RowBinary {
-  readonly #full: Buffer[] = []
-  #bytes = Buffer.allocUnsafe(CHUNK_BYTES.first)
+  #full: Buffer[] = []
+  #bytes: Buffer = Buffer.allocUnsafe(CHUNK_BYTES.first)
   #view = viewOf(this.#bytes)
   #length = 0
 
@@ -23,6 +26,15 @@ export class RowBinary {
 
   get bytes(): Buffer {
     return Buffer.concat(this.chunks)
+  }
+
+  /** Once nobody reads the chunks any more; leaves none. */
+  recycle(): void {
+    for (const { buffer } of [...this.#full, this.#bytes]) {
+      if (buffer.byteLength === CHUNK_BYTES.most && spare.length < MOST_SPARE) spare.push(Buffer.from(buffer))
+    }
+    this.#full = []
+    this.#begin(Buffer.allocUnsafe(CHUNK_BYTES.first))
   }
 
   uint8(value: number): this {
@@ -137,8 +149,13 @@ export class RowBinary {
 
   #next(size: number): void {
     if (this.#length > 0) this.#full.push(this.#bytes.subarray(0, this.#length))
-    this.#bytes = Buffer.allocUnsafe(Math.max(size, Math.min(CHUNK_BYTES.most, this.#bytes.length * 2)))
-    this.#view = viewOf(this.#bytes)
+    const bytes = Math.max(size, Math.min(CHUNK_BYTES.most, this.#bytes.length * 2))
+    this.#begin((bytes === CHUNK_BYTES.most ? spare.pop() : undefined) ?? Buffer.allocUnsafe(bytes))
+  }
+
+  #begin(bytes: Buffer): void {
+    this.#bytes = bytes
+    this.#view = viewOf(bytes)
     this.#length = 0
   }
 }

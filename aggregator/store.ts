@@ -22,8 +22,9 @@ export async function insertRows(
   await insertBinary(client, table, rows)
 }
 
-/** One INSERT; none where there are no rows. */
-export async function insertBinary(client: ClickHouseClient, table: string, { chunks }: RowBinary): Promise<void> {
+/** One INSERT; none where there are no rows. They are gone once they are stored. */
+export async function insertBinary(client: ClickHouseClient, table: string, rows: RowBinary): Promise<void> {
+  const { chunks } = rows
   if (chunks.length === 0) return
   const { stream } = await client.exec({
     query: `INSERT INTO ${table} FORMAT RowBinary`,
@@ -31,6 +32,7 @@ export async function insertBinary(client: ClickHouseClient, table: string, { ch
   })
   // An answer that nobody reads keeps its socket busy.
   stream.resume()
+  rows.recycle()
 }
 
 /** All at once; where some fail, throws the first failure once none is under way any more. */

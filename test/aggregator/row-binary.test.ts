@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { RowBinary } from '../../aggregator/row-binary.ts'
 import { seeded } from '../support/seed.ts'
 
+const MiB = 1024 * 1024
 const hex = (rows: RowBinary) => rows.bytes.toString('hex')
 
 describe('RowBinary', () => {
@@ -80,5 +81,26 @@ describe('RowBinary', () => {
       }),
       seeded({ numRuns: 10 }),
     )
+  })
+
+  test('what is recycled is written over, and nothing else', () => {
+    const filled = (value: bigint) => {
+      const rows = new RowBinary()
+      for (let bytes = 0; bytes < 5 * MiB; bytes += 32) rows.integer(value, 256)
+      return rows
+    }
+    const [gone, kept] = [filled(1n), filled(2n)]
+    const first = gone.chunks.findLast(({ length }) => length === MiB)
+    gone.recycle()
+    expect(gone.chunks).toEqual([])
+    const later = [filled(3n), gone.integer(4n, 256)]
+    const memory = later.flatMap(({ chunks }) => chunks.map(({ buffer }) => buffer))
+    expect(memory.includes(first?.buffer ?? new ArrayBuffer(0))).toBe(true)
+    for (const [rows, value] of [
+      [kept, 2n],
+      [later[0], 3n],
+    ] as const)
+      expect(rows?.bytes.equals(Buffer.alloc(5 * MiB, new RowBinary().integer(value, 256).bytes))).toBe(true)
+    expect(gone.bytes.equals(new RowBinary().integer(4n, 256).bytes)).toBe(true)
   })
 })
