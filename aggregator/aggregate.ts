@@ -13,15 +13,18 @@ import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
-import type { Remaking } from './recompute.ts'
+import type { Remaking, Touched } from './recompute.ts'
 import { restate, runsOf } from './restate.ts'
 import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
 import { faultOf } from './storable.ts'
+import { ask, loadSql } from './store.ts'
 import { Turns } from './turns.ts'
 import { untilStored } from './until-stored.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
+
+const candlesBeyond = loadSql(import.meta.url, './sql/candles_beyond.sql')
 
 export type AggregateOptions = {
   network: NetworkName
@@ -214,7 +217,8 @@ async function clearAway(
   remaking: Remaking,
 ): Promise<void> {
   const to = ledger.tip ?? { number: -1, timestamp: 0 }
-  await rollBack(client, { network, to, version: tombstoneVersion(position), remaking })
+  const doubted = await ask<Touched>(client, candlesBeyond, { network, since: to.timestamp })
+  await rollBack(client, { network, to, version: tombstoneVersion(position), remaking, doubted })
 }
 
 /** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */

@@ -2,8 +2,18 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from './store.ts'
 
-/** What the ledger vouches for, and the ledger itself. */
-const TABLES = ['ticks', 'candles', 'pools', 'liquidity_changes', 'coverage', 'blocks']
+/** What the ledger vouches for, and the ledger itself; and whose numbers must not be given out again. */
+const TABLES = [
+  'ticks',
+  'candles',
+  'pools',
+  'liquidity_changes',
+  'pool_balances',
+  'coverage',
+  'blocks',
+  'owners',
+  'jobs',
+]
 
 /** Tells the tables; nothing is asked of them where nothing has changed. Without it only a crash of the processes is safe. */
 export async function applyDurability(client: ClickHouseClient, fsync: boolean): Promise<void> {

@@ -14,9 +14,9 @@ import { type Position, rowVersion } from './version.ts'
 /** A message and its place in the log, which gives its rows their version. */
 export type Placed = { message: Message; position: Position }
 
-/** A flush whose ticks are on their way. */
+/** A flush whose rows are on their way. */
 export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles'> & {
-  /** Once they are stored, and `before` has come about: candles, then the ledger. Ends, also in failure, once nothing is under way any more. */
+  /** Once they are stored, and `before` has come about: what candles the tables have to make, then the ledger. Ends, also in failure, once nothing is under way any more. */
   finish(before?: Promise<void>): Promise<void>
   /** Of what it records as changed. */
   sequence: bigint
@@ -33,15 +33,20 @@ export async function beginFlush(
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
   const { stored, storeCandles, ...folded } = await foldContents(client, network, contents, keeping)
+  const { touched, version, isFolded } = folded
   const sequence = keeping.versions.next()
+  const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
+  const told = recordChanges(client, network, touched, { sequence, version, block })
+  // Candles of memory need no ticks: where a crash leaves only them, they are found as ticks would be.
+  const underWay = together([stored, told, ...(isFolded ? [storeCandles()] : [])])
+  // Whoever finishes it sees the failure.
+  underWay.catch(() => undefined)
   return {
     ...folded,
     sequence,
     async finish(before = Promise.resolve()) {
-      await together([before, stored])
-      const { touched, version } = folded
-      const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
-      await together([storeCandles(), recordChanges(client, network, touched, { sequence, version, block })])
+      await together([before, underWay])
+      if (!isFolded) await storeCandles()
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
       })

@@ -20,7 +20,7 @@ const MOST_BUCKETS_TOLD = 2_000
 /** Blocks whose rows are on their way. */
 export type Folding = {
   stored: Promise<void>
-  /** To be called once the rows are stored. */
+  /** To be called once the rows are stored; sooner only where it is folded, by whoever finds candles without ticks after a crash. */
   storeCandles(): Promise<void>
   touched: readonly Touched[]
   /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
@@ -33,7 +33,6 @@ export type Folding = {
 
 /**
  * `open` has to be given up where any of it fails.
- * Ticks stand before their candles, so that a crash between the two leaves ticks that tell which buckets to make anew.
  */
 export async function foldContents(
   client: ClickHouseClient,
@@ -83,7 +82,7 @@ export async function foldContents(
 }
 
 /**
- * Pools whose ticks above the block are stored before the stream has brought them, by an owner who has not heard yet that he is none:
+ * Pools whose ticks above the block, or candles, are stored before the stream has brought them, by an owner who has not heard yet that he is none:
  * what the tables made of them would count those twice.
  */
 async function readAhead(

@@ -20,14 +20,16 @@ export type RollbackOptions = {
   /** Of the tombstones: only rows of lower versions are buried. */
   version: Version
   remaking: Remaking
+  /** Whose candles are in doubt besides. */
+  doubted?: readonly Touched[]
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
-  const { network, to, remaking } = options
+  const { network, to, remaking, doubted = [] } = options
   const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
   await run(client, buryBlocks, above)
-  const pools = await ask<Touched>(client, touched, above)
+  const pools = [...doubted, ...(await ask<Touched>(client, touched, above))]
   for (const bury of buryRest) await run(client, bury, above)
   await recompute(client, network, scopeOf(pools), remaking)
   await recordChanges(client, network, pools, { sequence: remaking.versions.next() })

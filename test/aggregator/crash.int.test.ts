@@ -8,7 +8,7 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { seededOnServers } from '../support/seed.ts'
 import { tell } from './listening.ts'
 import { networkOf, type Running, startAggregator } from './running.ts'
-import { Died, mortal, watched } from './statements.ts'
+import { Died, losing, mortal, watched } from './statements.ts'
 import { copyNetwork, MARKET_TABLES, tablesOf } from './tables.ts'
 
 const PLANS = fullBlocks(10, 5)
@@ -21,6 +21,8 @@ const A_GOES_ON = mine(A, PLANS.slice(7, 8))
 const B_GOES_ON = mine(B, PLANS.slice(8, 9))
 
 const AT_ONCE = 6
+/** In place of a number of writes. */
+const TICKS_LOST = -1
 const LOGS = ['in one process', 'over a log that keeps its messages'] as const
 
 type Scenario = {
@@ -88,10 +90,34 @@ describe.skipIf(withoutClickHouse)('a crash between any two statements leaves th
     await aggregator.stop()
   }
 
+  /** Candles that memory knows whole set out beside their ticks: what is left where only they arrive. */
+  async function loseTicks({ scenario: { before, told }, index }: (typeof CASES)[number]): Promise<void> {
+    const network = another()
+    const process = losing(client)
+    const aggregator = await startAggregator(process.client, { network, death: process.death })
+    await aggregator.append(asBlocks(network, before))
+    process.lose('ticks', 'candles')
+    await expect(aggregator.append(asBlocks(network, newTo(before, told)))).rejects.toThrow('ended before it stored')
+    await aggregator.stop()
+    expect(await lastTime('candles', network)).toBeGreaterThan(await lastTime('ticks', network))
+    remains[index]?.set(TICKS_LOST, network)
+  }
+
+  async function lastTime(table: string, network: NetworkName): Promise<number> {
+    const query = `SELECT toUnixTimestamp(max(time)) AS last FROM ${table} WHERE network = '${network}'`
+    const answer = await client.query({ query, format: 'JSONEachRow' })
+    const [row] = await answer.json<{ last: number }>()
+    return row?.last ?? 0
+  }
+
   beforeAll(async () => {
     database = await freshDatabase()
     client = database.client
     await Promise.all([FLUSH, ROLLBACK].map(keepRemains))
+    await allOf(
+      CASES.filter(({ scenario }) => scenario === FLUSH),
+      loseTicks,
+    )
   })
   afterAll(() => database?.drop())
 

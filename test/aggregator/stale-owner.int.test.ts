@@ -10,7 +10,7 @@ import { arrayLog } from '../support/array-log.ts'
 import { asBlocks, type Chain, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { networkOf, startAggregator } from './running.ts'
-import { watched } from './statements.ts'
+import { intercepted, tableOf, watched } from './statements.ts'
 import { MARKET_TABLES, type Tables, tablesOf } from './tables.ts'
 
 /** All in one minute, hour and day. */
@@ -61,34 +61,55 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
     for (const table of of) expect(tables[table], table).toStrictEqual(clean[table])
   }
 
-  test('and stores ticks that the successor has yet to read: none counts twice', async () => {
-    const network = networkOf('ahead')
-    const clean = await cleanRun('clean ahead', CHAIN)
-    const log = arrayLog()
-    const sleep = gate()
-    const stale = await startAggregator(watched(database.client, sleep.pass), { network, log })
-    const messages = asBlocks(network, CHAIN)
-    await stale.append(messages.slice(0, 2))
-    sleep.shut()
-    const appended = stale.append(messages.slice(2))
+  test.each(['ticks and candles', 'candles alone'])(
+    'and stores %s that the successor has yet to read: nothing counts twice',
+    async (what) => {
+      const network = networkOf(what)
+      const clean = await cleanRun(`clean ${what}`, CHAIN)
+      const log = arrayLog()
+      const sleep = gate()
+      const late = gate()
+      let tell = () => {}
+      const candlesStored = new Promise<void>((resolve) => {
+        tell = resolve
+      })
+      const staleClient = intercepted(database.client, async (send, statement, [options]) => {
+        if (statement !== 'query') await sleep.pass()
+        if (tableOf(options) === 'ticks') await late.pass()
+        const answer = await send()
+        if (isAsleep && tableOf(options) === 'candles') tell()
+        return answer
+      })
+      let isAsleep = false
+      const stale = await startAggregator(staleClient, { network, log })
+      const messages = asBlocks(network, CHAIN)
+      await stale.append(messages.slice(0, 2))
+      isAsleep = true
+      sleep.shut()
+      if (what === 'candles alone') late.shut()
+      const appended = stale.append(messages.slice(2))
 
-    const position = await positionInLog(database.client, network, log)
-    const stop = new AbortController()
-    const stepByStep: TickLog = {
-      ...log,
-      async *read() {
-        yield []
-        // From here on the successor knows what is stored.
-        sleep.open()
-        await appended
-        for (const [at, message] of messages.entries()) yield [{ offset: at, message }] satisfies Entry[]
-        stop.abort()
-      },
-    }
-    await aggregate(database.client, { network, log: stepByStep, position, report: () => {}, signal: stop.signal })
-    await expectClean(network, clean)
-    await stale.stop()
-  })
+      const position = await positionInLog(database.client, network, log)
+      const stop = new AbortController()
+      const stepByStep: TickLog = {
+        ...log,
+        async *read() {
+          yield []
+          // From here on the successor knows what is stored.
+          sleep.open()
+          await (what === 'candles alone' ? candlesStored : appended)
+          for (const [at, message] of messages.entries()) yield [{ offset: at, message }] satisfies Entry[]
+          stop.abort()
+        },
+      }
+      await aggregate(database.client, { network, log: stepByStep, position, report: () => {}, signal: stop.signal })
+      await expectClean(network, clean)
+      late.open()
+      await appended
+      await stale.stop()
+      await expectClean(network, clean)
+    },
+  )
 
   test('and finishes what a job has read: the successor does it again', async () => {
     const network = networkOf('restating')

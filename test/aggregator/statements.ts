@@ -18,7 +18,7 @@ export function intercepted(client: ClickHouseClient, around: Around): ClickHous
   })
 }
 
-/** `look` is called before every statement that writes, while none is under way. */
+/** `look` is called before every statement that writes; what set out beside it may be under way. */
 export function watched(client: ClickHouseClient, look: () => Promise<void>): ClickHouseClient {
   return intercepted(client, async (send, statement) => {
     if (statement !== 'query') await look()
@@ -40,6 +40,44 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
       if (--left < 0) death.abort()
       if (death.signal.aborted) throw new Died('The process is dead.')
       return send()
+    }),
+  }
+}
+
+/** Of rows that are sent. */
+export function tableOf(options: unknown): string | undefined {
+  return /^INSERT INTO (\w+) FORMAT/.exec((options as { query: string }).query)?.[1]
+}
+
+export type Losing = {
+  client: ClickHouseClient
+  death: AbortSignal
+  /** From now on the rows of `lost` never arrive, and the process dies once those of `kept` have. */
+  lose(lost: string, kept: string): void
+}
+
+export function losing(client: ClickHouseClient): Losing {
+  const death = new AbortController()
+  let [lost, kept] = ['', '']
+  let arrive = () => {}
+  const arrived = new Promise<void>((resolve) => {
+    arrive = resolve
+  })
+  return {
+    death: death.signal,
+    lose(...tables) {
+      ;[lost, kept] = tables
+    },
+    client: intercepted(client, async (send, _, [options]) => {
+      const table = tableOf(options)
+      if (table === lost) {
+        await arrived
+        death.abort()
+      }
+      if (death.signal.aborted) throw new Died('The process is dead.')
+      const answer = await send()
+      if (table === kept) arrive()
+      return answer
     }),
   }
 }

@@ -1,9 +1,17 @@
 /** The ClickHouse client of a process that is going to die: at which statement, and how. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Died, intercepted } from '../aggregator/statements.ts'
 import { type Place, placesOf } from './places.ts'
 
-export const DEATHS = ['before the statement', 'its answer lost'] as const
+export const DEATHS = [
+  'before the statement',
+  'before the statement, but not before those beside it',
+  'its answer lost',
+] as const
+/** In which those that set out beside a statement arrive. */
+const BESIDE_MS = 50
+
 export type Death = (typeof DEATHS)[number]
 
 /** At the first statement of a place, else after so many others. */
@@ -41,7 +49,8 @@ export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen:
       if (place === undefined) return send()
       onSeen(place)
       const isIt = doom !== undefined && (place === doom.place || left-- === 0)
-      if (isIt && doom.how === 'before the statement') {
+      if (isIt && doom.how === 'before the statement, but not before those beside it') await sleep(BESIDE_MS)
+      if (isIt && doom.how !== 'its answer lost') {
         diedAt = place
         death.abort()
       }
