@@ -66,14 +66,14 @@ export class RowBinary {
   integer(value: bigint, bits: 128 | 256): this {
     const at = this.#reserve(bits / 8)
     const end = at + bits / 8
-    if (value <= MOST_AS_NUMBER && value >= LEAST_AS_NUMBER) {
-      this.#number(at, Number(value))
-      const sign = value < 0n ? -1 : 0
-      for (let word = at + 8; word < end; word += 4) this.#view.setInt32(word, sign, true)
-      return this
-    }
     let rest = value
     for (let word = at; word < end; word += 8) {
+      if (rest <= MOST_AS_NUMBER && rest >= LEAST_AS_NUMBER) {
+        this.#number(word, Number(rest))
+        const sign = rest < 0n ? -1 : 0
+        for (let left = word + 8; left < end; left += 4) this.#view.setInt32(left, sign, true)
+        break
+      }
       this.#view.setBigUint64(word, rest, true)
       rest >>= 64n
     }

@@ -248,7 +248,9 @@ function finite(price: number, tick: Tick): number {
 }
 
 function times<Row>(count: number, row: () => Row): Row[] {
-  return Array.from({ length: count }, row)
+  const rows: Row[] = []
+  for (let index = 0; index < count; index++) rows.push(row())
+  return rows
 }
 
 function at<Value>(column: readonly Value[], row: number): Value {

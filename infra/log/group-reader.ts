@@ -12,7 +12,12 @@ import { type Claim, soleMember } from './sole-member.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
 
-export type Batch = { entries: readonly Entry<AnyMessage>[]; rejected: readonly Rejected[] }
+export type Batch = {
+  entries: readonly Entry<AnyMessage>[]
+  rejected: readonly Rejected[]
+  /** Messages and ticks. */
+  size: number
+}
 
 export type OpenedReader = {
   /** The next batch, of which the first is empty; undefined once stopped. */
@@ -29,7 +34,7 @@ export type OpenedReader = {
 
 /** Wait in the broker while nothing is new; a message that comes ends it at once. */
 const FETCH_WAIT_MS = 50
-/** Messages and ticks that are taken in while others are being stored; the rest stays with the broker. */
+/** The size of what is taken in while other messages are being stored; the rest stays with the broker. */
 const MOST_WAITING = 50_000
 const COMMIT_EVERY_MS = 1000
 const LEAVE_TIMEOUT_MS = 5000
@@ -48,10 +53,9 @@ export function openReader(
     merge: (earlier, later) => ({
       entries: [...earlier.entries, ...later.entries],
       rejected: [...earlier.rejected, ...later.rejected],
+      size: earlier.size + later.size,
     }),
-    // The first batch says something by being empty.
-    isFull: ({ entries }) =>
-      entries.length === 0 || entries.reduce((sum, { message }) => sum + 1 + ticksIn(message), 0) >= MOST_WAITING,
+    isFull: ({ size }) => size >= MOST_WAITING,
   })
   let rejected: Rejected[] = []
   const assemble = assembler({
@@ -103,7 +107,8 @@ export function openReader(
       if (stoodBy || Date.now() - askedAt > sessionTimeoutMs) return fail(new PositionStale(topic, from))
       claim.since = Date.now()
       report({ kind: 'log-reading', topic, group, position: from })
-      batches.put({ entries: [], rejected: [] })
+      // By being empty it says something: nothing is added to it.
+      batches.put({ entries: [], rejected: [], size: MOST_WAITING })
       void failPastTheEnd()
     } else if (!ours) {
       return fail(new AssignmentLost(topic, 'another process reads now'))
@@ -149,7 +154,8 @@ export function openReader(
     const isWanted = ({ offset }: { offset: Offset }) => offset >= from
     const entries = records.flatMap((record) => assemble(record) ?? []).filter(isWanted)
     rejected = rejected.filter(isWanted)
-    if (entries.length > 0 || rejected.length > 0) batches.put({ entries, rejected })
+    const size = entries.reduce((sum, { message }) => sum + 1 + ticksIn(message), rejected.length)
+    if (size > 0) batches.put({ entries, rejected, size })
     position = Number(batch.lastOffset()) + 1
     resolveOffset(batch.lastOffset())
   }

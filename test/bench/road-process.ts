@@ -25,7 +25,13 @@ const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
 const stopping = new AbortController()
 let look = (_: Written) => {}
 const run: Run = {
-  config: readConfig({ DATA_DIR: folder, PORT: '0', BOOTSTRAP_API_KEY: key, KAFKA_BROKERS: brokers }),
+  config: readConfig({
+    DATA_DIR: folder,
+    PORT: '0',
+    BOOTSTRAP_API_KEY: key,
+    KAFKA_BROKERS: brokers,
+    FSYNC: process.env['FSYNC'],
+  }),
   report: tell,
   signal: stopping.signal,
   fail(error) {

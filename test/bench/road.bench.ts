@@ -2,7 +2,8 @@
  * The whole road, with ten million ticks stored: from a block's message appended to the first answer of `/v0/candles` that shows its
  * trades, 20 swaps a block; and from the chain's new head to that answer with `npm start`, 3 swaps a block and WebSocket heads, where the
  * node's answers take 0 or 50 ms. A client on a kept connection asks one question after the other, 2 ms apart. Beside them a bare insert of the same
- * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well. DAYS (of a million ticks), BLOCKS and LATENCIES scale it.
+ * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well, FSYNC=off waits for no disk. DAYS (of a million ticks), BLOCKS
+ * and LATENCIES scale it.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -111,6 +112,7 @@ async function fromHead(): Promise<void> {
     DATA_DIR: folder,
     PORT: '0',
     LOG_LEVEL: 'warn',
+    ...(process.env['FSYNC'] && { FSYNC: process.env['FSYNC'] }),
   })
   try {
     const { url, key } = await untilReady(start)

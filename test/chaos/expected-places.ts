@@ -19,6 +19,7 @@ const STEPS = {
     'ask retention',
     'ask coverage',
     'ask blocks',
+    'candles_beyond',
     ...ROLLBACK,
     'insert changes',
   ],
