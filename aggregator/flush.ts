@@ -36,16 +36,17 @@ export async function beginFlush(
   const { touched, version, isFolded } = folded
   const sequence = keeping.versions.next()
   const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
-  const told = recordChanges(client, network, touched, { sequence, version, block })
   // Candles of memory need no ticks: where a crash leaves only them, they are found as ticks would be.
-  const underWay = together([stored, told, ...(isFolded ? [storeCandles()] : [])])
+  const underWay = together([stored, ...(isFolded ? [storeCandles()] : [])])
   // Whoever finishes it sees the failure.
   underWay.catch(() => undefined)
   return {
     ...folded,
     sequence,
     async finish(before = Promise.resolve()) {
-      await together([before, underWay])
+      // Whoever has read of one change looks for later ones only.
+      const told = before.then(() => recordChanges(client, network, touched, { sequence, version, block }))
+      await together([told, underWay])
       if (!isFolded) await storeCandles()
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))

@@ -69,23 +69,19 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
       const log = arrayLog()
       const sleep = gate()
       const late = gate()
-      let tell = () => {}
-      const candlesStored = new Promise<void>((resolve) => {
-        tell = resolve
-      })
+      const candles = gate()
       const staleClient = intercepted(database.client, async (send, statement, [options]) => {
         if (statement !== 'query') await sleep.pass()
         if (tableOf(options) === 'ticks') await late.pass()
         const answer = await send()
-        if (isAsleep && tableOf(options) === 'candles') tell()
+        if (tableOf(options) === 'candles') candles.open()
         return answer
       })
-      let isAsleep = false
       const stale = await startAggregator(staleClient, { network, log })
       const messages = asBlocks(network, CHAIN)
       await stale.append(messages.slice(0, 2))
-      isAsleep = true
       sleep.shut()
+      candles.shut()
       if (what === 'candles alone') late.shut()
       const appended = stale.append(messages.slice(2))
 
@@ -97,7 +93,7 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
           yield []
           // From here on the successor knows what is stored.
           sleep.open()
-          await (what === 'candles alone' ? candlesStored : appended)
+          await (what === 'candles alone' ? candles.pass() : appended)
           for (const [at, message] of messages.entries()) yield [{ offset: at, message }] satisfies Entry[]
           stop.abort()
         },

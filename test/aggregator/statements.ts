@@ -56,6 +56,7 @@ export type Losing = {
   lose(lost: string, kept: string): void
 }
 
+/** The client of a process that dies in the midst of statements that are under way at once. */
 export function losing(client: ClickHouseClient): Losing {
   const death = new AbortController()
   let [lost, kept] = ['', '']
