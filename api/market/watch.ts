@@ -28,6 +28,8 @@ const ASKED_MS = 2_000
 const NARROW_SECONDS = 3_600
 /** `changes` are kept for an hour; whoever has not looked for so long begins anew. */
 const BLIND_MS = 10 * 60_000
+/** Where flushes are heard of, what others write is looked for at least this often. */
+const HEARD_MS = 5_000
 /** A change that the ledger never reaches, such as of a writer that died. */
 const PATIENCE_MS = 60_000
 
@@ -66,7 +68,10 @@ export function watchChanges(options: {
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
-  let counted: string | undefined
+  let counted: number | undefined
+  let isOtherCount = false
+  /** When a network's newest flush was heard of. */
+  const heardMs = new Map<NetworkName, number>()
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
   /** What is looked up and what is heard of take turns, so that the newest standing is the one that stays. */
@@ -91,9 +96,21 @@ export function watchChanges(options: {
     freshMs,
   )
 
+  /** Of each network the newest standing is younger than this. */
+  function isWithin(ms: number): boolean {
+    const now = performance.now()
+    const isYoung = (network: NetworkName) => now - Math.max(lookedMs, heardMs.get(network) ?? lookedMs) < ms
+    return now - lookedMs < HEARD_MS && networks.every(isYoung)
+  }
+
+  function isHearing(): boolean {
+    return Math.max(...heardMs.values()) > performance.now() - HEARD_MS
+  }
+
   /** What a flush of ours has brought needs no search. */
   async function hear({ network, flushed }: Written): Promise<void> {
-    if (!flushed || performance.now() - lookedMs > BLIND_MS) return void (await looked.renew())
+    const now = performance.now()
+    if (!flushed || now - lookedMs > BLIND_MS) return void (await looked.renew())
     await turns.patient(async () => {
       const { tip, touched, buckets, sequence, version } = flushed
       const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
@@ -105,8 +122,11 @@ export function watchChanges(options: {
         touched.map(({ pool }) => pool),
       )
       heard.get(network)?.add(`${sequence}`)
+      if (counted !== undefined) counted += touched.length
       const known = standings.get(network)?.known
-      if (known) stand(network, { tip, known })
+      if (!known) return
+      stand(network, { tip, known })
+      heardMs.set(network, now)
     })
   }
 
@@ -210,11 +230,16 @@ export function watchChanges(options: {
 
   /** Most looks find nothing new, and nothing costs less than to count. */
   async function glance(): Promise<void> {
-    const isDue = performance.now() - lookedMs > freshMs / 2 || [...pending.values()].some(({ size }) => size > 0)
+    const isDue = !isWithin(freshMs / 2) || [...pending.values()].some(({ size }) => size > 0)
     if (!isDue) {
       const [row] = await ask<{ changes: string }>(reader, COUNT)
-      if (row?.changes === counted) return
-      counted = row?.changes
+      const changes = Number(row?.changes)
+      const wasOther = isOtherCount
+      isOtherCount = changes !== counted
+      // What a flush of ours is about to tell is not worth a look: it will have been heard of by the next time.
+      if (!isOtherCount || (!wasOther && isHearing())) return
+      counted = changes
+      isOtherCount = false
     }
     await looked.renew()
   }
@@ -233,7 +258,7 @@ export function watchChanges(options: {
     standings() {
       askedMs = performance.now()
       schedule()
-      return looked.get()
+      return isWithin(freshMs) ? Promise.resolve(standings) : looked.get()
     },
     look(written) {
       if (isAsked()) void hear(written).catch(() => undefined)

@@ -182,6 +182,38 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await history.close()
   })
 
+  test('while flushes are heard of, the tables are hardly asked where they stand', async () => {
+    const network = 'base'
+    let looks = 0
+    const client = intercepted(database.client, (send, _statement, [asked]) => {
+      if (/^-- What was written of a network/.test((asked as { query: string }).query)) looks++
+      return send()
+    })
+    const chain = mine([], fullBlocks(12, SEED))
+    const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
+    const key = services[0]?.key ?? ''
+    const options = { networks: [{ ...NETWORK, name: network }], clock, key } as const
+    const [told, bare] = [
+      await startService({ ...options, client, freshMs: 1_000, everyMs: 100 }),
+      await startService({ ...options, client: database.client }),
+    ]
+    const aggregator = await startAggregator(database.client, { network, onWritten: told.look })
+    const question = '/v0/candles?symbol=TT-USD&networks=base&interval=1m'
+    const blocks = chain.slice(1)
+    await aggregator.append([asRange(network, chain.slice(0, 1))])
+    await told.get(question)
+    for (const block of blocks) {
+      await aggregator.append(asBlocks(network, [block]))
+      await expect.poll(async () => rows(await told.get(question))).toEqual(rows(await bare.get(question)))
+      // Whoever looks after every write does so meanwhile.
+      await sleep(300)
+    }
+    // The first ones, before anything was heard of, and one now and then.
+    expect(looks).toBeLessThan(blocks.length / 2)
+    for (const service of [told, bare]) await service.stop()
+    await aggregator.stop()
+  })
+
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
     timeout: STEPS * 30_000,
   }, async () => {

@@ -32,6 +32,8 @@ export async function startService(options: {
   plan?: 'free' | 'operator'
   /** How old may be what is held in memory; nothing is where absent. */
   freshMs?: number
+  /** How often it looks without being told. */
+  everyMs?: number
   cacheBytes?: number
   billingStart?: Date
   patience?: Partial<Patience>
@@ -45,7 +47,7 @@ export async function startService(options: {
     billingStart,
     patience,
   } = options
-  const { freshMs = 0, cacheBytes } = options
+  const { freshMs = 0, everyMs, cacheBytes } = options
   const facts: ApiFact[] = []
   const report = (fact: ApiFact) => facts.push(fact)
   const key = options.key ?? (await createKey({ client: accountClient, plan, name: 'test', billingStart }))
@@ -54,6 +56,7 @@ export async function startService(options: {
     networks,
     clock,
     freshMs,
+    ...(everyMs !== undefined && { everyMs }),
     ...(cacheBytes !== undefined && { cacheBytes }),
   })
   const accounts = openAccounts({ client: accountClient, clock, report })
