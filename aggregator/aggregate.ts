@@ -17,6 +17,7 @@ import type { Remaking, Touched } from './recompute.ts'
 import { restate, runsOf } from './restate.ts'
 import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
+import { type Disk, readSettled, type Settled, type Settling, settleForGood, settlingOf } from './settling.ts'
 import { faultOf } from './storable.ts'
 import { ask, loadSql } from './store.ts'
 import { Turns } from './turns.ts'
@@ -25,6 +26,7 @@ import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
 
 const candlesBeyond = loadSql(import.meta.url, './sql/candles_beyond.sql')
+const candlesUnsettled = loadSql(import.meta.url, './sql/candles_unsettled.sql')
 
 export type AggregateOptions = {
   network: NetworkName
@@ -35,6 +37,8 @@ export type AggregateOptions = {
   history?: TickLog<Restatement> | undefined
   /** Where the tables themselves are, if not all of them with the client. */
   shards?: readonly ClickHouseClient[]
+  /** Where writes are not synced one by one. */
+  disk?: Disk | undefined
   report: Report<AggregatorFact>
   /** For whoever keeps candles in memory in the same process. */
   onWritten?: (written: Written) => void
@@ -62,10 +66,10 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     for await (const entries of log.read(position.offset, stop)) {
       if (!writer) {
         writer = await startWriter(client, options)
-        const { keeping, tip } = writer
+        const { keeping, tip, settling } = writer
         besides = Promise.all([
           restateAll(client, options, writer, turns, stop).finally(() => ended.abort()),
-          keepUp(client, { ...options, shards, keeping, tip, turns, signal: stop }),
+          keepUp(client, { ...options, shards, keeping, tip, settling, turns, signal: stop }),
         ])
         besides.catch(() => undefined)
       }
@@ -77,7 +81,11 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     }
   } finally {
     ended.abort()
-    await besides
+    try {
+      await besides
+    } finally {
+      await writer?.settling?.end()
+    }
   }
 }
 
@@ -89,7 +97,7 @@ async function restateAll(
   turns: Turns,
   signal: AbortSignal,
 ): Promise<void> {
-  const { history, network, report, onWritten } = options
+  const { history, network, disk, report, onWritten } = options
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   for await (const entries of history.read(0, signal)) {
@@ -103,7 +111,7 @@ async function restateAll(
     for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
       await turns.patient(async () => {
         const began = performance.now()
-        await untilStored(options, () => restate(client, run, keeping, tip()))
+        await untilStored(options, () => restate(client, run, keeping, tip(), disk))
         onWritten?.({ network })
         const ms = performance.now() - began
         for (const message of run) {
@@ -119,6 +127,7 @@ async function restateAll(
 type Writer = {
   keeping: Keeping
   restated: Restated
+  settling: Settling | undefined
   /** The time of the newest stored block. */
   tip(): UnixSeconds
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
@@ -127,7 +136,7 @@ type Writer = {
 }
 
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
-  const { network, log, position, report, onWritten } = options
+  const { network, log, position, disk, report, onWritten } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => takeCharge(client, network))
   // In one process the lock on the data folder has seen to it.
@@ -135,7 +144,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const remaking = { versions, horizon: await persist(() => readHorizon(client)) }
   const restated = await persist(() => readRestated(client, network))
   const ledger = await persist(() => Ledger.load(client, network))
-  await persist(() => clearAway(client, options, ledger, remaking))
+  const settled = await persist(() => readSettled(client, network))
+  await persist(() => clearAway(client, options, ledger, remaking, settled))
+  const standing = { number: ledger.tip?.number ?? -1, version: versions.next() }
+  const settling = disk && settlingOf(client, network, disk, standing, report)
+  if (settling) await persist(settling.settle)
+  else if (settled) await persist(() => settleForGood(client, network, versions))
   const since = await persist(() => newestTick(client, network, ledger.tip))
   const keeping: Keeping = { ...remaking, open: new OpenBuckets(since), history: undefined }
   const { generation, offset } = position
@@ -153,6 +167,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       const last = placed.at(-1)?.message
       if (!last) return
       const tip = { ...tipOf(last), timestamp: last.timestamp }
+      settling?.reached({ number: tip.number, version: sequence })
       onWritten?.({ network, flushed: { tip, touched, buckets, sequence, version } })
     },
   )
@@ -174,6 +189,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
     const tip = ledger.tip ?? to
+    await persist(async () => settling?.goBack({ number: to.number, version: versions.next() }))
     const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
     keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
@@ -184,6 +200,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   return {
     keeping,
     restated,
+    settling,
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
     async take({ message, offset: at }) {
@@ -215,9 +232,13 @@ async function clearAway(
   { network, position }: AggregateOptions,
   ledger: Ledger,
   remaking: Remaking,
+  settled: Settled | undefined,
 ): Promise<void> {
   const to = ledger.tip ?? { number: -1, timestamp: 0 }
-  const doubted = await ask<Touched>(client, candlesBeyond, { network, since: to.timestamp })
+  const since = to.timestamp
+  const doubted = await ask<Touched>(client, candlesBeyond, { network, since })
+  if (settled)
+    doubted.push(...(await ask<Touched>(client, candlesUnsettled, { network, since, version: settled.version })))
   await rollBack(client, { network, to, version: tombstoneVersion(position), remaking, doubted })
 }
 

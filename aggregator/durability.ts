@@ -2,30 +2,31 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from './store.ts'
 
-/** What the ledger vouches for, and the ledger itself; and whose numbers must not be given out again. */
-const TABLES = [
-  'ticks',
-  'candles',
-  'pools',
-  'liquidity_changes',
-  'pool_balances',
-  'coverage',
-  'blocks',
-  'owners',
-  'jobs',
-]
+/** Which writes are synced before they are answered. */
+export type Synced = 'every write' | 'what is not settled' | 'none'
 
-/** Tells the tables; nothing is asked of them where nothing has changed. Without it only a crash of the processes is safe. */
-export async function applyDurability(client: ClickHouseClient, fsync: boolean): Promise<void> {
-  const rows = await ask<{ name: string }>(
+/** What the ledger vouches for, and the ledger itself. */
+const MARKET = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'blocks']
+/** What vouches for rows that are synced by then; whose numbers must not be given out again; and how far is settled. */
+const NOTES = ['coverage', 'owners', 'jobs', 'settled']
+
+const TABLES: Readonly<Record<Synced, readonly string[]>> = {
+  'every write': [...MARKET, ...NOTES],
+  'what is not settled': NOTES,
+  none: [],
+}
+
+/** Tells the tables; nothing is asked of them where nothing has changed. With `none` only a crash of the processes is safe. */
+export async function applyDurability(client: ClickHouseClient, synced: Synced): Promise<void> {
+  const rows = await ask<{ name: string; isSynced: 0 | 1 }>(
     client,
-    `SELECT name FROM system.tables
-     WHERE database = currentDatabase() AND name IN {tables:Array(String)}
-       AND (position(engine_full, 'fsync_after_insert = 1') > 0) != {fsync:Bool}`,
-    { tables: TABLES, fsync: String(fsync) },
+    `SELECT name, position(engine_full, 'fsync_after_insert = 1') > 0 AS isSynced FROM system.tables
+     WHERE database = currentDatabase() AND name IN {tables:Array(String)}`,
+    { tables: [...MARKET, ...NOTES] },
   )
-  for (const { name } of rows) {
-    const setting = Number(fsync)
+  for (const { name, isSynced } of rows) {
+    const setting = Number(TABLES[synced].includes(name))
+    if (setting === isSynced) continue
     await run(
       client,
       `ALTER TABLE ${name} MODIFY SETTING fsync_after_insert = ${setting}, fsync_part_directory = ${setting}`,

@@ -21,6 +21,8 @@ export type RebuildOptions = {
   /** Of the rows: above all that was written before, below all that is written from now on. */
   version: bigint
   onProgress?: (share: number) => Promise<void>
+  /** Once all is made anew, before it takes the place of what was there. */
+  beforeSwap?: (() => Promise<void>) | undefined
   signal: AbortSignal
 }
 
@@ -29,7 +31,7 @@ export type RebuildOptions = {
  * Readers see the candles of before until the last statement, and of after from then on. Returns what was made anew.
  */
 export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<Touched[]> {
-  const { network, resolutions, version, signal, onProgress } = options
+  const { network, resolutions, version, signal, onProgress, beforeSwap } = options
   const into = `rebuilt_candles_${network}`
   await run(client, 'DROP TABLE IF EXISTS {into:Identifier}', { into })
   const engine = plainEngine(await engineOf(client, 'candles'))
@@ -42,6 +44,7 @@ export async function rebuild(client: ClickHouseClient, options: RebuildOptions)
     }
     await onProgress?.((index + 1) / slices.length)
   }
+  await beforeSwap?.()
   // Names of networks are ours; this statement takes no parameter there.
   await run(client, `ALTER TABLE candles ATTACH PARTITION tuple() FROM \`${into}\``, {})
   await run(client, 'DROP TABLE {into:Identifier}', { into })

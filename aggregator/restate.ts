@@ -12,6 +12,7 @@ import type { Keeping } from './keeping.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
+import type { Disk } from './settling.ts'
 import { ask, loadSql, run, together } from './store.ts'
 import { finalRowVersion, finalTombstoneVersion } from './version.ts'
 
@@ -36,6 +37,7 @@ export async function restate(
   restatements: Run,
   keeping: Keeping,
   tip: UnixSeconds,
+  disk?: Pick<Disk, 'sync'>,
 ): Promise<void> {
   const [first] = restatements
   const last = restatements.at(-1) ?? first
@@ -69,6 +71,8 @@ export async function restate(
     tip,
   )
   await recordChanges(client, network, touched, { sequence: keeping.versions.next() })
+  // What is covered is not read again.
+  await disk?.sync()
   await recordCoverage(client, restatements, row)
 }
 

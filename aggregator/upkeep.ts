@@ -10,6 +10,7 @@ import type { AggregatorFact } from './fact.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
 import type { Keeping } from './keeping.ts'
 import { rebuild } from './rebuild.ts'
+import type { Settling } from './settling.ts'
 import type { Turns } from './turns.ts'
 
 const LOOK_MS = 1_000
@@ -22,6 +23,7 @@ export type UpkeepOptions = {
   keeping: Keeping
   /** The time of the newest stored block. */
   tip(): UnixSeconds
+  settling: Settling | undefined
   turns: Turns
   report: Report<AggregatorFact>
   onWritten?: ((written: Written) => void) | undefined
@@ -40,7 +42,7 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
-  const { network, shards, keeping, tip, turns, report, onWritten, signal } = options
+  const { network, shards, keeping, tip, settling, turns, report, onWritten, signal } = options
   const began = performance.now()
   try {
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
@@ -55,9 +57,12 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     for (const [index, shard] of shards.entries()) {
       const onProgress = (share: number) =>
         noteJob(client, job, `${Math.floor(((index + share) / shards.length) * 100)} %`)
-      const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, signal })
+      // Between two flushes: what it is made of must not be lost where it is not.
+      const beforeSwap = settling && (() => turns.patient(settling.settle))
+      const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, beforeSwap, signal })
       await recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() })
     }
+    await settling?.settle()
     await finishJob(client, job)
     onWritten?.({ network })
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })

@@ -4,6 +4,7 @@ import { positionAfterStored } from '../aggregator/resume.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { Message, Restatement } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import { prepareDisk } from './disk.ts'
 import { inProcessLog } from './log/in-process.ts'
 import type { Run } from './run.ts'
 import type { Store } from './store.ts'
@@ -19,7 +20,9 @@ export async function withAggregator(
   const log = inProcessLog<Message>({ nextOffset: 0 })
   const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const position = await positionAfterStored(store.owner, network)
-  const aggregating = aggregate(store.owner, { network, log, history, position, report: run.report, signal })
+  const { config, report } = run
+  const disk = await prepareDisk(store, config)
+  const aggregating = aggregate(store.owner, { network, log, history, position, disk, report, signal })
   aggregating.catch(run.fail)
   try {
     await use(history)

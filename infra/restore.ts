@@ -5,5 +5,6 @@ import { print, runCommand } from './command.ts'
 await runCommand(async (store) => {
   const name = checkName(process.argv[2], 'Usage: npm run restore -- NAME')
   await restore(store, name)
+  await store.sync?.()
   print(`Restored from backups/${name}.`)
 })

@@ -2,7 +2,6 @@
 
 import { aggregate } from '../aggregator/aggregate.ts'
 import type { Written } from '../aggregator/changes.ts'
-import { applyDurability } from '../aggregator/durability.ts'
 import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
@@ -20,6 +19,7 @@ import { pause } from '../ingest/wait.ts'
 import { runAudit } from './audit.ts'
 import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
+import { prepareDisk } from './disk.ts'
 import type { StageName } from './fact.ts'
 import { inProcessLog } from './log/in-process.ts'
 import { kafkaHistory, kafkaLog } from './log/kafka.ts'
@@ -129,15 +129,12 @@ export function runAggregator(
 
   async function aggregateOnce(): Promise<void> {
     const { stream: log, history } = logs
-    const position = await untilStored({ network, report, signal }, async () => {
-      for (const server of store.servers) {
-        await applyRetention(server, config.retention)
-        await applyDurability(server, config.fsync)
-      }
-      return findPosition(store.owner, network, log)
+    const { owner, shards, servers } = store
+    const { position, disk } = await untilStored({ network, report, signal }, async () => {
+      for (const server of servers) await applyRetention(server, config.retention)
+      return { disk: await prepareDisk(store, config), position: await findPosition(owner, network, log) }
     })
-    const { owner, shards } = store
-    await aggregate(owner, { network, log, history, position, shards, report, onWritten, signal })
+    await aggregate(owner, { network, log, history, position, shards, disk, report, onWritten, signal })
   }
 }
 

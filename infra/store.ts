@@ -1,5 +1,6 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { goBackToSettled } from '../aggregator/settling.ts'
 import type { Report } from '../ingest/report.ts'
 import { repeated } from '../ingest/wait.ts'
 import { connect } from './clickhouse/client.ts'
@@ -9,6 +10,7 @@ import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
 import { API_LIMITS } from './clickhouse/engine-config.ts'
 import { MigrationError, migrate } from './clickhouse/migrate.ts'
 import type { Config } from './config.ts'
+import { syncOf } from './disk.ts'
 import type { ServerConfig } from './server-config.ts'
 
 export type Store = {
@@ -22,6 +24,8 @@ export type Store = {
   shards: readonly ClickHouseClient[]
   /** As `shards`, with the replicas. */
   servers: readonly ClickHouseClient[]
+  /** Puts on the disk what was answered by then; absent where that is the server's business, or nothing does. */
+  sync?: (() => Promise<void>) | undefined
   /** Resolves when an engine of our own ends without being asked to. */
   failed: Promise<Error>
   close(): Promise<void>
@@ -47,7 +51,9 @@ export async function openStore(
     })
   })
   try {
-    return await openEngine(engine, failed, engine.stop)
+    const store = await openEngine(engine, failed, engine.stop)
+    await goBackToSettled(store.owner)
+    return { ...store, sync: await syncOf(folder) }
   } catch (error) {
     await engine.stop()
     throw error

@@ -19,16 +19,32 @@ describe.skipIf(withoutClickHouse)('durability', () => {
     return (await answer.json<{ name: string }>()).map(({ name }) => name)
   }
 
-  test('all that the ledger vouches for is on the disk before the ledger is; and can be told not to be', async () => {
-    await applyDurability(database.client, true)
-    await applyDurability(database.client, true)
-    const vouchedFor = ['candles', 'coverage', 'liquidity_changes', 'pool_balances', 'pools', 'ticks']
-    expect(await synced()).toEqual(['blocks', 'jobs', 'owners', ...vouchedFor].sort())
-    const aggregator = await startAggregator(database.client, { network: networkOf('ethereum') })
-    await aggregator.append(asBlocks(networkOf('ethereum'), mine([], fullBlocks(3, 1))))
+  test.each([
+    [
+      'every write',
+      [
+        'blocks',
+        'candles',
+        'coverage',
+        'jobs',
+        'liquidity_changes',
+        'owners',
+        'pool_balances',
+        'pools',
+        'settled',
+        'ticks',
+      ],
+    ],
+    ['what is not settled', ['coverage', 'jobs', 'owners', 'settled']],
+    ['none', []],
+  ] as const)('%s: %s are on the disk when they are answered', async (which, tables) => {
+    await applyDurability(database.client, which)
+    await applyDurability(database.client, which)
+    expect(await synced()).toEqual(tables)
+    const network = networkOf(which)
+    const aggregator = await startAggregator(database.client, { network })
+    await aggregator.append(asBlocks(network, mine([], fullBlocks(3, 1))))
     await aggregator.stop()
     expect((await rowsOf(database.client, 'ticks')).length).toBeGreaterThan(2)
-    await applyDurability(database.client, false)
-    expect(await synced()).toEqual([])
   })
 })

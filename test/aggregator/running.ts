@@ -4,6 +4,7 @@ import { aggregate } from '../../aggregator/aggregate.ts'
 import type { Written } from '../../aggregator/changes.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
+import type { Disk } from '../../aggregator/settling.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { TickLog } from '../../ingest/log.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
@@ -27,6 +28,8 @@ export type RunningOptions = {
   onWritten?: (written: Written) => void
   /** Where the tables themselves are, if not all of them with the client. */
   shards?: readonly ClickHouseClient[]
+  /** Where writes are not synced one by one. */
+  disk?: Disk | undefined
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -39,7 +42,7 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, history, onWritten = () => {}, shards = [client], death }: RunningOptions,
+  { network, log: kept, history, onWritten = () => {}, shards = [client], disk, death }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -55,11 +58,10 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const ended = aggregate(client, { network, log, history, position, shards, report, onWritten, signal }).catch(
-    (error: unknown) => {
-      failure = error
-    },
-  )
+  const options = { network, log, history, position, shards, disk, report, onWritten, signal }
+  const ended = aggregate(client, options).catch((error: unknown) => {
+    failure = error
+  })
   const endedEarly = ended.then(() => Promise.reject(failure ?? new Error('The aggregator has ended.')))
   endedEarly.catch(() => undefined)
   const unlessEnded = <T>(task: Promise<T>) => Promise.race([task, endedEarly])

@@ -11,6 +11,7 @@ const ROLLBACK = ['bury_blocks', 'touched', 'bury_ticks', 'bury_pools', 'bury_li
 
 const STEPS = {
   start: [
+    'ask settled',
     'ask ticks',
     'ask pools',
     'ask liquidity_changes',
@@ -20,6 +21,7 @@ const STEPS = {
     'ask coverage',
     'ask blocks',
     'candles_beyond',
+    'candles_unsettled',
     ...ROLLBACK,
     'insert changes',
   ],
@@ -32,6 +34,7 @@ const STEPS = {
     'insert changes',
     'insert blocks',
   ],
+  settle: ['insert settled'],
   rollback: [...ROLLBACK, 'insert changes'],
   restate: [
     'is_touched',

@@ -25,6 +25,8 @@ export function placesOf(): Places {
     of(query, parameters) {
       const statement = nameOf(query, parameters)
       if (statement === 'ask jobs') return undefined
+      // By the clock as well, beside any step; and before what is taken back.
+      if (statement === 'insert settled') return `settle: ${statement}`
       if (step !== 'start') {
         if (statement === 'bury_blocks') step = 'rollback'
         else if (statement === 'is_touched') step = 'restate'

@@ -1,6 +1,7 @@
 /** One process of a network, from its start to its end or its death, and the ends that the listener and jobs hold of its logs. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
+import { type Disk, goBack } from '../../aggregator/settling.ts'
 import type { Offset, TickLog } from '../../ingest/log.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
@@ -21,13 +22,15 @@ export type ProcessOptions = {
   roads: Roads
   /** Absent where the logs keep nothing. */
   kept: Kept | undefined
+  disk?: Disk | undefined
   doomed: Doomed
 }
 
 /** Resolves once it has taken charge, and cleared away what a crash left; rejects where it dies before. */
-export async function startProcess({ network, roads, kept, doomed }: ProcessOptions): Promise<Process> {
+export async function startProcess({ network, roads, kept, disk, doomed }: ProcessOptions): Promise<Process> {
   const stopping = new AbortController()
   const signal = AbortSignal.any([stopping.signal, doomed.death])
+  if (disk) await goBack(doomed.client, network)
   const position = await roads.position(doomed.client)
   const facts: AggregatorFact[] = []
   const stream = followed(roads.stream)
@@ -43,7 +46,7 @@ export async function startProcess({ network, roads, kept, doomed }: ProcessOpti
     start()
   }
   let failure: unknown
-  const options = { network, log: stream.log, history: history.log, position, report, signal }
+  const options = { network, log: stream.log, history: history.log, position, disk, report, signal }
   const ended = aggregate(doomed.client, options).catch((error: unknown) => {
     failure = error
   })

@@ -23,7 +23,7 @@ import { block, openStore } from '../support/store.ts'
 const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
   blocks: { keys: ['network'] },
   ticks: { keys: ['network', 'pool'], or: 'by_block' },
-  candles: { keys: ['network', 'pool'] },
+  candles: { keys: ['network', 'pool'], or: 'by_version' },
   liquidity_changes: { keys: ['network', 'pool'], or: 'by_block' },
   pool_balances: { keys: ['network', 'pool'] },
   changes: { keys: ['network'] },
@@ -147,7 +147,7 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
   const network = networkOf('polygon')
   const base = mine([], fullBlocks(4, 5))
   for (const branch of ['a', 'b']) {
-    const aggregator = await startAggregator(client, { network })
+    const aggregator = await startAggregator(client, { network, disk: { sync: async () => {}, everyMs: 1 } })
     for (const block of mine(base, fullBlocks(3, 6), branch)) await aggregator.append(asBlocks(network, [block]))
     await aggregator.stop()
   }

@@ -140,7 +140,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
   test('what changes a table as a whole is told to each shard', async () => {
     for (const server of over.servers) {
       await applyRetention(server, { ticks: 3_650, candles: { 1: 3_650 } })
-      await applyDurability(server, true)
+      await applyDurability(server, 'every write')
     }
     expect((await readHorizon(over.owner))()).toBeGreaterThan(0)
     const told = "engine_full LIKE '%TTL%' AND engine_full LIKE '%fsync_after_insert = 1%'"
