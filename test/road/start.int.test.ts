@@ -1,7 +1,11 @@
 /** `npm start` with nothing configured: a devnet, an engine and an API that answer, stop, go on, and survive being killed. */
+
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readSettled } from '../../aggregator/settling.ts'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
+import { currentStoreFolder } from '../../infra/folders.ts'
+import { findStore } from '../../infra/store.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { readiness, scrape, sum } from '../support/scrape.ts'
 
@@ -112,6 +116,18 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     ).toBeGreaterThan(5)
     expect(sum(samples, 'candlepool_credits_charged_total', { plan: 'operator' })).toBeGreaterThan(5)
     expect(sum(samples, 'candlepool_store_disk_free_bytes')).toBeGreaterThan(0)
+  })
+
+  test('what is stored is surely on the disk a little later', async () => {
+    const dataDir = folder.path
+    const place = await currentStoreFolder({ dataDir, chain: { kind: 'devnet' } })
+    const store = await findStore({ store: { kind: 'embedded' } }, place ?? dataDir)
+    if (!store) throw new Error('It runs an engine.')
+    const { networks } = await ask<Health>('/v0/health')
+    const tip = networks[0]?.tip.number ?? 0
+    const settled = async () => (await readSettled(store.owner, 'ethereum'))?.number ?? -1
+    await until(async () => (await settled()) >= tip || undefined, 'it is settled')
+    await store.close()
   })
 
   test('Ctrl-C stops every child, and the next start goes on where it stopped', async () => {
