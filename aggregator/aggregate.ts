@@ -5,6 +5,7 @@ import { type BlockRef, type Message, type Restatement, ticksIn, tipOf, type Uni
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { Written } from './changes.ts'
+import { clearAway } from './clear-away.ts'
 import { type Restated, readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import { firstTime, flushed, type Placed } from './flush.ts'
@@ -13,20 +14,15 @@ import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
-import type { Remaking, Touched } from './recompute.ts'
 import { restate, runsOf } from './restate.ts'
 import { readHorizon } from './retention.ts'
 import { rollBack } from './rollback.ts'
-import { type Disk, readSettled, type Settled, type Settling, settleForGood, settlingOf } from './settling.ts'
+import { type Disk, readSettled, type Settling, settleForGood, settlingOf } from './settling.ts'
 import { faultOf } from './storable.ts'
-import { ask, loadSql } from './store.ts'
 import { Turns } from './turns.ts'
 import { untilStored } from './until-stored.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
-
-const candlesBeyond = loadSql(import.meta.url, './sql/candles_beyond.sql')
-const candlesUnsettled = loadSql(import.meta.url, './sql/candles_unsettled.sql')
 
 export type AggregateOptions = {
   network: NetworkName
@@ -145,7 +141,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const restated = await persist(() => readRestated(client, network))
   const ledger = await persist(() => Ledger.load(client, network))
   const settled = await persist(() => readSettled(client, network))
-  await persist(() => clearAway(client, options, ledger, remaking, settled))
+  await persist(() => clearAway(client, { network, position, tip: ledger.tip, settled, remaking }))
   const standing = { number: ledger.tip?.number ?? -1, version: versions.next() }
   const settling = disk && settlingOf(client, network, disk, standing, report)
   if (settling) await persist(settling.settle)
@@ -189,7 +185,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
     const tip = ledger.tip ?? to
-    await persist(async () => settling?.goBack({ number: to.number, version: versions.next() }))
+    await persist(async () => settling?.lowerTo({ number: to.number, version: versions.next() }))
     const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
     keeping.open.forget(pools, tip.timestamp)
     ledger.rollBack(to)
@@ -224,22 +220,6 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       if (pendingTicks >= TICKS_PER_FLUSH) await begin()
     },
   }
-}
-
-/** Buries what stands above the ledger's tip and will not be written again: the remains of a flush or rollback that was cut off. */
-async function clearAway(
-  client: ClickHouseClient,
-  { network, position }: AggregateOptions,
-  ledger: Ledger,
-  remaking: Remaking,
-  settled: Settled | undefined,
-): Promise<void> {
-  const to = ledger.tip ?? { number: -1, timestamp: 0 }
-  const since = to.timestamp
-  const doubted = await ask<Touched>(client, candlesBeyond, { network, since })
-  if (settled)
-    doubted.push(...(await ask<Touched>(client, candlesUnsettled, { network, since, version: settled.version })))
-  await rollBack(client, { network, to, version: tombstoneVersion(position), remaking, doubted })
 }
 
 /** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */

@@ -6,6 +6,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { AggregatorFact } from './fact.ts'
+import { storedChain } from './ledger.ts'
 import type { CandleVersions } from './owner.ts'
 import { positionAfterStored } from './resume.ts'
 import { ask, insertRows, loadSql, run } from './store.ts'
@@ -30,7 +31,7 @@ export type Settling = {
   /** Syncs what is stored now, and notes what is on the ledger. */
   settle(): Promise<void>
   /** Before anything above a block is taken back: a start must not look for it any more. */
-  goBack(to: Settled): Promise<void>
+  lowerTo(to: Settled): Promise<void>
   /** Settles what is left. */
   end(): Promise<void>
 }
@@ -60,6 +61,8 @@ export async function goBackToSettled(client: ClickHouseClient): Promise<void> {
 export async function goBack(client: ClickHouseClient, network: NetworkName): Promise<void> {
   const settled = await readSettled(client, network)
   if (!settled) return
+  const tip = await storedChain(client, network).tip()
+  if (!tip || tip.number <= settled.number) return
   const version = tombstoneVersion(await positionAfterStored(client, network)).toString()
   await run(client, buryBlocks, { network, block: settled.number, version })
 }
@@ -118,7 +121,7 @@ export function settlingOf(
       newest = point
       schedule()
     },
-    goBack(to) {
+    lowerTo(to) {
       newest = to
       return inTurn(async () => {
         if (!settled || settled.number > to.number) await settleAt(to)

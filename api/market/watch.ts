@@ -16,10 +16,10 @@ import { placedRows, rowOf } from './bucket-rows.ts'
 import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
 import { readTips, type Tip } from './tip.ts'
+import { unheardChanges } from './unheard.ts'
 
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
 const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
-const COUNT = readSql(new URL('./changes-count.sql', import.meta.url))
 const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
 
 /** While somebody asks, we look this often; and for so long after the last question. */
@@ -68,8 +68,7 @@ export function watchChanges(options: {
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
-  let counted: number | undefined
-  let isOtherCount = false
+  const unheard = unheardChanges(reader)
   /** When a network's newest flush was heard of. */
   const heardMs = new Map<NetworkName, number>()
   const isAsked = () => performance.now() - askedMs < ASKED_MS
@@ -122,7 +121,7 @@ export function watchChanges(options: {
         touched.map(({ pool }) => pool),
       )
       heard.get(network)?.add(`${sequence}`)
-      if (counted !== undefined) counted += touched.length
+      unheard.hear(touched.length)
       const known = standings.get(network)?.known
       if (!known) return
       stand(network, { tip, known })
@@ -228,20 +227,10 @@ export function watchChanges(options: {
     }
   }
 
-  /** Most looks find nothing new, and nothing costs less than to count. */
+  /** Most looks would find nothing new. */
   async function glance(): Promise<void> {
     const isDue = !isWithin(freshMs / 2) || [...pending.values()].some(({ size }) => size > 0)
-    if (!isDue) {
-      const [row] = await ask<{ changes: string }>(reader, COUNT)
-      const changes = Number(row?.changes)
-      const wasOther = isOtherCount
-      isOtherCount = changes !== counted
-      // What a flush of ours is about to tell is not worth a look: it will have been heard of by the next time.
-      if (!isOtherCount || (!wasOther && isHearing())) return
-      counted = changes
-      isOtherCount = false
-    }
-    await looked.renew()
+    if (isDue || (await unheard.isThere(isHearing()))) await looked.renew()
   }
 
   function schedule(): void {

@@ -32,8 +32,6 @@ export async function startService(options: {
   plan?: 'free' | 'operator'
   /** How old may be what is held in memory; nothing is where absent. */
   freshMs?: number
-  /** How often it looks without being told. */
-  everyMs?: number
   cacheBytes?: number
   billingStart?: Date
   patience?: Partial<Patience>
@@ -47,7 +45,7 @@ export async function startService(options: {
     billingStart,
     patience,
   } = options
-  const { freshMs = 0, everyMs, cacheBytes } = options
+  const { freshMs = 0, cacheBytes } = options
   const facts: ApiFact[] = []
   const report = (fact: ApiFact) => facts.push(fact)
   const key = options.key ?? (await createKey({ client: accountClient, plan, name: 'test', billingStart }))
@@ -56,7 +54,6 @@ export async function startService(options: {
     networks,
     clock,
     freshMs,
-    ...(everyMs !== undefined && { everyMs }),
     ...(cacheBytes !== undefined && { cacheBytes }),
   })
   const accounts = openAccounts({ client: accountClient, clock, report })

@@ -1,5 +1,4 @@
 /** `npm start` with nothing configured: a devnet, an engine and an API that answer, stop, go on, and survive being killed. */
-
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readSettled } from '../../aggregator/settling.ts'

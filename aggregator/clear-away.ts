@@ -1,0 +1,37 @@
+/** What a crash or a power cut left above the ledger's tip. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../ingest/network.ts'
+import type { LedgerBlock } from './ledger.ts'
+import type { Remaking, Touched } from './recompute.ts'
+import { rollBack } from './rollback.ts'
+import type { Settled } from './settling.ts'
+import { ask, loadSql } from './store.ts'
+import { type Position, tombstoneVersion } from './version.ts'
+
+const candlesBeyond = loadSql(import.meta.url, './sql/candles_beyond.sql')
+const candlesUnsettled = loadSql(import.meta.url, './sql/candles_unsettled.sql')
+
+export type ClearAwayOptions = {
+  network: NetworkName
+  /** Where the log is read on: what was written before is buried. */
+  position: Position
+  tip: LedgerBlock | undefined
+  /** How far the tables were settled, where that matters. */
+  settled: Settled | undefined
+  remaking: Remaking
+}
+
+/** Buries what will not be written again: the remains of a flush or rollback that was cut off. */
+export async function clearAway(
+  client: ClickHouseClient,
+  { network, position, tip, settled, remaking }: ClearAwayOptions,
+): Promise<void> {
+  const to = tip ?? { number: -1, timestamp: 0 }
+  const above = { network, since: to.timestamp }
+  const [beyond, unsettled] = await Promise.all([
+    ask<Touched>(client, candlesBeyond, above),
+    settled ? ask<Touched>(client, candlesUnsettled, { ...above, version: settled.version }) : [],
+  ])
+  const doubted = [...beyond, ...unsettled]
+  await rollBack(client, { network, to, version: tombstoneVersion(position), remaking, doubted })
+}
