@@ -153,20 +153,14 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
-  const flushes = flushesOf(
-    client,
-    network,
-    keeping,
-    persist,
-    (placed, { touched, buckets, sequence, version }, ms) => {
+  const flushes = flushesOf(client, network, keeping, persist, {
+    onStored: (flush) => onWritten?.({ network, flushed: { ...flush, isRecorded: false } }),
+    onRecorded(flush, placed, ms) {
       report(flushed(network, placed, ms))
-      const last = placed.at(-1)?.message
-      if (!last) return
-      const tip = { ...tipOf(last), timestamp: last.timestamp }
-      settling?.reached({ number: tip.number, version: sequence })
-      onWritten?.({ network, flushed: { tip, touched, buckets, sequence, version } })
+      settling?.reached({ number: flush.tip.number, version: flush.sequence })
+      onWritten?.({ network, flushed: { ...flush, isRecorded: true } })
     },
-  )
+  })
 
   async function begin(): Promise<void> {
     if (pending.length === 0) return

@@ -24,6 +24,8 @@ export type AuditOptions = {
   history: TickLog<Restatement>
   /** Blocks that nobody could prove are asked for again after this long. */
   againMs?: number
+  /** What becomes final block by block is audited together, so often. */
+  everyMs?: number
   report: Report<IngestFact | AggregatorFact>
   signal: AbortSignal
 }
@@ -38,18 +40,23 @@ const GOOD_RANGE_LOGS = 2_000
 /** Where so much cannot be proven, nothing will be. */
 const MOST_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
+const EVERY_MS = 5_000
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
-  const { network, history, againMs = AGAIN_MS, signal } = options
+  const { network, history, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
   const report = options.report
   let width = FIRST_RANGE_BLOCKS
   /** Where the last range ended: the next one goes on from there with its prices and pools. */
-  let going: { stretch: string; next: number; comparer: Comparer } | undefined
+  let going: { stretch: string; next: number; comparer: Comparer; sinceMs: number } | undefined
   let owed: { stretch: Stretch; block: number }[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
 
+  const goingTo = (stretch: Stretch, from: number) =>
+    going?.stretch === keyOf(stretch.job, stretch.from) && going.next === from ? going : undefined
+
   async function comparerAt(stretch: Stretch, from: number): Promise<Comparer> {
-    if (going?.stretch === keyOf(stretch.job, stretch.from) && going.next === from) return going.comparer
+    const before = goingTo(stretch, from)
+    if (before) return before.comparer
     const wanted = stretch.pools && new Set(stretch.pools)
     // What it meets on the way has been reported when it was stored.
     const assembler = createAssembler(endpoints, network, wanted, () => {})
@@ -83,6 +90,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       stretch: keyOf(stretch.job, stretch.from),
       next: to + 1,
       comparer: { ...comparer, doubted: found.doubted },
+      sinceMs: performance.now(),
     }
     if (found.logs > 2 * GOOD_RANGE_LOGS) width = Math.max(1, Math.floor(width / 2))
     else if (found.logs < GOOD_RANGE_LOGS) width = Math.min(MAX_RANGE_BLOCKS, width * 2)
@@ -105,6 +113,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const record = recordOf(stretch)
       if (record.next > stretch.to || record.undecided.length >= MOST_UNDECIDED) continue
       const to = Math.min(stretch.to, record.next + width - 1)
+      const { sinceMs } = goingTo(stretch, record.next) ?? { sinceMs: Number.NEGATIVE_INFINITY }
+      if (to === stretch.to && performance.now() - sinceMs < everyMs) continue
       await audit(stretch, record, { from: record.next, to }, first)
       return true
     }

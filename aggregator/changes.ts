@@ -2,6 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRef, UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import type { PoolId } from '../ingest/pool.ts'
 import type { Bucket } from './open-buckets.ts'
 import type { Touched } from './recompute.ts'
 import { insertRows } from './store.ts'
@@ -9,16 +10,22 @@ import { insertRows } from './store.ts'
 /** What a process hears of its own aggregator: what a flush has brought, or that something else was written. */
 export type Written = {
   network: NetworkName
-  flushed?: {
-    tip: BlockRef & { timestamp: UnixSeconds }
-    touched: readonly Touched[]
-    /** All that changed, as stored; absent where that is not at hand. */
-    buckets: readonly Bucket[] | undefined
-    /** Under which the changes are recorded. */
-    sequence: bigint
-    /** Of the candles, or less. */
-    version: bigint
-  }
+  flushed?: Flushed
+}
+
+/** Told once its ticks and candles are in the tables, and again once it is on the ledger. */
+export type Flushed = {
+  isRecorded: boolean
+  tip: BlockRef & { timestamp: UnixSeconds }
+  touched: readonly Touched[]
+  /** Pools of which balances were stored, which count for whoever finds their block on the ledger. */
+  balances: readonly PoolId[]
+  /** All that changed, as stored; absent where that is not at hand. */
+  buckets: readonly Bucket[] | undefined
+  /** Under which the changes are recorded. */
+  sequence: bigint
+  /** Of the candles, or less. */
+  version: bigint
 }
 
 /** For what no candle shows, such as liquidity that went away: a row without a pool says that something changed. */

@@ -2,7 +2,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
-import { recordChanges } from './changes.ts'
+import { type Flushed, recordChanges } from './changes.ts'
+import { insertBalances } from './contents.ts'
 import type { AggregatorFact } from './fact.ts'
 import { type Folding, foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
@@ -15,12 +16,13 @@ import { type Position, rowVersion } from './version.ts'
 export type Placed = { message: Message; position: Position }
 
 /** A flush whose rows are on their way. */
-export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles'> & {
-  /** Once they are stored, and `before` has come about: what candles the tables have to make, then the ledger. Ends, also in failure, once nothing is under way any more. */
-  finish(before?: Promise<void>): Promise<void>
-  /** Of what it records as changed. */
-  sequence: bigint
-}
+export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles'> &
+  Omit<Flushed, 'isRecorded'> & {
+    /** Resolves once its ticks and candles are in the tables, and `before` has come about. Ends, also in failure, once nothing is under way any more. */
+    store(before?: Promise<void>): Promise<void>
+    /** Then: tells of it, stores its balances, and puts it on the ledger. */
+    record(): Promise<void>
+  }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
 export async function beginFlush(
@@ -35,7 +37,9 @@ export async function beginFlush(
   const { stored, storeCandles, ...folded } = await foldContents(client, network, contents, keeping)
   const { touched, version, isFolded } = folded
   const sequence = keeping.versions.next()
-  const block = Math.max(...placed.map(({ message }) => tipOf(message).number))
+  const last = placed.at(-1)?.message
+  if (!last) throw new Error('A flush has messages.')
+  const tip = { ...tipOf(last), timestamp: last.timestamp }
   // Candles of memory need no ticks: where a crash leaves only them, they are found as ticks would be.
   const underWay = together([stored, ...(isFolded ? [storeCandles()] : [])])
   // Whoever finishes it sees the failure.
@@ -43,11 +47,15 @@ export async function beginFlush(
   return {
     ...folded,
     sequence,
-    async finish(before = Promise.resolve()) {
-      // Whoever has read of one change looks for later ones only.
-      const told = before.then(() => recordChanges(client, network, touched, { sequence, version, block }))
-      await together([told, underWay])
+    tip,
+    balances: contents.flatMap(({ block }) => block.balances.map(({ pool }) => pool)),
+    async store(before = Promise.resolve()) {
+      await together([before, underWay])
       if (!isFolded) await storeCandles()
+    },
+    async record() {
+      const told = { sequence, version, block: tip.number }
+      await together([recordChanges(client, network, touched, told), insertBalances(client, contents)])
       await insertRows(client, 'blocks', (out) => {
         for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
       })

@@ -10,13 +10,20 @@ export type Flushes = {
   done(): Promise<void>
 }
 
+export type FlushListener = {
+  /** Its ticks and candles are in the tables, and those of all before it. Told again where what follows fails. */
+  onStored(flush: BegunFlush): void
+  /** It is on the ledger. */
+  onRecorded(flush: BegunFlush, placed: readonly Placed[], ms: number): void
+}
+
 /** `persist` tries until the tables answer. */
 export function flushesOf(
   client: ClickHouseClient,
   network: NetworkName,
   keeping: Keeping,
   persist: (task: () => Promise<void>) => Promise<void>,
-  onStored: (placed: readonly Placed[], flush: BegunFlush, ms: number) => void,
+  { onStored, onRecorded }: FlushListener,
 ): Flushes {
   /** What is not on the ledger yet, and how that ends. */
   let unfinished: readonly Placed[] = []
@@ -40,9 +47,11 @@ export function flushesOf(
   }
 
   async function finish(before: Promise<void>, placed: readonly Placed[], flush: BegunFlush, began: number) {
-    await flush.finish(before)
+    await flush.store(before)
+    onStored(flush)
+    await flush.record()
     unfinished = unfinished.slice(placed.length)
-    onStored(placed, flush, performance.now() - began)
+    onRecorded(flush, placed, performance.now() - began)
   }
 
   /** How far the failed ones came is not known, so that they are done anew as one, by the tables. */
@@ -60,10 +69,12 @@ export function flushesOf(
       }
       keeping.open.forgetAll(Math.max(...placed.map(({ message }) => message.timestamp)))
       flush = await beginFlush(client, network, placed, keeping)
-      await flush.finish()
+      await flush.store()
+      onStored(flush)
+      await flush.record()
     })
     unfinished = []
-    if (flush) onStored(placed, flush, performance.now() - began)
+    if (flush) onRecorded(flush, placed, performance.now() - began)
   }
 
   return {

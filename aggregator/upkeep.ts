@@ -60,7 +60,8 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
       // Between two flushes: what it is made of must not be lost where it is not.
       const beforeSwap = settling && (() => turns.patient(settling.settle))
       const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, beforeSwap, signal })
-      await recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() })
+      // In the order of their numbers: none is told while a flush is on its way.
+      await turns.patient(() => recordChanges(client, network, rebuilt, { sequence: keeping.versions.next() }))
     }
     await settling?.settle()
     await finishJob(client, job)

@@ -1,11 +1,14 @@
-/** A value that is loaded again once it is too old, by one load for all who wait. */
+/** A value that is loaded again before it is too old, by one load for all who wait. */
 
 export type Refreshed<T> = {
-  /** At most `maxAgeMs` old, counted from the start of its load. */
+  /** At most `maxAgeMs` old, counted from the start of its load. Who asks often does not wait. */
   get(): Promise<T>
   /** Loaded after this call. */
   renew(): Promise<T>
 }
+
+/** From this share of its age on it is loaded anew while the old one still serves. */
+const AHEAD = 0.75
 
 export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshed<T> {
   let held: { value: T; since: number } | undefined
@@ -41,8 +44,14 @@ export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshe
 
   return {
     get() {
-      const oldest = performance.now() - maxAgeMs
-      if (held !== undefined && held.since > oldest) return Promise.resolve(held.value)
+      const now = performance.now()
+      const oldest = now - maxAgeMs
+      if (held !== undefined && held.since > oldest) {
+        const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
+        // Who asks once it is too old is told what is wrong.
+        if (isDue) start().catch(() => undefined)
+        return Promise.resolve(held.value)
+      }
       return running !== undefined && runningSince > oldest ? running : renew()
     },
     renew,

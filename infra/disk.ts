@@ -1,25 +1,44 @@
 /** The disk under a folder. */
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
+import { open } from 'node:fs/promises'
+import { DataType, load, open as openLibrary } from 'ffi-rs'
 import { applyDurability } from '../aggregator/durability.ts'
 import type { Disk } from '../aggregator/settling.ts'
 import type { Config } from './config.ts'
 import type { Store } from './store.ts'
 
-const runFile = promisify(execFile)
-
 /** How much of the chain is read again after a power cut. */
 const SETTLE_MS = 1_000
 
-/** Puts on the disk what was written to the folder's file system; undefined where no program does. */
+/** Puts on the disk what was written to the folder's file system; undefined where no call does. */
 export async function syncOf(folder: string): Promise<(() => Promise<void>) | undefined> {
-  // Elsewhere `sync` takes no folder, or comes back before all is written.
+  // Elsewhere there is no such call, or it comes back before all is written.
   if (process.platform !== 'linux') return undefined
-  const sync = async () => void (await runFile('sync', ['-f', folder]))
+  // What this process has loaded: libc is among it.
+  openLibrary({ library: 'self', path: '' })
+  const sync = () => syncFileSystem(folder)
   return sync().then(
     () => sync,
     () => undefined,
   )
+}
+
+/** A program that does it would have to be started each time, which takes this process longer than the call itself. */
+async function syncFileSystem(folder: string): Promise<void> {
+  const handle = await open(folder)
+  try {
+    const { value, errnoMessage } = await load({
+      library: 'self',
+      funcName: 'syncfs',
+      retType: DataType.I32,
+      paramsType: [DataType.I32],
+      paramsValue: [handle.fd],
+      errno: true as const,
+      runInNewThread: true,
+    })
+    if (value !== 0) throw new Error(`What was written to ${folder} could not be put on the disk: ${errnoMessage}.`)
+  } finally {
+    await handle.close()
+  }
 }
 
 /** Tells the tables which writes they sync; returns what the aggregator settles on where that is not all of them. */

@@ -1,6 +1,6 @@
 /** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Written } from '../../aggregator/changes.ts'
+import type { Flushed, Written } from '../../aggregator/changes.ts'
 import type { Bucket } from '../../aggregator/open-buckets.ts'
 import type { Touched } from '../../aggregator/recompute.ts'
 import { Turns } from '../../aggregator/turns.ts'
@@ -29,7 +29,7 @@ const NARROW_SECONDS = 3_600
 /** `changes` are kept for an hour; whoever has not looked for so long begins anew. */
 const BLIND_MS = 10 * 60_000
 /** Where flushes are heard of, what others write is looked for at least this often. */
-const HEARD_MS = 5_000
+const HEARD_MS = 10_000
 /** A change that the ledger never reaches, such as of a writer that died. */
 const PATIENCE_MS = 60_000
 
@@ -62,8 +62,12 @@ export function watchChanges(options: {
   /** By network and pool: changes whose candles may not be stored yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
   const knowns = refreshed(() => readKnown(reader, networks, standings), freshMs / 2)
-  /** Changes that this process made, and has taken in. */
-  const heard = new Map(networks.map((network) => [network, new Set<string>()]))
+  /** Changes that this process made, and takes in. */
+  const heard = new Map(networks.map((network) => [network, new Set<bigint>()]))
+  /** Up to which they are taken in. */
+  const takenIn = new Map<NetworkName, bigint>()
+  /** Of the newest, while the ledger does not show it yet. */
+  const ahead = new Map<NetworkName, bigint>()
   const standings = new Map<NetworkName, Standing>()
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
@@ -73,33 +77,37 @@ export function watchChanges(options: {
   const heardMs = new Map<NetworkName, number>()
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
-  /** What is looked up and what is heard of take turns, so that the newest standing is the one that stays. */
+  /** What was looked up and what was heard of are taken in one after the other. */
   const turns = new Turns()
 
-  const looked = refreshed(
-    () =>
-      turns.patient(async () => {
-        const began = performance.now()
-        if (began - lookedMs > BLIND_MS) {
-          cache.forgetAll()
-          for (const network of networks) onChange(network)
-          sequences.clear()
-        }
-        // Before the changes: whatever stands on a ledger is told of by then.
-        const [newTips, newKnown] = await Promise.all([readTips(reader, networks, standings), knowns.get()])
-        await Promise.all(networks.map((network) => follow(network, newTips.get(network))))
-        for (const [network, known] of newKnown) stand(network, { tip: newTips.get(network), known })
-        lookedMs = began
-        return standings
-      }),
-    freshMs,
-  )
+  const looked = refreshed(async () => {
+    const began = performance.now()
+    if (began - lookedMs > BLIND_MS) {
+      cache.forgetAll()
+      for (const network of networks) onChange(network)
+      sequences.clear()
+    }
+    // Before the changes: whatever stands on a ledger is told of by then.
+    const [newTips, newKnown] = await Promise.all([readTips(reader, networks, standings), knowns.get()])
+    const changes = await Promise.all(networks.map(readChanges))
+    await turns.patient(async () => {
+      await Promise.all(networks.map((network, index) => follow(network, newTips.get(network), changes[index])))
+      for (const [network, known] of newKnown) {
+        const isHeard = ahead.has(network) || (heardMs.get(network) ?? 0) > began
+        const { tip } = (isHeard && standings.get(network)) || { tip: newTips.get(network) }
+        stand(network, { tip, known })
+      }
+      lookedMs = began
+    })
+    return standings
+  }, freshMs)
 
-  /** Of each network the newest standing is younger than this. */
-  function isWithin(ms: number): boolean {
+  /** Of each network the newest standing is younger than this share of what it may be. */
+  function isWithin(share: number): boolean {
     const now = performance.now()
-    const isYoung = (network: NetworkName) => now - Math.max(lookedMs, heardMs.get(network) ?? lookedMs) < ms
-    return now - lookedMs < HEARD_MS && networks.every(isYoung)
+    const isYoung = (network: NetworkName) =>
+      now - Math.max(lookedMs, heardMs.get(network) ?? lookedMs) < share * freshMs
+    return now - lookedMs < share * HEARD_MS && networks.every(isYoung)
   }
 
   function isHearing(): boolean {
@@ -108,25 +116,48 @@ export function watchChanges(options: {
 
   /** What a flush of ours has brought needs no search. */
   async function hear({ network, flushed }: Written): Promise<void> {
-    const now = performance.now()
-    if (!flushed || now - lookedMs > BLIND_MS) return void (await looked.renew())
+    const isBlind = performance.now() - lookedMs > BLIND_MS
+    if (!flushed || (isBlind && !ahead.has(network))) {
+      await turns.patient(async () => undefined)
+      await looked.renew()
+      return
+    }
+    const { sequence, isRecorded, touched, balances } = flushed
+    heard.get(network)?.add(sequence)
+    ahead.set(network, sequence)
     await turns.patient(async () => {
-      const { tip, touched, buckets, sequence, version } = flushed
-      const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
-      for (const { pool } of held) cache.change(listingKey(network, pool))
-      if (buckets) take(network, buckets)
-      else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
-      onChange(
-        network,
-        touched.map(({ pool }) => pool),
-      )
-      heard.get(network)?.add(`${sequence}`)
+      try {
+        if ((takenIn.get(network) ?? 0n) < sequence) await takeIn(network, flushed)
+      } catch (error) {
+        // Nobody looks for it any more.
+        cache.forgetAll()
+        throw error
+      } finally {
+        if (isRecorded && ahead.get(network) === sequence) ahead.delete(network)
+      }
+      if (!isRecorded) return
+      heardMs.set(network, performance.now())
       unheard.hear(touched.length)
-      const known = standings.get(network)?.known
-      if (!known) return
-      stand(network, { tip, known })
-      heardMs.set(network, now)
+      // They count from now on.
+      if (balances.length > 0) onChange(network, balances)
     })
+  }
+
+  async function takeIn(network: NetworkName, { tip, touched, buckets, sequence, version }: Flushed): Promise<void> {
+    const now = performance.now()
+    const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
+    for (const { pool } of held) cache.change(listingKey(network, pool))
+    if (buckets) take(network, buckets)
+    else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
+    onChange(
+      network,
+      touched.map(({ pool }) => pool),
+    )
+    takenIn.set(network, sequence)
+    const known = standings.get(network)?.known
+    if (!known) return
+    stand(network, { tip, known })
+    heardMs.set(network, now)
   }
 
   function stand(network: NetworkName, standing: Standing): void {
@@ -145,19 +176,23 @@ export function watchChanges(options: {
     }
   }
 
-  async function follow(network: NetworkName, tip: Tip | undefined): Promise<void> {
+  /** Those since the last ones; at first only which is the newest. */
+  async function readChanges(network: NetworkName): Promise<readonly ChangeRow[]> {
     const after = sequences.get(network)
-    if (after === undefined) {
-      const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
-      sequences.set(network, newest?.number ?? '0')
-      return
-    }
+    if (after !== undefined) return ask<ChangeRow>(reader, CHANGES, { network, after })
+    const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
+    sequences.set(network, newest?.number ?? '0')
+    return []
+  }
+
+  async function follow(network: NetworkName, tip: Tip | undefined, changes: readonly ChangeRow[] = []): Promise<void> {
     const open = pending.get(network) ?? new Map<PoolId, Change>()
     const told = new Set(open.keys())
     let isOfAny = false
-    for (const { number, pool, first, last, ...change } of await ask<ChangeRow>(reader, CHANGES, { network, after })) {
+    const ours = heard.get(network)
+    for (const { number, pool, first, last, ...change } of changes) {
       sequences.set(network, number)
-      if (heard.get(network)?.has(number)) continue
+      if (ours?.has(BigInt(number))) continue
       const known = open.get(pool)
       const [block, version] = [Number(change.block), BigInt(change.version)]
       told.add(pool)
@@ -175,7 +210,8 @@ export function watchChanges(options: {
         since: performance.now(),
       })
     }
-    heard.get(network)?.clear()
+    const reached = BigInt(sequences.get(network) ?? 0)
+    for (const sequence of ours ?? []) if (sequence <= reached) ours?.delete(sequence)
     onChange(network, isOfAny ? undefined : told)
     if (open.size === 0) return
     for (const pool of open.keys()) cache.change(listingKey(network, pool))
@@ -229,7 +265,8 @@ export function watchChanges(options: {
 
   /** Most looks would find nothing new. */
   async function glance(): Promise<void> {
-    const isDue = !isWithin(freshMs / 2) || [...pending.values()].some(({ size }) => size > 0)
+    // Before anybody has to wait for it.
+    const isDue = !isWithin(1 / 2) || [...pending.values()].some(({ size }) => size > 0)
     if (isDue || (await unheard.isThere(isHearing()))) await looked.renew()
   }
 
@@ -247,10 +284,11 @@ export function watchChanges(options: {
     standings() {
       askedMs = performance.now()
       schedule()
-      return isWithin(freshMs) ? Promise.resolve(standings) : looked.get()
+      return isWithin(1) ? Promise.resolve(standings) : looked.get()
     },
     look(written) {
-      if (isAsked()) void hear(written).catch(() => undefined)
+      // Who has heard that it is stored has to hear how that ends.
+      if (isAsked() || ahead.has(written.network)) void hear(written).catch(() => undefined)
     },
   }
 }

@@ -140,7 +140,14 @@ export async function startListening(
     endpoints,
     history,
     audit: (through = history, audited = pools) =>
-      createAudit(client, endpoints, { network: ethereum, pools: audited, history: through, againMs: 0, ...shared }),
+      createAudit(client, endpoints, {
+        network: ethereum,
+        pools: audited,
+        history: through,
+        againMs: 0,
+        everyMs: 0,
+        ...shared,
+      }),
     async untilStored(block) {
       await until(async () => ((await stored.tip())?.number === block ? true : undefined), `block ${block} is stored`)
     },

@@ -35,13 +35,7 @@ describe.skipIf(withoutClickHouse)('flushes that overlap', () => {
     })
     const versions = await takeCharge(database.client, network)
     const keeping = { versions, horizon: () => 0, open: new OpenBuckets(0), history: undefined }
-    const flushes = flushesOf(
-      client,
-      network,
-      keeping,
-      (task) => task(),
-      () => {},
-    )
+    const flushes = flushesOf(client, network, keeping, (task) => task(), { onStored() {}, onRecorded() {} })
     for (const [offset, message] of asBlocks(network, mine([], fullBlocks(2, 3))).entries())
       await flushes.begin([{ message, position: { generation: 0, offset } }])
     await flushes.done()

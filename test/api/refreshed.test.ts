@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { refreshed } from '../../api/refreshed.ts'
 
 test('those who wait share one load, and its value is kept while it is fresh', async () => {
@@ -25,4 +25,24 @@ test('a load that fails fails those who wait, and is tried again', async () => {
   }, 60_000)
   await expect(value.get()).rejects.toThrow('down')
   expect(await value.get()).toBe(2)
+})
+
+test('what will soon be too old still serves while it is loaded anew, and not once it is', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    let finish = (_: string) => {}
+    const loads = [Promise.resolve('first'), new Promise<string>((resolve) => (finish = resolve))]
+    const value = refreshed(() => loads.shift() ?? Promise.reject(new Error('Nobody asked for more.')), 1_000)
+    expect(await value.get()).toBe('first')
+    vi.advanceTimersByTime(999)
+    expect(await Promise.all([value.get(), value.get()])).toEqual(['first', 'first'])
+    expect(loads).toEqual([])
+    vi.advanceTimersByTime(1)
+    const late = value.get()
+    finish('second')
+    expect(await late).toBe('second')
+    expect(await value.get()).toBe('second')
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -35,7 +35,9 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
     }
     offset += 1
     const placed = [{ message, position: { generation: 1, offset } }]
-    await (await beginFlush(client, network, placed, await keeping)).finish()
+    const flush = await beginFlush(client, network, placed, await keeping)
+    await flush.store()
+    await flush.record()
   }
 }
 
