@@ -1,5 +1,6 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { hurried } from '../ingest/hurry.ts'
 import type { Entry, TickLog } from '../ingest/log.ts'
 import { type BlockRef, type Message, type Restatement, ticksIn, tipOf, type UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
@@ -70,10 +71,11 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         besides.catch(() => undefined)
       }
       const { take, store } = writer
-      await turns.urgent(async () => {
+      const takeAll = async () => {
         for (const entry of entries) await take(entry)
         await store()
-      })
+      }
+      await hurried(() => turns.urgent(takeAll))
     }
   } finally {
     ended.abort()

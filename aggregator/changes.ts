@@ -32,8 +32,8 @@ export type Flushed = {
 const SOMETHING = [{ pool: '', first: 0, last: 0 }]
 
 /**
- * Told before the ledger shows it: from the `block` on that stands there then, the candles are sure to be stored. Without one they are
- * already. `sequence` is the next of the owner's versions; the candles have `version` or a higher one.
+ * Told once the candles are stored, and before the ledger shows the `block` that brought them, where one did. `sequence` is the next of
+ * the owner's versions; the candles have `version` or a higher one.
  */
 export async function recordChanges(
   client: ClickHouseClient,

@@ -5,7 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { bucketStart } from './candle.ts'
 import { recordChanges } from './changes.ts'
-import { insertContents } from './contents.ts'
+import { insertBalances, insertContents } from './contents.ts'
 import { recordCoverage } from './coverage.ts'
 import { foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
@@ -63,7 +63,11 @@ export async function restate(
     const folding = await foldContents(client, network, contents, { ...keeping, open })
     touched = folding.touched
     await folding.stored
-    await together([folding.storeCandles(), bury(client, ['liquidity_changes'], stated, job)])
+    await together([
+      folding.storeCandles(),
+      insertBalances(client, contents),
+      bury(client, ['liquidity_changes'], stated, job),
+    ])
     keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
   }
   keeping.open.forget(
@@ -86,7 +90,7 @@ async function replace(
   job: number,
   keeping: Keeping,
 ): Promise<readonly Touched[]> {
-  await insertContents(client, contents)
+  await together([insertContents(client, contents), insertBalances(client, contents)])
   await bury(client, ['ticks', 'liquidity_changes'], stated, job)
   const touched = await ask<Touched>(client, touchedBetween, stated)
   await recompute(client, stated.network, scopeOf(touched), keeping)

@@ -3,6 +3,7 @@
  * A power cut takes any of what was written later, in no order. So a start goes back to what is noted, and the chain is read again.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { calm } from '../ingest/hurry.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { AggregatorFact } from './fact.ts'
@@ -111,8 +112,13 @@ export function settlingOf(
     }
   }
 
+  async function settleInCalm(): Promise<void> {
+    await calm()
+    if (!isEnding) await tryToSettle()
+  }
+
   function schedule(): void {
-    if (!isEnding) timer ??= setTimeout(() => void tryToSettle(), disk.everyMs)
+    if (!isEnding) timer ??= setTimeout(settleInCalm, disk.everyMs)
   }
 
   return {

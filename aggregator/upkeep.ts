@@ -1,5 +1,6 @@
 /** Upkeep: the rebuilds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { calm } from '../ingest/hurry.ts'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
@@ -34,6 +35,7 @@ export type UpkeepOptions = {
 export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): Promise<void> {
   const { network, signal } = options
   while (!signal.aborted) {
+    await calm()
     // Tables that do not answer have no jobs for us now.
     const jobs = await openJobs(client, network, 'rebuild').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runRebuild(client, job, options)

@@ -1,4 +1,5 @@
 /** A value that is loaded again before it is too old, by one load for all who wait. */
+import { calm } from '../ingest/hurry.ts'
 
 export type Refreshed<T> = {
   /** At most `maxAgeMs` old, counted from the start of its load. Who asks often does not wait. */
@@ -16,10 +17,10 @@ export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshe
   let runningSince = 0
   let next: Promise<T> | undefined
 
-  function start(): Promise<T> {
+  function start(before?: Promise<void>): Promise<T> {
     const since = performance.now()
     runningSince = since
-    running = load()
+    running = (before?.then(load) ?? load())
       .then((value) => {
         held = { value, since }
         return value
@@ -49,7 +50,7 @@ export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshe
       if (held !== undefined && held.since > oldest) {
         const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
         // Who asks once it is too old is told what is wrong.
-        if (isDue) start().catch(() => undefined)
+        if (isDue) start(calm()).catch(() => undefined)
         return Promise.resolve(held.value)
       }
       return running !== undefined && runningSince > oldest ? running : renew()

@@ -1,6 +1,7 @@
 /** Brings the meters' counts to the store, every second and once more at the end. */
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { calm } from '../ingest/hurry.ts'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { Report } from '../ingest/report.ts'
 import type { Count, Meter } from './credits.ts'
@@ -39,7 +40,7 @@ export function usageWriter(options: {
   const stored = new Map<string, Count>()
   let version = 0
   let last: Promise<boolean> = Promise.resolve(true)
-  const timer = setInterval(flush, flushMs).unref()
+  const timer = setInterval(() => void calm().then(flush), flushMs).unref()
 
   function isStored(hash: KeyHash, minute: UnixSeconds, count: Count): boolean {
     const before = stored.get(`${hash}:${minute}`)

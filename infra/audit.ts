@@ -1,6 +1,7 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
 import { createAudit } from '../aggregator/audit.ts'
 import type { Endpoints } from '../ingest/endpoints.ts'
+import { calm } from '../ingest/hurry.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { Restatement } from '../ingest/message.ts'
 import type { Network } from '../ingest/network.ts'
@@ -27,6 +28,7 @@ export async function runAudit(
   let retryMs = IDLE_MS
   while (!signal.aborted) {
     try {
+      await calm()
       const began = performance.now()
       const isMore = await step()
       retryMs = IDLE_MS

@@ -12,7 +12,7 @@ const DRAIN_MS = 3_000
 
 /** Where nobody tells of what is written, and where the same process writes it. */
 const LOOK_MS = 50
-const TOLD_LOOK_MS = 250
+const TOLD_LOOK_MS = 500
 
 /**
  * Resolves once the port is open; `closed` once the last answer is out and all usage is stored.

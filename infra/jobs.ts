@@ -3,6 +3,7 @@ import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
 import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
 import { oldestWholeDay } from '../aggregator/retention.ts'
 import { backfill } from '../ingest/backfill.ts'
+import { calm } from '../ingest/hurry.ts'
 import type { TickLog } from '../ingest/log.ts'
 import type { Restatement } from '../ingest/message.ts'
 import { pause } from '../ingest/wait.ts'
@@ -23,6 +24,7 @@ export async function runJobs(
 ): Promise<void> {
   const { signal } = run
   while (!signal.aborted) {
+    await calm()
     // Tables that do not answer have no jobs for us now.
     const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)

@@ -6,6 +6,7 @@ import { balancesAt, type Early, readEarly } from './early.ts'
 import type { Endpoints } from './endpoints.ts'
 import { ChainReplaced, isFinal } from './errors.ts'
 import type { IngestFact } from './fact.ts'
+import { hurried } from './hurry.ts'
 import type { BlockMessage, BlockRef, Message, RangeMessage } from './message.ts'
 import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
@@ -46,10 +47,11 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
     let behind = false
     let view: View | undefined
     try {
-      view = await look(endpoints, options)
+      const seen = await hurried(() => look(endpoints, options))
+      view = seen
       replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
-      const { head, final, finalized } = view
+      const { head, final, finalized } = seen
       report({ kind: 'head-seen', network: network.name, number: head.number, timestamp: head.timestamp, finalized })
       const before = trail.tip ?? final
       if (!isPriced && before) {
@@ -64,7 +66,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
           trail.finalize(final)
           assembler.usd.finalize(final.number)
         }
-        const messages = await live(endpoints, view, options)
+        const messages = await hurried(() => live(endpoints, seen, options))
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
       }

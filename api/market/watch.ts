@@ -4,6 +4,7 @@ import type { Flushed, Written } from '../../aggregator/changes.ts'
 import type { Bucket } from '../../aggregator/open-buckets.ts'
 import type { Touched } from '../../aggregator/recompute.ts'
 import { Turns } from '../../aggregator/turns.ts'
+import { calm } from '../../ingest/hurry.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
@@ -59,7 +60,7 @@ export function watchChanges(options: {
 }): Watch {
   const { reader, networks, cache, freshMs, everyMs, onChange } = options
   const sequences = new Map<NetworkName, string>()
-  /** By network and pool: changes whose candles may not be stored yet. */
+  /** By network and pool: changes that the ledger may not show yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
   const knowns = refreshed(() => readKnown(reader, networks, standings), freshMs / 2)
   /** Changes that this process made, and takes in. */
@@ -198,7 +199,7 @@ export function watchChanges(options: {
       told.add(pool)
       // Whoever writes anything but the next block does not name all that it touches.
       if (block === 0) isOfAny = true
-      // What is not stored yet may be asked for before it is there.
+      // Balances count from then on.
       const isAwaited = known !== undefined || block > (tip?.number ?? 0)
       if (!isAwaited && !cache.has(listingKey(network, pool))) continue
       open.set(pool, {
@@ -215,9 +216,8 @@ export function watchChanges(options: {
     onChange(network, isOfAny ? undefined : told)
     if (open.size === 0) return
     for (const pool of open.keys()) cache.change(listingKey(network, pool))
-    const isStored = ({ block, since }: Change) =>
-      block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
-    const done = [...open].filter(([, change]) => isStored(change))
+    const isShown = ({ block, since }: Change) => block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
+    const done = [...open].filter(([, change]) => isShown(change))
     await renew(network, open)
     for (const [pool] of done) open.delete(pool)
   }
@@ -273,6 +273,7 @@ export function watchChanges(options: {
   function schedule(): void {
     if (timer) return
     timer = setTimeout(async () => {
+      await calm()
       // Whoever asks next is told what is wrong.
       await glance().catch(() => undefined)
       timer = undefined

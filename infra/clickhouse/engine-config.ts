@@ -59,13 +59,14 @@ export function configXml(paths: EnginePaths, memoryLimitBytes: number): string 
   <mmap_cache_size>0</mmap_cache_size>
   <compiled_expression_cache_size>${16 * MiB}</compiled_expression_cache_size>
 
-  <background_pool_size>2</background_pool_size>
+  <!-- One thread merges: what is stored live, and whoever asks, has the other core. -->
+  <background_pool_size>1</background_pool_size>
   <background_merges_mutations_concurrency_ratio>2</background_merges_mutations_concurrency_ratio>
   <background_common_pool_size>2</background_common_pool_size>
   <background_move_pool_size>1</background_move_pool_size>
   <background_fetches_pool_size>1</background_fetches_pool_size>
   <background_schedule_pool_size>8</background_schedule_pool_size>
-  <!-- The defaults ask for more free slots than 2 × 2, and the engine would refuse to start. -->
+  <!-- The defaults ask for more free slots than 1 × 2, and the engine would refuse to start. -->
   <merge_tree>
     <number_of_free_entries_in_pool_to_execute_mutation>2</number_of_free_entries_in_pool_to_execute_mutation>
     <number_of_free_entries_in_pool_to_lower_max_size_of_merge>2</number_of_free_entries_in_pool_to_lower_max_size_of_merge>

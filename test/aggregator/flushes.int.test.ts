@@ -35,16 +35,23 @@ describe.skipIf(withoutClickHouse)('flushes that overlap', () => {
     })
     const versions = await takeCharge(database.client, network)
     const keeping = { versions, horizon: () => 0, open: new OpenBuckets(0), history: undefined }
-    const flushes = flushesOf(client, network, keeping, (task) => task(), { onStored() {}, onRecorded() {} })
-    for (const [offset, message] of asBlocks(network, mine([], fullBlocks(2, 3))).entries())
+    const chain = mine([], fullBlocks(2, 3))
+    const flushes = flushesOf(client, network, keeping, (task) => task(), {
+      onStored: ({ tip }) => seen.push(`stored ${chain.findIndex(({ number }) => number === tip.number) + 1}`),
+      onRecorded() {},
+    })
+    for (const [offset, message] of asBlocks(network, chain).entries())
       await flushes.begin([{ message, position: { generation: 0, offset } }])
     await flushes.done()
-    expect(seen.filter((insert) => /^(changes|blocks)/.test(insert))).toEqual([
+    expect(seen.filter((it) => /^(stored|changes|blocks)/.test(it))).toEqual([
+      'stored 1',
       'changes 1',
       'blocks 1',
+      'stored 2',
       'changes 2',
       'blocks 2',
     ])
+    for (const rows of ['ticks 1', 'candles 1']) expect(seen.indexOf(rows)).toBeLessThan(seen.indexOf('stored 1'))
     expect(seen.indexOf('candles 2')).toBeLessThan(seen.indexOf('changes 1'))
   })
 })

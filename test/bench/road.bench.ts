@@ -176,6 +176,8 @@ async function measure(client: ClickHouseClient, ask: Ask, next: () => Step): Pr
       if (now() > giveUp)
         throw new Error(`The trades of block ${number} in ${pool} were not shown within ${PATIENCE_MS} ms.`)
     }
+    // What follows the answer is over by then.
+    await sleep(50)
     const block = blockAt(number, { ...SHAPE, swapsPerBlock: swaps })
     times.bare.push(await timeOf(() => insertBare(client, block)))
     // At no fixed distance from whatever else happens at intervals.
