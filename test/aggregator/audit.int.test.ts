@@ -211,6 +211,22 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
+  test('takes what becomes final block by block together', async () => {
+    const toFinal = (block: number) => {
+      for (const { chain } of [nodes.one, nodes.two]) chain.finalized = block
+    }
+    toFinal(FIRST + 20)
+    await listen()
+    const step = listening.audit(undefined, undefined, 60_000)
+    expect(await step()).toBe(true)
+    toFinal(FIRST + 21)
+    expect(await step()).toBe(false)
+    expect(await record()).toMatchObject({ next: FIRST + 21 })
+    // By whoever does not wait it is taken at once.
+    await finish()
+    expect(await record()).toMatchObject({ next: FIRST + 22 })
+  })
+
   test('waits for its endpoint where that rests', async () => {
     const log = some(logsOf(V3_TOPICS.swap))
     nodes.one.faults.hideLogs = hide(log)

@@ -83,6 +83,7 @@ export async function startNodes(chainId = ethereum.chainId): Promise<Nodes> {
     reset() {
       for (const { chain: its, calls, faults } of [one, two]) {
         its.head = HEAD
+        its.finalized = FINALIZED
         for (const method of Object.keys(calls)) delete calls[method]
         for (const name of Object.keys(faults))
           if (!Array.isArray(faults[name as 'hideLogs'])) delete faults[name as 'hideLogs']
@@ -99,7 +100,7 @@ export type Listening = {
   endpoints: Endpoints
   history: TickLog<Restatement>
   /** Another audit, as of a process that has just started. */
-  audit(history?: TickLog<Restatement>, pools?: readonly PoolId[]): AuditStep
+  audit(history?: TickLog<Restatement>, pools?: readonly PoolId[], everyMs?: number): AuditStep
   untilStored(block: number): Promise<void>
   stop(): Promise<void>
 }
@@ -139,13 +140,13 @@ export async function startListening(
     facts,
     endpoints,
     history,
-    audit: (through = history, audited = pools) =>
+    audit: (through = history, audited = pools, everyMs = 0) =>
       createAudit(client, endpoints, {
         network: ethereum,
         pools: audited,
         history: through,
         againMs: 0,
-        everyMs: 0,
+        everyMs,
         ...shared,
       }),
     async untilStored(block) {
