@@ -113,8 +113,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const record = recordOf(stretch)
       if (record.next > stretch.to || record.undecided.length >= MOST_UNDECIDED) continue
       const to = Math.min(stretch.to, record.next + width - 1)
-      const { sinceMs } = goingTo(stretch, record.next) ?? { sinceMs: Number.NEGATIVE_INFINITY }
-      if (to === stretch.to && performance.now() - sinceMs < everyMs) continue
+      const before = goingTo(stretch, record.next)
+      if (to === stretch.to && before && performance.now() - before.sinceMs < everyMs) continue
       await audit(stretch, record, { from: record.next, to }, first)
       return true
     }

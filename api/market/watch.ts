@@ -1,32 +1,25 @@
 /** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Flushed, Written } from '../../aggregator/changes.ts'
-import type { Bucket } from '../../aggregator/open-buckets.ts'
-import type { Touched } from '../../aggregator/recompute.ts'
 import { Turns } from '../../aggregator/turns.ts'
 import { calm } from '../../ingest/hurry.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
-import { chunksOf } from '../group.ts'
-import { bucketOf } from '../interval.ts'
 import { refreshed } from '../refreshed.ts'
-import { ask, askBytes, POOLS_PER_QUESTION, readSql } from '../store.ts'
+import { ask, readSql } from '../store.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import { placedRows, rowOf } from './bucket-rows.ts'
 import { type Known, readKnown } from './known.ts'
 import { listingKey } from './listing.ts'
+import { type Changed, renewalOf } from './renewal.ts'
 import { readTips, type Tip } from './tip.ts'
 import { unheardChanges } from './unheard.ts'
 
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
-const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
 const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
 
 /** While somebody asks, we look this often; and for so long after the last question. */
 const ASKED_MS = 2_000
-/** What was written over more time than this is asked for again when it is needed. */
-const NARROW_SECONDS = 3_600
 /** `changes` are kept for an hour; whoever has not looked for so long begins anew. */
 const BLIND_MS = 10 * 60_000
 /** Where flushes are heard of, what others write is looked for at least this often. */
@@ -44,8 +37,6 @@ export type Watch = {
   look(written: Written): void
 }
 
-/** Its candles were written under `version` or a later one. */
-type Changed = Touched & { version: bigint }
 type Change = Changed & { block: number; since: number }
 
 export function watchChanges(options: {
@@ -74,6 +65,7 @@ export function watchChanges(options: {
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
   const unheard = unheardChanges(reader)
+  const { take, renew } = renewalOf(reader, cache)
   /** When a network's newest flush was heard of. */
   const heardMs = new Map<NetworkName, number>()
   const isAsked = () => performance.now() - askedMs < ASKED_MS
@@ -95,8 +87,8 @@ export function watchChanges(options: {
       await Promise.all(networks.map((network, index) => follow(network, newTips.get(network), changes[index])))
       for (const [network, known] of newKnown) {
         const isHeard = ahead.has(network) || (heardMs.get(network) ?? 0) > began
-        const { tip } = (isHeard && standings.get(network)) || { tip: newTips.get(network) }
-        stand(network, { tip, known })
+        const newer = isHeard ? standings.get(network) : undefined
+        stand(network, { tip: newer ? newer.tip : newTips.get(network), known })
       }
       lookedMs = began
     })
@@ -119,6 +111,7 @@ export function watchChanges(options: {
   async function hear({ network, flushed }: Written): Promise<void> {
     const isBlind = performance.now() - lookedMs > BLIND_MS
     if (!flushed || (isBlind && !ahead.has(network))) {
+      // What was heard before is taken in first, so that this look sees what came of it.
       await turns.patient(async () => undefined)
       await looked.renew()
       return
@@ -167,16 +160,6 @@ export function watchChanges(options: {
     standings.set(network, standing)
   }
 
-  function take(network: NetworkName, buckets: readonly Bucket[]): void {
-    const askedAt = cache.tick()
-    for (const bucket of buckets) {
-      const { pool, resolution } = bucket
-      const key = listingKey(network, pool)
-      if (!cache.has(key)) continue
-      cache.apply({ key, resolution, rows: rowOf(bucket), askedAt })
-    }
-  }
-
   /** Those since the last ones; at first only which is the newest. */
   async function readChanges(network: NetworkName): Promise<readonly ChangeRow[]> {
     const after = sequences.get(network)
@@ -220,47 +203,6 @@ export function watchChanges(options: {
     const done = [...open].filter(([, change]) => isShown(change))
     await renew(network, open)
     for (const [pool] of done) open.delete(pool)
-  }
-
-  async function renew(network: NetworkName, changes: ReadonlyMap<PoolId, Changed>): Promise<void> {
-    const narrow: [PoolId, Changed][] = []
-    let [first, last] = [Number.POSITIVE_INFINITY, 0]
-    let version: bigint | undefined
-    for (const [pool, change] of changes) {
-      if (!cache.has(listingKey(network, pool))) continue
-      const widest = Math.max(last, change.last) - Math.min(first, change.first)
-      if (widest > NARROW_SECONDS) {
-        cache.forget(listingKey(network, pool), { from: bucketOf(change.first, 86_400), to: change.last + 1 })
-        continue
-      }
-      narrow.push([pool, change])
-      first = Math.min(first, change.first)
-      last = Math.max(last, change.last)
-      if (version === undefined || change.version < version) version = change.version
-    }
-    const groups = chunksOf(
-      narrow.map(([pool]) => pool),
-      POOLS_PER_QUESTION,
-    )
-    await Promise.all(groups.map((pools) => refresh(network, pools, { first, last, version: `${version}` })))
-  }
-
-  async function refresh(
-    network: NetworkName,
-    pools: readonly PoolId[],
-    since: { first: UnixSeconds; last: UnixSeconds; version: string },
-  ): Promise<void> {
-    const askedAt = cache.tick()
-    const resolutions = cache.resolutions(pools.map((pool) => listingKey(network, pool)))
-    if (resolutions.length === 0) return
-    const rows = placedRows(await askBytes(reader, CHANGED, { network, pools, resolutions, ...since }), {
-      untraded: true,
-    })
-    for (const [place, pool] of pools.entries()) {
-      for (const resolution of resolutions) {
-        cache.apply({ key: listingKey(network, pool), resolution, rows: rows({ place, resolution }), askedAt })
-      }
-    }
   }
 
   /** Most looks would find nothing new. */
