@@ -4,6 +4,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { Resolution } from './candle.ts'
 import type { BlockRange } from './coverage.ts'
+import { claimJobNumber } from './job-number.ts'
 import { ask, run } from './store.ts'
 
 /** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. */
@@ -34,13 +35,8 @@ export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concur
 
 /** Makes an open job whose rows beat those of every job before it. */
 export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
-  const { network } = request
-  const [last] = await ask<{ id: number }>(
-    client,
-    'SELECT max(jobs.id) AS id FROM jobs WHERE network = {network:String}',
-    { network },
-  )
-  const job: Job = { resolutions: [], ...request, id: (last?.id ?? 0) + 1, kind, state: 'open', reason: '' }
+  const id = await claimJobNumber(client, request.network)
+  const job: Job = { resolutions: [], ...request, id, kind, state: 'open', reason: '' }
   await writeJob(client, job)
   return job
 }
