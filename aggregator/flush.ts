@@ -71,12 +71,14 @@ function ledgerRows(out: RowBinary, message: Message, version: bigint): void {
     return
   }
   const last = tipOf(message)
-  for (const block of message.blocks) {
-    if (block.number === last.number) continue
-    blockRow(out, { network, block, parentHash: undefined, first: block.number, version })
+  const final = message.finalized === undefined ? {} : { finalized: message.finalized }
+  for (const { number, hash, timestamp, ticks } of message.blocks) {
+    if (number === last.number) continue
+    const block = { number, hash, timestamp, ticks, ...final }
+    blockRow(out, { network, block, parentHash: undefined, first: number, version })
   }
   const ticks = message.blocks.find((block) => block.number === last.number)?.ticks ?? []
-  const block = { ...last, timestamp: message.timestamp, ticks }
+  const block = { ...last, timestamp: message.timestamp, ticks, ...final }
   blockRow(out, { network, block, parentHash: undefined, first: message.from, version })
 }
 

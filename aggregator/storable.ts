@@ -16,6 +16,7 @@ export function faultOf(message: Message | Restatement, network: NetworkName): s
     } else {
       unsigned('from', message.from, 53)
       unsigned('to', message.to, 53)
+      if (message.kind === 'range' && message.finalized !== undefined) unsigned('finalized', message.finalized, 53)
       if (message.from > message.to) throw new Unstorable(`It goes from ${message.from} to ${message.to}.`)
     }
     for (const block of blocksOf(message)) checkBlock(block)

@@ -1,6 +1,7 @@
 /** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
 import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
 import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
+import { storedChain } from '../aggregator/ledger.ts'
 import { oldestWholeDay } from '../aggregator/retention.ts'
 import { backfill } from '../ingest/backfill.ts'
 import { calm } from '../ingest/hurry.ts'
@@ -44,6 +45,7 @@ export async function runJob(
   report({ kind: 'job-started', network: network.name, job: id, from, to })
   try {
     const { endpoints } = connectChain(urls, { network, report, signal })
+    endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
     const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
     const notBefore = await oldestWholeDay(store.owner)
     const options = { network, job: id, ranges, pools, concurrency, notBefore, log: history, report, signal }

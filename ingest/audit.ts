@@ -7,7 +7,7 @@ import type { IngestFact } from './fact.ts'
 import type { NetworkName } from './network.ts'
 import { readInPieces, readRange } from './range.ts'
 import type { Report } from './report.ts'
-import { getHeads, getLogs, type LogFilter, type RpcLog } from './rpc.ts'
+import { getFinality, getLogs, type LogFilter, type RpcLog } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
 import { pause } from './wait.ts'
 
@@ -19,7 +19,10 @@ export type Reading = Answer & { parts: readonly { client: Client; from: number;
 
 /** The endpoint that is asked first, which most likely told what is stored, and up to where the chain is final. */
 export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
-  return endpoints.run(async (first) => ({ first, finalized: (await getHeads(first)).finalized }))
+  return endpoints.run(async (first) => ({
+    first,
+    finalized: (await getFinality(first, endpoints.finality)).finalized,
+  }))
 }
 
 /** From another endpoint than `first`, which is waited for where it rests; where there is none, from the same, later than the first time. */

@@ -11,7 +11,7 @@ import type { PoolId } from './pool.ts'
 import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
-import { getHeader, getHeads } from './rpc.ts'
+import { getFinality, getHeader } from './rpc.ts'
 import { pause } from './wait.ts'
 
 export type BackfillOptions = {
@@ -35,7 +35,7 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   const { network, ranges, notBefore = 0 } = options
   const last = ranges.at(-1)?.to
   if (last === undefined) return
-  const { finalized, final } = await endpoints.run(getHeads)
+  const { finalized, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
   if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
   const onChain = onBranch(endpoints, final)
   const from = ranges[0]?.from ?? 0

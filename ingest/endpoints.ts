@@ -5,6 +5,7 @@ import { getChainId } from 'viem/actions'
 import { Endpoint } from './endpoint.ts'
 import { ChainReplaced, WrongChain } from './errors.ts'
 import type { IngestFact } from './fact.ts'
+import { Finality } from './finality.ts'
 import type { Network } from './network.ts'
 import { PATIENCE, type Patience } from './patience.ts'
 import { comparePeers } from './peers.ts'
@@ -22,6 +23,8 @@ export type Endpoints = {
   maxBlocks(): number
   /** How long it takes until another endpoint than this one may be asked; 0 where there is no other. */
   waitForOther(client: Client): number
+  /** What they name as final. */
+  finality: Finality
   /** An answer of this client was shown to be wrong by another endpoint. */
   doubt(client: Client, error: BadAnswer): void
 }
@@ -55,7 +58,8 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
     return new Endpoint(endpoint, client, patience, signal, onCalled)
   })
   const attempts = Math.max(3, 2 * endpoints.length)
-  const compare = comparePeers(patience.compareMs)
+  const finality = new Finality()
+  const compare = comparePeers(patience.compareMs, finality)
   let wrongChain: WrongChain | undefined
 
   function report(fact: Fact): void {
@@ -136,6 +140,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   }
 
   return {
+    finality,
     async run(task, options = {}) {
       const left = new Set(endpoints)
       const replaced = new Set<Endpoint>()

@@ -12,9 +12,9 @@ import type { Network } from './network.ts'
 import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
-import { getHeads, type Header, type Heads } from './rpc.ts'
+import { getFinality, getHeads, type Header, type Heads } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
-import type { Trail } from './trail.ts'
+import { TRAIL_BLOCKS, type Trail } from './trail.ts'
 import { pause, type Waker } from './wait.ts'
 
 export type FollowOptions = {
@@ -51,7 +51,8 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       view = seen
       replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
-      const { head, final, finalized } = seen
+      const { head, final } = seen
+      const finalized = seen.finalized ?? trail.finalized
       report({ kind: 'head-seen', network: network.name, number: head.number, timestamp: head.timestamp, finalized })
       const before = trail.tip ?? final
       if (!isPriced && before) {
@@ -59,13 +60,10 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       }
       isPriced = true
       if (final && nextBlock(options) <= final.number) {
-        yield* history(onBranch(endpoints, final), final, options)
+        yield* history(onBranch(endpoints, final), { to: final.number, isFinal: !seen.isGuess }, options)
         behind = true
       } else {
-        if (final) {
-          trail.finalize(final)
-          assembler.usd.finalize(final.number)
-        }
+        if (final) settle(final, !seen.isGuess, options)
         const messages = await hurried(() => live(endpoints, seen, options))
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= head.number
@@ -99,11 +97,12 @@ function look(endpoints: Endpoints, options: FollowOptions): Promise<View> {
   return endpoints.run(
     async (client) => {
       const early = told && readEarly(client, told, assembler)
-      const heads = await getHeads(client).catch(async (error) => {
+      // Where nothing is stored, the first message has to be final.
+      const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
         await early?.balances.giveUp()
         throw error
       })
-      const { head, finalized } = heads
+      const { head, finalized = -1 } = heads
       if (early && head.hash === told.hash) return { ...heads, ancestor: tip, early }
       await early?.balances.giveUp()
       // What is stored first is final, whoever said so: all else may be replaced.
@@ -140,7 +139,17 @@ function nextBlock({ trail, firstBlock }: FollowOptions): number {
   return trail.tip === undefined ? firstBlock : trail.tip.number + 1
 }
 
-async function* history(endpoints: Endpoints, final: BlockRef, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
+/** Forgets what no reorg reaches any more; where nothing is known to be final, what is too long ago. */
+function settle(block: BlockRef, isFinal: boolean, { assembler, trail }: FollowOptions): void {
+  if (isFinal) trail.finalize(block)
+  else trail.keep(TRAIL_BLOCKS)
+  const oldest = isFinal ? block : trail.oldest
+  if (oldest) assembler.usd.finalize(oldest.number)
+}
+
+type Past = { to: number; isFinal: boolean }
+
+async function* history(endpoints: Endpoints, past: Past, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
   const { network, assembler, trail, signal, report } = options
   // Both blocks of one node: behind one address the trail may be on the branch of one, and what is final on another's.
   if (trail.tip) await onBranch(endpoints, trail.tip).run(async () => undefined)
@@ -148,7 +157,7 @@ async function* history(endpoints: Endpoints, final: BlockRef, options: FollowOp
   const ranges = readRanges(endpoints, {
     filter: assembler.filter,
     from,
-    to: final.number,
+    to: past.to,
     signal,
     onSplit: (first, last, reason) =>
       report({ kind: 'range-split', network: network.name, from: first, to: last, reason }),
@@ -165,11 +174,11 @@ async function* history(endpoints: Endpoints, final: BlockRef, options: FollowOp
       hash,
       timestamp,
       parentHash,
+      ...(!past.isFinal && { finalized: trail.finalized }),
       blocks: content.filter(hasContent),
     }
     trail.push({ number, hash })
-    trail.finalize({ number, hash })
-    assembler.usd.finalize(number)
+    settle({ number, hash }, past.isFinal, options)
     yield [message]
   }
 }

@@ -13,7 +13,7 @@ import type { Header } from './rpc.ts'
 import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain, StoredTip } from './stored-chain.ts'
-import { Trail } from './trail.ts'
+import { TRAIL_BLOCKS, Trail } from './trail.ts'
 import { pause, Waker } from './wait.ts'
 
 export type ListenOptions = {
@@ -34,8 +34,6 @@ export type ListenOptions = {
 export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 
 const POLL_MS = 1_000
-/** How far back a listener can step after a restart where it was not noted what was final. */
-const TRAIL_BLOCKS = 1_024
 /** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
 const STUCK_MS = 60_000
 
@@ -50,6 +48,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
       const assembler = createAssembler(endpoints, network, options.pools, report)
       const begun = await untilItWorks(options, async () => {
         const trail = await resume(options, useLog)
+        endpoints.finality.wasKnown(trail.finalized)
         const first = trail.tip ? trail.tip.number + 1 : await firstBlock(endpoints, options.start)
         return { trail, first }
       })
@@ -98,7 +97,12 @@ async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
   const logged = last && tipOf(last.message)
   if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)
-  return new Trail([...refs, logged], last.message.kind === 'range' ? logged.number : tip?.finalized)
+  return new Trail([...refs, logged], wasFinal(last.message, tip?.finalized))
+}
+
+/** A range of history is final itself, unless it says what is. */
+function wasFinal(message: Message, stored: number | undefined): number | undefined {
+  return message.kind === 'range' && message.finalized === undefined ? message.to : stored
 }
 
 /** Down to the newest one that was final. */

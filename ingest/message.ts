@@ -30,7 +30,7 @@ export type BlockMessage = BlockContent & {
   finalized: number
 }
 
-/** Final history: every block from `from` to `to`, of which `blocks` are the ones with content. */
+/** History: every block from `from` to `to`, of which `blocks` are the ones with content. It is final, unless it says what is. */
 export type RangeMessage = {
   kind: 'range'
   network: NetworkName
@@ -41,6 +41,8 @@ export type RangeMessage = {
   timestamp: UnixSeconds
   /** Of the block before `from`, as the listener read it; absent only where its stream begins. */
   parentHash: Hash | undefined
+  /** As a block's, where no endpoint names a final block; absent where the range itself is final. */
+  finalized?: number
   blocks: readonly BlockContent[]
 }
 

@@ -1,5 +1,6 @@
 /** Endpoints compared with each other: one that stands still answers without an error, and only its peers show it. */
 import type { Endpoint } from './endpoint.ts'
+import type { Finality } from './finality.ts'
 import type { BlockRef } from './message.ts'
 import { getHeader, getHeads, type Heads } from './rpc.ts'
 
@@ -15,18 +16,18 @@ type Look = (
 ) => Promise<void>
 
 /** Compares at most once in `everyMs`; `onBehind` hears of each endpoint that has fallen behind since. */
-export function comparePeers(everyMs: number): Look {
+export function comparePeers(everyMs: number, finality: Finality): Look {
   let nextAt = 0
   let before: { best: number; at: number } | undefined
   return async function compare(endpoints, verify, onBehind) {
     const now = Date.now()
     if (now < nextAt) return
     nextAt = now + everyMs
-    const views = await Promise.all(endpoints.map((endpoint) => viewOf(endpoint, verify)))
+    const views = await Promise.all(endpoints.map((endpoint) => viewOf(endpoint, verify, finality)))
     const known = views.filter((view) => view !== undefined)
     if (known.length < 2) return
     const best = Math.max(...known.map(({ head }) => head.number))
-    const final = known.reduce((newest, view) => (view.finalized > newest.finalized ? view : newest)).final
+    const final = known.flatMap((view) => view.final ?? []).sort((a, b) => b.number - a.number)[0]
     const seconds = before ? (now - before.at) / 1_000 : 0
     const perSecond = before && seconds > 0 ? Math.max(0, best - before.best) / seconds : 0
     before = { best, at: now }
@@ -41,10 +42,14 @@ export function comparePeers(everyMs: number): Look {
 }
 
 /** Undefined where it does not answer: whoever needs it will see that. */
-async function viewOf(endpoint: Endpoint, verify: (endpoint: Endpoint) => Promise<void>): Promise<Heads | undefined> {
+async function viewOf(
+  endpoint: Endpoint,
+  verify: (endpoint: Endpoint) => Promise<void>,
+  finality: Finality,
+): Promise<Heads | undefined> {
   try {
     await verify(endpoint)
-    return endpoint.disabled ? undefined : await getHeads(endpoint.client)
+    return endpoint.disabled ? undefined : await getHeads(endpoint.client, finality)
   } catch {
     return undefined
   }

@@ -27,7 +27,7 @@ export type RpcProblemKind = RpcProblem['kind']
 /** An answer that was looked at and is not believed. */
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
-  readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' }
+  readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' | 'unsupported' }
 
   constructor(kind: BadAnswer['problem']['kind'], message: string) {
     super(message)

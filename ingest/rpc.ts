@@ -1,5 +1,6 @@
 /** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
 import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
+import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
 import type { BlockRef } from './message.ts'
 import { BadAnswer, classify } from './rpc-error.ts'
 
@@ -64,24 +65,36 @@ export async function getHead(client: Client): Promise<Header> {
   return head
 }
 
-/** Where a node does not know the tag `finalized`. */
-const FALLBACK_FINALITY_BLOCKS = 256
-
 export type Heads = {
   head: Header
-  /** The newest block that no reorg replaces any more; −1 where there is none yet. */
-  finalized: number
+  /** The newest block that no reorg replaces any more; −1 where there is none yet, undefined where no endpoint says. */
+  finalized: number | undefined
   final: BlockRef | undefined
+  /** No endpoint knows the tag `finalized`: deep enough below the head to be read as history, and not known to be final. */
+  isGuess: boolean
 }
 
-export async function getHeads(client: Client): Promise<Heads> {
-  const [head, tagged] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
-  const final = tagged ?? (await fallbackBelow(client, head))
-  if (final && final.number > head.number) {
+/** `finality` is the network's. */
+export async function getHeads(client: Client, finality: Finality): Promise<Heads> {
+  const [head, named] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
+  if (named && named.number > head.number) {
     // Two nodes behind one address: the head may be of a branch that was left.
-    throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${final.number} is final.`)
+    throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
-  return { head, finalized: final?.number ?? -1, final }
+  if (named) finality.named(named)
+  else finality.refused()
+  const known = named ?? finality.below(head.number)
+  if (known) return { head, finalized: known.number, final: known, isGuess: false }
+  if (!finality.isUnknownTag) return { head, finalized: undefined, final: undefined, isGuess: false }
+  const guess = await fallbackBelow(client, head)
+  return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
+}
+
+/** For those who can do nothing without it. */
+export async function getFinality(client: Client, finality: Finality): Promise<Heads & { finalized: number }> {
+  const { finalized, ...heads } = await getHeads(client, finality)
+  if (finalized === undefined) throw new BadAnswer('unsupported', 'The node does not say which block is final.')
+  return { ...heads, finalized }
 }
 
 /** A node that answers with an error of its own does not know the tag; one that does not answer may well know it. */

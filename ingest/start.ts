@@ -1,7 +1,7 @@
 /** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it, and final in any case. */
 import type { Client } from 'viem'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader, getHeads, type Header } from './rpc.ts'
+import { getFinality, getHeader, type Header } from './rpc.ts'
 
 export type Start =
   | { kind: 'block'; number: number }
@@ -30,7 +30,7 @@ const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
  */
 export function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
   return endpoints.run(async (client) => {
-    const { head, finalized } = await getHeads(client)
+    const { head, finalized } = await getFinality(client, endpoints.finality)
     return Math.max(0, Math.min(finalized, await wantedBlock(client, head, start)))
   })
 }

@@ -6,6 +6,9 @@ import type { NetworkName } from './network.ts'
 import { getHeader } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
 
+/** How far back a listener can step where it is not known what is final. */
+export const TRAIL_BLOCKS = 1_024
+
 export class Trail {
   /** Ascending by number, from the newest one that is final on; of final history not every block is there. */
   #refs: BlockRef[]
@@ -16,6 +19,10 @@ export class Trail {
     this.#refs = [...refs].sort((a, b) => a.number - b.number)
     this.#finalized = finalized
     this.#cut(this.#refs.findLastIndex((ref) => ref.number <= finalized))
+  }
+
+  get oldest(): BlockRef | undefined {
+    return this.#refs[0]
   }
 
   get tip(): BlockRef | undefined {
@@ -41,6 +48,11 @@ export class Trail {
     if (at === -1) return
     this.#cut(at)
     this.#finalized = Math.max(this.#finalized, block.number)
+  }
+
+  /** Keeps the newest `count` blocks, where none of them becomes final. */
+  keep(count: number): void {
+    this.#cut(this.#refs.length - count)
   }
 
   #cut(first: number): void {

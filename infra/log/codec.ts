@@ -56,6 +56,7 @@ type WireHead =
       hash: Hash
       parentHash: Hash | null
       timestamp: number
+      finalized?: number
     }
   | (Omit<Restatement, 'blocks' | 'pools'> & { pools: PoolId[] | null })
 type Wire = {
@@ -163,8 +164,17 @@ function headOf(message: AnyMessage): WireHead {
     const { blocks: _, pools, ...head } = message
     return { ...head, pools: pools ? [...pools] : null }
   }
-  const { network, from, to, hash, parentHash = null, timestamp } = message
-  return { kind: 'range', network, from, to, hash, parentHash, timestamp }
+  const { network, from, to, hash, parentHash = null, timestamp, finalized } = message
+  return {
+    kind: 'range',
+    network,
+    from,
+    to,
+    hash,
+    parentHash,
+    timestamp,
+    ...(finalized !== undefined && { finalized }),
+  }
 }
 
 function parse(bytes: Buffer): Wire {

@@ -239,7 +239,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
       const { first } = await firstChoice(endpoints)
       while (endpoints.waitForOther(first) === 0) {
         nodes.two.faults.nextStatus = [500]
-        await endpoints.run(getHeads, { notFirst: first })
+        await endpoints.run((client) => getHeads(client, endpoints.finality), { notFirst: first })
       }
       rests++
     }

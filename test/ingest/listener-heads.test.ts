@@ -1,6 +1,7 @@
 /** What a node holds for final, also where it does not know the word. */
 import { createClient, http, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { Finality } from '../../ingest/finality.ts'
 import { getHeads } from '../../ingest/rpc.ts'
 import { madeUpHash } from '../support/recorded.ts'
 
@@ -15,8 +16,8 @@ const header = (number: number) => ({
   },
 })
 
-/** A node at `head` that answers so where it is asked for `finalized`. */
-function headsOf(head: number, finalized: Answer) {
+/** A node at `head` that answers so where it is asked for `finalized`, for the n-th time. */
+async function headsOf(head: number, finalized: Answer, times = 1) {
   const answer = (tag: string): Answer => {
     if (tag === 'finalized') return finalized
     const number = tag === 'latest' ? head : Number(tag)
@@ -33,7 +34,9 @@ function headsOf(head: number, finalized: Answer) {
       },
     }),
   })
-  return getHeads(client)
+  const finality = new Finality()
+  for (let time = 1; time < times; time++) await getHeads(client, finality)
+  return getHeads(client, finality)
 }
 
 describe('the newest final block', () => {
@@ -51,8 +54,11 @@ describe('the newest final block', () => {
     ['geth before the merge', { error: { code: -39001, message: 'finalized block not found' } }],
     ['null', { result: null }],
   ])('is the one 256 below the head where the node does not know the tag: %s', async (_, answer) => {
-    expect(await headsOf(1_000, answer)).toMatchObject({ finalized: 744, final: { hash: madeUpHash(744) } })
-    expect(await headsOf(255, answer)).toMatchObject({ finalized: -1, final: undefined })
+    const guess = { finalized: 744, final: { hash: madeUpHash(744) }, isGuess: true }
+    expect(await headsOf(1_000, answer, 3)).toMatchObject(guess)
+    expect(await headsOf(255, answer, 3)).toMatchObject({ finalized: -1, final: undefined })
+    // A node that is started again knows none for a while.
+    expect(await headsOf(1_000, answer, 2)).toMatchObject({ finalized: undefined, final: undefined, isGuess: false })
   })
 
   // On a rollup thousands of blocks are not final: 256 would be a guess that lets final ranges be read too early.

@@ -33,7 +33,7 @@ export class MemoryStore implements KnownChain {
     const contents = blocksOf(message)
     this.#contents.push(...contents)
     const newest = tipOf(message)
-    const finalized = message.kind === 'range' ? newest.number : message.finalized
+    const finalized = message.finalized ?? newest.number
     const below = contents.filter(({ number }) => number < newest.number)
     this.#ledger.push(...below.map(({ number, hash, timestamp }) => ({ number, hash, timestamp, finalized: number })))
     this.#ledger.push({ ...newest, timestamp: message.timestamp, finalized })

@@ -71,6 +71,8 @@ export type Faults = {
   twistReceipt?: (logs: readonly RpcLog[]) => readonly RpcLog[]
   /** Headers have empty blooms, as those of nodes that keep none. */
   hideBlooms?: boolean
+  /** What it answers where it is asked for the block `finalized`, in place of that block. */
+  finalized?: { result: null } | { error: RpcError }
   /** Methods that it does not know. */
   lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
@@ -188,6 +190,7 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     case 'eth_blockNumber':
       return { result: numberToHex(chain.head) }
     case 'eth_getBlockByNumber':
+      if (params[0] === 'finalized' && faults.finalized) return faults.finalized
       return { result: headerOf(chain, faults, numberOf(chain, params[0] as string)) }
     case 'eth_getBlockByHash': {
       const number = Number(`0x${(params[0] as string).slice(-12)}`)

@@ -80,7 +80,11 @@ export const anyMessage: fc.Arbitrary<AnyMessage> = fc.oneof(
     parentHash: fc.option(hash, { nil: undefined }),
     timestamp: fc.nat(),
     blocks: fc.array(blockContent, { maxLength: 5 }),
-  }),
+  }).chain((range) =>
+    fc
+      .option(fc.nat(), { nil: undefined })
+      .map((finalized) => (finalized === undefined ? range : { ...range, finalized })),
+  ),
   record({
     kind: fc.constant('restatement' as const),
     network,
