@@ -4,6 +4,7 @@ import type { Restatement } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
+import { ledgerStart, newestBlock } from './ledger.ts'
 import { ask, insertRows, run } from './store.ts'
 import type { Version } from './version.ts'
 
@@ -108,13 +109,9 @@ export async function storedStretches(
   pools: readonly PoolId[] | undefined,
   last: number,
 ): Promise<Stretch[]> {
-  const [live, ranges] = await Promise.all([
-    ask<BlockRange & { rows: number }>(
-      client,
-      `SELECT toFloat64(min(first)) AS "from", toFloat64(max(number)) AS "to", toFloat64(count()) AS rows
-       FROM blocks FINAL WHERE network = {network:String}`,
-      { network },
-    ),
+  const [start, tip, ranges] = await Promise.all([
+    ledgerStart(client, network),
+    newestBlock(client, network),
     ask<BlockRange & { job: number; filter: string }>(
       client,
       `SELECT job, filter, toFloat64(first) AS "from", toFloat64(last) AS "to" FROM coverage FINAL
@@ -125,8 +122,7 @@ export async function storedStretches(
     ),
   ])
   const stretches: Stretch[] = []
-  for (const { from, to, rows } of live)
-    if (rows > 0) stretches.push({ network, job: 0, pools, from, to: Math.min(to, last) })
+  if (start && tip) stretches.push({ network, job: 0, pools, from: start.first, to: Math.min(tip.number, last) })
   for (const { job, filter, from, to } of ranges) {
     const before = stretches.at(-1)
     if (before?.job === job && before.to + 1 === from) before.to = to

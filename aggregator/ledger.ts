@@ -5,7 +5,8 @@ import type { BlockRef, Message, UnixSeconds } from '../ingest/message.ts'
 import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { StoredChain, StoredTip } from '../ingest/stored-chain.ts'
-import { ask } from './store.ts'
+import { ask, loadSql } from './store.ts'
+import type { Version } from './version.ts'
 
 /** What a message is to the ledger. */
 export type Placement =
@@ -94,33 +95,50 @@ export class Ledger implements KnownChain {
   }
 }
 
-/** Blocks on the ledger below `number`, newest first. */
+const blockWindow = loadSql(import.meta.url, './sql/block_window.sql')
+const newestBlocks = loadSql(import.meta.url, './sql/newest_blocks.sql')
+const oldestBlock = loadSql(import.meta.url, './sql/oldest_block.sql')
+
+/** A block of the ledger as it is stored; `version` is that of its row. */
+export type StoredBlock = LedgerBlock & StoredTip & { version: Version }
+
+/** Rows of the first window, beside those that are wanted: the depth of an ordinary rollback. */
+const WINDOW_ROWS = 8_192
+/** Each further window has so many times the rows. */
+const WINDOW_GROWTH = 8
+
+/**
+ * Blocks on the ledger below `number`, newest first. FINAL reads every row that the key allows, so it is given a window of the newest
+ * rows, which grows only where that holds too many tombstones: no question reads the ledger in proportion to its length.
+ */
 async function readBlocks(
   client: ClickHouseClient,
   network: NetworkName,
   below: number,
   limit: number,
-): Promise<(LedgerBlock & StoredTip)[]> {
-  const rows = await ask<{ number: number; hash: string; timestamp: number; finalized: number }>(
-    client,
-    `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toUnixTimestamp(time) AS timestamp,
-            toFloat64(finalized) AS finalized
-     FROM blocks FINAL
-     WHERE network = {network:String} AND blocks.number < {below:UInt64}
-     ORDER BY blocks.number DESC
-     LIMIT {limit:UInt32}`,
-    { network, below, limit },
-  )
-  return rows.map((row) => ({ ...row, hash: `0x${row.hash}` as Hash }))
+): Promise<StoredBlock[]> {
+  for (let size = WINDOW_ROWS + 2 * limit; ; size *= WINDOW_GROWTH) {
+    const [window] = await ask<{ since: number; rows: number }>(client, blockWindow, { network, below, limit: size })
+    if (!window || window.rows === 0) return []
+    const { since, rows } = window
+    const blocks = await ask<Omit<StoredBlock, 'version'> & { version: string }>(client, newestBlocks, {
+      ...{ network, since, below, limit },
+    })
+    if (blocks.length < limit && rows === size) continue
+    return blocks.map((row) => ({ ...row, hash: `0x${row.hash}` as Hash, version: BigInt(row.version) }))
+  }
+}
+
+/** The ledger's tip, as it is stored. */
+export async function newestBlock(client: ClickHouseClient, network: NetworkName): Promise<StoredBlock | undefined> {
+  const [tip] = await readBlocks(client, network, Number.MAX_SAFE_INTEGER, 1)
+  return tip
 }
 
 /** The ledger as a listener asks for it when it starts. */
 export function storedChain(client: ClickHouseClient, network: NetworkName): StoredChain {
   return {
-    async tip() {
-      const [tip] = await readBlocks(client, network, Number.MAX_SAFE_INTEGER, 1)
-      return tip
-    },
+    tip: () => newestBlock(client, network),
     below: (number, limit) => readBlocks(client, network, number, limit),
   }
 }
@@ -139,13 +157,33 @@ export async function newestTick(
   return Math.max(tip?.timestamp ?? -1, row?.newest ?? -1)
 }
 
-/** Where the stored history begins; undefined where nothing is stored. */
-export async function firstStoredBlock(client: ClickHouseClient, network: NetworkName): Promise<number | undefined> {
-  // A range says where it began in its last row, so the oldest row alone does not tell.
-  const [oldest] = await ask<{ begin: number; rows: string }>(
+/** A range says where it began in its last row: the one that the oldest row belongs to ends at most so many blocks later. */
+const MAX_RANGE_BLOCKS = 50_000
+
+/** Where the stored history begins: its first block, and the time of the oldest one whose time is stored. */
+export type LedgerStart = { first: number; time: UnixSeconds }
+
+/** Undefined where nothing is stored. */
+export async function ledgerStart(client: ClickHouseClient, network: NetworkName): Promise<LedgerStart | undefined> {
+  let from = 0
+  for (let limit = WINDOW_ROWS; ; limit *= WINDOW_GROWTH) {
+    const [window] = await ask<OldestBlock>(client, oldestBlock, { network, from, limit })
+    if (!window || window.rows === 0) return undefined
+    if (window.blocks > 0) return { first: await firstBefore(client, network, window.oldest), time: window.time }
+    // Tombstones alone, of a history that was taken back.
+    from = window.last + 1
+  }
+}
+
+type OldestBlock = { last: number; rows: number; oldest: number; time: UnixSeconds; blocks: number }
+
+/** The first block of the message that left the oldest row. */
+async function firstBefore(client: ClickHouseClient, network: NetworkName, oldest: number): Promise<number> {
+  const [row] = await ask<{ begin: number }>(
     client,
-    `SELECT toFloat64(min(first)) AS begin, count() AS rows FROM blocks FINAL WHERE network = {network:String}`,
-    { network },
+    `SELECT toFloat64(min(first)) AS begin FROM blocks FINAL
+     WHERE network = {network:String} AND blocks.number BETWEEN {oldest:UInt64} AND {last:UInt64}`,
+    { network, oldest, last: oldest + MAX_RANGE_BLOCKS },
   )
-  return oldest && oldest.rows !== '0' ? oldest.begin : undefined
+  return row?.begin ?? oldest
 }

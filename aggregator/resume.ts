@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { TickLog } from '../ingest/log.ts'
 import { tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import { newestBlock } from './ledger.ts'
 import { ask } from './store.ts'
 import { FINAL_HISTORY, type Position, positionOf, type Version } from './version.ts'
 
@@ -37,22 +38,19 @@ export async function positionAfterStored(client: ClickHouseClient, network: Net
   return { generation, offset: offset + 1 }
 }
 
+/** A row later than the tip's is a tombstone above it: what was appended later would be the tip. */
 async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
-  const highest = await highestVersion(client, 'blocks', network)
-  if (highest === 0n) return undefined
-  const [tip] = await ask<{ number: number; hash: string; version: string }>(
-    client,
-    `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash, toString(version) AS version
-     FROM blocks FINAL WHERE network = {network:String} ORDER BY blocks.number DESC LIMIT 1`,
-    { network },
-  )
-  return { highest, tip: tip && { number: tip.number, hash: `0x${tip.hash}`, version: BigInt(tip.version) } }
+  const tip = await newestBlock(client, network)
+  const highest = await highestVersion(client, { table: 'blocks', column: 'number' }, network, tip && tip.number - 1)
+  return highest === 0n ? undefined : { highest, tip }
 }
 
 /** Of live rows and tombstones beyond the ledger's tip; 0 where there are none. */
 async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip = -1): Promise<Version> {
   const tables = ['ticks', 'pools', 'liquidity_changes']
-  return highestOf(await Promise.all(tables.map((table) => highestVersion(client, table, network, tip))))
+  return highestOf(
+    await Promise.all(tables.map((table) => highestVersion(client, { table, column: 'block' }, network, tip))),
+  )
 }
 
 function highestOf(versions: readonly Version[]): Version {
@@ -62,11 +60,16 @@ function highestOf(versions: readonly Version[]): Version {
 }
 
 /** Of live rows, or of those above a block; 0 where there are none. */
-async function highestVersion(client: ClickHouseClient, table: string, network: NetworkName, above?: number) {
+async function highestVersion(
+  client: ClickHouseClient,
+  { table, column }: { table: string; column: 'block' | 'number' },
+  network: NetworkName,
+  above?: number,
+): Promise<Version> {
   const [row] = await ask<{ highest: string }>(
     client,
     `SELECT toString(max(version)) AS highest FROM ${table}
-     WHERE network = {network:String} AND version < {final:UInt64} ${above === undefined ? '' : 'AND block > {above:Int64}'}`,
+     WHERE network = {network:String} AND version < {final:UInt64} ${above === undefined ? '' : `AND ${column} > {above:Int64}`}`,
     { network, final: FINAL_HISTORY.toString(), ...(above !== undefined && { above }) },
   )
   return BigInt(row?.highest ?? 0)

@@ -2,6 +2,7 @@
 import { type AuditRecord, readRecords } from '../aggregator/audit-record.ts'
 import type { BlockRange } from '../aggregator/coverage.ts'
 import { gapsBetween, type KnownRange, knownRanges } from '../aggregator/known-ranges.ts'
+import { newestBlock } from '../aggregator/ledger.ts'
 import { ask } from '../aggregator/store.ts'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
@@ -52,18 +53,14 @@ export async function statusOf(
   now: UnixSeconds,
 ): Promise<NetworkStatus> {
   const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
-  const [head, [tip], known, records] = await Promise.all([
+  const [head, newest, known, records] = await Promise.all([
     urls ? askHead(urls) : undefined,
-    ask<{ number: number; time: UnixSeconds }>(
-      owner,
-      `SELECT toFloat64(number) AS number, toUnixTimestamp(time) AS time FROM blocks FINAL
-       WHERE network = {network:String} ORDER BY blocks.number DESC LIMIT 1`,
-      { network },
-    ),
+    newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),
   ])
   const [oldest] = known
+  const tip = newest && { number: newest.number, time: newest.timestamp }
   return {
     network,
     ...(head && { head: head.number }),

@@ -2,7 +2,7 @@
 
 import { aggregate } from '../aggregator/aggregate.ts'
 import type { Written } from '../aggregator/changes.ts'
-import { firstStoredBlock, storedChain } from '../aggregator/ledger.ts'
+import { ledgerStart, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
 import { untilStored } from '../aggregator/until-stored.ts'
@@ -106,7 +106,7 @@ async function warnOfEarlierStart(
   store: Store,
   report: Run['report'],
 ): Promise<void> {
-  const stored = await firstStoredBlock(store.owner, network.name)
+  const stored = (await ledgerStart(store.owner, network.name))?.first
   if (stored === undefined) return
   const wanted = await firstBlock(endpoints, start)
   if (wanted >= stored) return

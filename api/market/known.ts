@@ -1,6 +1,7 @@
 /** Which time is known whole: the ledger and what jobs have read. Between lies what nobody has asked the chain for. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { gapsBetween, type KnownRange } from '../../aggregator/known-ranges.ts'
+import { type LedgerStart, ledgerStart } from '../../aggregator/ledger.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { Pool } from '../../ingest/pool.ts'
@@ -9,11 +10,10 @@ import { isFresh, type Tip } from './tip.ts'
 import type { Range } from './windows.ts'
 
 const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
-const LEDGER_START = readSql(new URL('./ledger-start.sql', import.meta.url))
 
 export type Known = {
   /** Undefined while nothing is stored. */
-  ledger: { first: number; time: UnixSeconds } | undefined
+  ledger: LedgerStart | undefined
   /** What jobs have read, for the pools of a filter: ids joined by commas, or all where it is empty. */
   coverage: readonly (KnownRange & { filter: string })[]
 }
@@ -26,7 +26,7 @@ export async function readKnown(
 ): Promise<ReadonlyMap<NetworkName, Known>> {
   const [coverage, ledgers] = await Promise.all([
     ask<KnownRange & { network: string; filter: string }>(reader, COVERAGE, { networks }),
-    Promise.all(networks.map((network) => known.get(network)?.known.ledger ?? readStart(reader, network))),
+    Promise.all(networks.map((network) => known.get(network)?.known.ledger ?? ledgerStart(reader, network))),
   ])
   return new Map(
     networks.map((network, index) => [
@@ -34,11 +34,6 @@ export async function readKnown(
       { ledger: ledgers[index], coverage: coverage.filter((run) => run.network === network) },
     ]),
   )
-}
-
-async function readStart(reader: ClickHouseClient, network: NetworkName): Promise<Known['ledger']> {
-  const [start] = await ask<{ first: number; time: UnixSeconds }>(reader, LEDGER_START, { network })
-  return start
 }
 
 /** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */
@@ -56,7 +51,7 @@ export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, cre
   return all.slice(since + 1).filter(({ from, to }) => from < to)
 }
 
-function runOf({ first, time }: NonNullable<Known['ledger']>, tip: Tip): KnownRange {
+function runOf({ first, time }: LedgerStart, tip: Tip): KnownRange {
   return { from: first, to: tip.number, fromTime: time, toTime: tip.timestamp }
 }
 

@@ -1,5 +1,6 @@
 /** Where the ledger of a network stands: the last block whose ticks and candles are all in the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { newestBlock } from '../../aggregator/ledger.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { ask, readSql } from '../store.ts'
@@ -10,7 +11,6 @@ export type Tips = ReadonlyMap<NetworkName, Tip>
 
 type Known = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
 
-const TIP = readSql(new URL('./tip.sql', import.meta.url))
 const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
 
 type TipRow = { number: string; hash: string; time: number }
@@ -24,7 +24,7 @@ export async function readTips(
   const tips = new Map<NetworkName, Tip>()
   await Promise.all(
     networks.map(async (network) => {
-      const tip = (await readSince(client, network, known.get(network)?.tip)) ?? (await readNewest(client, network))
+      const tip = (await readSince(client, network, known.get(network)?.tip)) ?? (await newestBlock(client, network))
       if (tip) tips.set(network, tip)
     }),
   )
@@ -35,11 +35,6 @@ export async function readTips(
 async function readSince(client: ClickHouseClient, network: NetworkName, known: Tip | undefined) {
   if (!known) return undefined
   const [row] = await ask<TipRow>(client, TIP_SINCE, { network, known: known.number })
-  return row && tipOf(row)
-}
-
-async function readNewest(client: ClickHouseClient, network: NetworkName) {
-  const [row] = await ask<TipRow>(client, TIP, { network })
   return row && tipOf(row)
 }
 
