@@ -9,17 +9,34 @@ export type Retention = { ticks: number | undefined; candles: Partial<Record<Res
 
 const DAY = 86_400
 
+/**
+ * A part whose rows have all expired is dropped at once, and a part that holds other rows as well hours later. So a tombstone must
+ * outlive its row by far: dropped first, it would let a tick of an orphaned block come back. A candle without trades is such a tombstone.
+ */
+const TOMBSTONE_DAYS = 30
+
+function expiry(days: number): string {
+  return `time + INTERVAL ${days} DAY`
+}
+
 /** Tells the tables, which drop what is older when they merge their parts; nothing is asked of them where nothing has changed. */
 export async function applyRetention(client: ClickHouseClient, retention: Retention): Promise<void> {
-  const ticks = retention.ticks === undefined ? '' : `time + INTERVAL ${retention.ticks} DAY`
+  const ticks =
+    retention.ticks === undefined
+      ? ''
+      : `${expiry(retention.ticks)} DELETE WHERE is_deleted = 0, ${expiry(retention.ticks + TOMBSTONE_DAYS)} DELETE WHERE is_deleted = 1`
   const candles = RESOLUTIONS.flatMap((resolution) => {
     const days = retention.candles[resolution]
-    return days === undefined ? [] : [`time + INTERVAL ${days} DAY DELETE WHERE resolution = ${resolution}`]
+    if (days === undefined) return []
+    return [
+      `${expiry(days)} DELETE WHERE resolution = ${resolution} AND trades > 0`,
+      `${expiry(days + TOMBSTONE_DAYS)} DELETE WHERE resolution = ${resolution} AND trades = 0`,
+    ]
   }).join(', ')
   for (const [table, wanted] of Object.entries({ ticks, candles })) {
-    const [row] = await ask<{ rule: string }>(
+    const [row] = await ask<{ rule: string; version: string }>(
       client,
-      'SELECT rule FROM retention FINAL WHERE table_name = {table:String}',
+      'SELECT rule, toString(version) AS version FROM retention FINAL WHERE table_name = {table:String}',
       { table },
     )
     if ((row?.rule ?? '') === wanted) continue
@@ -30,7 +47,8 @@ export async function applyRetention(client: ClickHouseClient, retention: Retent
       table,
       wanted,
       days,
-      version: Date.now(),
+      // Above the stored one: a clock that once ran ahead would otherwise keep its rule for good.
+      version: BigInt(row?.version ?? 0) + 1n,
     })
   }
 }

@@ -91,4 +91,51 @@ describe.skipIf(withoutClickHouse)('retention', () => {
     await applyRetention(database.client, { ticks: undefined, candles: {} })
     expect((await readHorizon(database.client))()).toBe(0)
   })
+
+  test('a rule that was stored while the clock ran ahead gives way to the next one', async () => {
+    await applyRetention(database.client, { ticks: 9, candles: {} })
+    await database.client.command({ query: 'TRUNCATE TABLE retention' })
+    const ahead = { table_name: 'ticks', rule: 'time + INTERVAL 9 DAY', days: 9, version: (now + 365 * DAY) * 1000 }
+    await database.client.insert({ table: 'retention', values: [ahead], format: 'JSONEachRow' })
+    await applyRetention(database.client, { ticks: 20, candles: {} })
+    expect((await readHorizon(database.client))()).toBeLessThanOrEqual(now - 19 * DAY)
+    await applyRetention(database.client, { ticks: undefined, candles: {} })
+    expect((await readHorizon(database.client))()).toBe(0)
+  })
+
+  test.each([
+    ['a tick of an orphaned block', 'ticks', { version: 1, is_deleted: 0 }, { version: 2, is_deleted: 1 }],
+    ['a candle that lost its trades', 'candles', { version: 1, trades: 3 }, { version: 2, trades: 0 }],
+  ])('%s does not come back where the part that takes it back is merged first', async (_, table, row, takesBack) => {
+    const { client, drop } = await freshDatabase()
+    try {
+      await applyRetention(client, { ticks: 7, candles: { 1: 7 } })
+      const key = { network, pool: '0x01', ...(table === 'candles' && { resolution: 1 }) }
+      const insert = (...values: object[]) => client.insert({ table, values, format: 'JSONEachRow' })
+      const parts = async () => {
+        const answer = await client.query({
+          query: `SELECT name FROM system.parts WHERE database = currentDatabase() AND table = '${table}' AND active`,
+          format: 'JSONEachRow',
+        })
+        return answer.json<{ name: string }>()
+      }
+      await client.command({ query: `SYSTEM STOP MERGES ${table}` })
+      const expired = now - 8 * DAY
+      await insert({ ...key, ...row, time: expired })
+      const [first] = await parts()
+      await client.command({ query: `ALTER TABLE ${table} DETACH PART '${first?.name}'` })
+      await insert({ ...key, ...takesBack, time: expired })
+      await client.command({ query: `SYSTEM START MERGES ${table}` })
+      await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
+      await client.command({ query: `SYSTEM STOP MERGES ${table}` })
+      await client.command({ query: `ALTER TABLE ${table} ATTACH PART '${first?.name}'` })
+      const shown = await client.query({
+        query: `SELECT count() AS rows FROM ${table} FINAL WHERE pool = '0x01' ${table === 'candles' ? 'AND trades > 0' : ''}`,
+        format: 'JSONEachRow',
+      })
+      expect(await shown.json()).toEqual([{ rows: '0' }])
+    } finally {
+      await drop()
+    }
+  })
 })
