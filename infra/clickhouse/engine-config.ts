@@ -30,8 +30,8 @@ export function enginePaths(dataDir: string) {
   }
 }
 
-/** Says nothing secret; the port comes as an argument, so that the file is the same for every start. */
-export function configXml(paths: EnginePaths, memoryLimitBytes: number): string {
+/** Holds the users' credentials, so it is for our eyes only; the port comes as an argument, so that the file is the same for every start. */
+export function configXml(paths: EnginePaths, passwords: Record<EngineUser, string>, memoryLimitBytes: number): string {
   return `<clickhouse>
   <path>${xml(paths.tables)}/</path>
   <tmp_path>${xml(join(paths.tables, 'tmp'))}/</tmp_path>
@@ -41,6 +41,7 @@ export function configXml(paths: EnginePaths, memoryLimitBytes: number): string 
   <users_config>${xml(paths.users)}</users_config>
   <listen_host>127.0.0.1</listen_host>
   <keep_alive_timeout>10</keep_alive_timeout>
+${httpHandlersXml(passwords)}
 
   <log-level>warning</log-level>
   <logger>
@@ -82,8 +83,42 @@ export function configXml(paths: EnginePaths, memoryLimitBytes: number): string 
 }
 
 /**
- * `default` runs the start-up queries and can't have a password, so it is given two queries in all: to open the port, then to wait for the
- * end of standard input. The quota counts them before they run, so nothing is left for whoever comes over HTTP.
+ * The port answers a request only if its `Authorization` header is that of a user with a password. Everything else gets 401 before the engine
+ * looks at the user or the query: the passwordless `default`, the web pages, `/ping`, credentials in a URL.
+ */
+function httpHandlersXml(passwords: Record<EngineUser, string>): string {
+  const credentials = ENGINE_USERS.map((user) => Buffer.from(`${user}:${passwords[user]}`).toString('base64'))
+  const regex = `regex:Basic (${credentials.join('|').replaceAll('+', '[+]')})`
+  const authorized = `<headers><Authorization>${regex}</Authorization></headers>`
+  return `  <http_handlers>
+    <rule>
+      <url>/ping</url>
+      ${authorized}
+      <handler><type>ping</type></handler>
+    </rule>
+    <rule>
+      ${authorized}
+      <handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler>
+    </rule>
+    <rule>
+      <handler>
+        <type>static</type>
+        <status>401</status>
+        <content_type>text/plain; charset=UTF-8</content_type>
+        <response_content>${UNAUTHORIZED}</response_content>
+      </handler>
+    </rule>
+  </http_handlers>`
+}
+
+/** In the form of ClickHouse's errors, so that a client reads it as one. */
+const UNAUTHORIZED =
+  'Code: 516. DB::Exception: Authentication failed: the header Authorization does not name a user and their password. (AUTHENTICATION_FAILED)'
+
+/**
+ * `default` runs the start-up queries and can't have a password. It may have one session, which is the start-up's own: that one opens the port,
+ * then waits for the end of standard input, so every other session of `default` is over the limit as long as the engine runs.
+ * The engine demands no right for the scalar function `file()`, so a statement of `api` or `accounts` never holds text of a request.
  */
 export function usersXml(passwords: Record<EngineUser, string>): string {
   return `<clickhouse>
@@ -93,6 +128,10 @@ export function usersXml(passwords: Record<EngineUser, string>): string {
       <insert_deduplicate>0</insert_deduplicate>
       <log_queries>0</log_queries>
     </default>
+    <startup>
+      <max_sessions_for_user>1</max_sessions_for_user>
+      <constraints><max_sessions_for_user><const/></max_sessions_for_user></constraints>
+    </startup>
     <api>
       <readonly>2</readonly>
       <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
@@ -114,7 +153,7 @@ ${Object.entries(API_LIMITS)
     <default>
       <password/>
       <networks><ip>127.0.0.1</ip></networks>
-      <profile>default</profile>
+      <profile>startup</profile>
       <quota>startup</quota>
       <grants>
         <query>GRANT SYSTEM LISTEN ON *.*</query>

@@ -56,7 +56,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const paths = enginePaths(resolve(options.dataDir))
   await makeFolders(paths)
   const passwords = await ensurePasswords(paths)
-  await writeSecret(paths.config, configXml(paths, options.memoryLimitBytes ?? defaultMemoryLimit()))
+  await writeSecret(paths.config, configXml(paths, passwords, options.memoryLimitBytes ?? defaultMemoryLimit()))
   await writeSecret(paths.users, usersXml(passwords))
 
   const giveUp = Date.now() + LOCK_PATIENCE_MS

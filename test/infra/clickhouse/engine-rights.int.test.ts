@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../../../infra/clickhouse/client.ts'
 import { type Engine, isEngineInstalled, startEngine } from '../../../infra/clickhouse/engine.ts'
-import { usersXml } from '../../../infra/clickhouse/engine-config.ts'
+import { makeFolders } from '../../../infra/clickhouse/engine-access.ts'
+import { type EngineUser, enginePaths, usersXml } from '../../../infra/clickhouse/engine-config.ts'
 import { migrate } from '../../../infra/clickhouse/migrate.ts'
 import { readConfig } from '../../../infra/config.ts'
 import { findStore } from '../../../infra/store.ts'
@@ -53,6 +55,11 @@ describe.skipIf(!isEngineInstalled())('the api user', () => {
     ['reads what others ask', 'SELECT query FROM system.processes'],
     ['reads server settings', 'SELECT * FROM system.server_settings'],
     ['reads files', "SELECT * FROM file('/etc/hostname', 'LineAsString')"],
+    [
+      'reads files by a subquery',
+      "SELECT (SELECT any(line) FROM file('/etc/hostname', 'LineAsString', 'line String'))",
+    ],
+    ['describes files', "DESCRIBE file('/etc/hostname')"],
     ['reads addresses', "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')"],
     ['stops others', "KILL QUERY WHERE user = 'owner'"],
     ['closes the port', 'SYSTEM STOP LISTEN HTTP'],
@@ -97,6 +104,7 @@ describe.skipIf(!isEngineInstalled())('the accounts user', () => {
     expect(await outcome(accounts, 'SELECT * FROM usage FINAL')).toBe('ok')
     expect(await outcome(accounts, 'SELECT * FROM ticks')).toBe('ACCESS_DENIED')
     expect(await outcome(accounts, 'TRUNCATE TABLE api_keys')).toBe('ACCESS_DENIED')
+    expect(await outcome(accounts, "SELECT * FROM file('/etc/hostname', 'LineAsString')")).toBe('ACCESS_DENIED')
   })
 })
 
@@ -141,19 +149,149 @@ describe.skipIf(!isEngineInstalled())('a server with these users', () => {
   })
 })
 
+/** All that a passwordless user could try to read a file of this account, or to do without tables. */
+const WITHOUT_TABLES = (file: string) => [
+  `SELECT file('${file}')`,
+  `SELECT (SELECT file('${file}'))`,
+  `WITH (SELECT file('${file}')) AS text SELECT text`,
+  `SELECT * FROM file('${file}', 'LineAsString')`,
+  `SELECT (SELECT any(line) FROM file('${file}', 'LineAsString', 'line String'))`,
+  `SELECT 1 FROM system.one WHERE file('${file}') != ''`,
+  `DESCRIBE file('${file}')`,
+  "SELECT * FROM url('http://127.0.0.1:1/', 'LineAsString')",
+  'SELECT * FROM candlepool.ticks',
+  'SELECT * FROM system.users',
+  'SELECT count() FROM numbers(10)',
+  'SELECT 1 SETTINGS max_sessions_for_user = 0',
+  'SYSTEM STOP LISTEN HTTP',
+  'SELECT 1',
+]
+
 describe.skipIf(!isEngineInstalled())('the default user, which has no password', () => {
-  it.each([
-    'SELECT * FROM candlepool.ticks',
-    "SELECT * FROM file('/etc/hostname', 'LineAsString')",
-    'SYSTEM STOP LISTEN HTTP',
-    'SELECT * FROM system.users',
-    'SELECT count() FROM numbers(10)',
-  ])('is refused: %s', async (query) => {
-    const client = connect({ url: engine.url, username: 'default', password: '', database: 'default' })
-    expect(await outcome(client, query)).toMatch(/^(ACCESS_DENIED|QUOTA_EXCEEDED)$/)
-    await client.close()
+  it('gets nothing over the port', async () => {
+    for (const query of WITHOUT_TABLES(enginePaths(dataDir).passwords)) {
+      const client = connect({ url: engine.url, username: 'default', password: '', database: 'default' })
+      expect(await outcome(client, query), query).toBe('AUTHENTICATION_FAILED')
+      await client.close()
+      expect(await get({ path: `/?query=${encodeURIComponent(query)}` }), query).toEqual(UNAUTHORIZED)
+    }
+  })
+
+  it('has no second session, not even for those who know the password of another user', async () => {
+    const authorization = authorizationOf('api')
+    for (const query of WITHOUT_TABLES(enginePaths(dataDir).passwords))
+      for (const settings of ['', '&max_sessions_for_user=0', '&profile=default', '&session_id=mine']) {
+        const path = `/?user=default&password=${settings}&query=${encodeURIComponent(query)}`
+        const { body } = await get({ path, headers: { authorization } })
+        expect(body, path).toMatch(/\((USER_SESSION_LIMIT_EXCEEDED)\)/)
+      }
   })
 })
+
+describe.skipIf(!isEngineInstalled())('the port', () => {
+  const query = '/?query=SELECT%201'
+
+  it.each<[string, Asked]>([
+    ['no header', {}],
+    ['a wrong password', { headers: { authorization: basic('owner', 'wrong') } }],
+    ['no password', { headers: { authorization: basic('owner', '') } }],
+    ['another user', { headers: { authorization: basic('default', '') } }],
+    ['a pattern', { headers: { authorization: 'Basic .*' } }],
+    ['the Host header of another', { headers: { host: 'candlepool.example' } }],
+    ['the headers of a proxy', { headers: { 'x-forwarded-for': '127.0.0.1', forwarded: 'for=127.0.0.1' } }],
+    ['the headers of ClickHouse', { headers: { 'x-clickhouse-user': 'default', 'x-clickhouse-key': '' } }],
+    ['the method POST', { method: 'POST' }],
+    ['the method OPTIONS', { method: 'OPTIONS', headers: { origin: 'http://page.example' } }],
+    ['the method PUT', { method: 'PUT' }],
+  ])('refuses %s', async (_, asked) => {
+    expect(await get({ path: query, ...asked })).toEqual(UNAUTHORIZED)
+  })
+
+  it('has no page and no handler beside questions', async () => {
+    const pages = [
+      '/',
+      '/ping',
+      '/play',
+      '/dashboard',
+      '/binary',
+      '/merges',
+      '/jemalloc',
+      '/replicas_status',
+      '/metrics',
+    ]
+    for (const path of [...pages, '/js/uplot.js', '/webterminal', '//ping', '/ping?', '/%70ing', '/candlepool'])
+      expect(await get({ path }), path).toEqual(UNAUTHORIZED)
+    const headers = { authorization: authorizationOf('api') }
+    for (const path of pages.filter((page) => page !== '/' && page !== '/ping'))
+      expect((await get({ path, headers })).body, path).not.toMatch(/<html|Ok\./i)
+    expect(await get({ path: '/ping', headers })).toEqual({ status: 200, body: 'Ok.\n' })
+  })
+
+  it('refuses credentials that a header lacks, and a header that is a part of one or more than one', async () => {
+    const { username, password } = engine.users.owner
+    expect(await get({ path: `${query}&user=${username}&password=${password}` })).toEqual(UNAUTHORIZED)
+    const authorization = authorizationOf('owner')
+    for (const near of [`${authorization}A`, authorization.slice(0, -1), `x${authorization}`, `${authorization}|.*`])
+      expect(await get({ path: query, headers: { authorization: near } }), near).toEqual(UNAUTHORIZED)
+    expect(await get({ path: query, headers: { authorization } })).toEqual({ status: 200, body: '1\n' })
+  })
+
+  it('is the only one that the engine listens on', async () => {
+    expect(await listeningPorts(engine.pid)).toEqual([Number(new URL(engine.url).port)])
+  })
+
+  it('opens with passwords of any letters', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'candlepool-rights-'))
+    const paths = enginePaths(folder)
+    await makeFolders(paths)
+    // `>>>` and `???` give `+` and `/` in base64.
+    const passwords = { owner: '>>>>>>???ä<&"|)(', api: 'api.*+?^$', accounts: "'\\d" }
+    await writeFile(paths.passwords, JSON.stringify(passwords))
+    const other = await startEngine({ dataDir: folder })
+    const client = connect({ ...other, ...other.users.owner, database: 'default' })
+    expect(await outcome(client, 'SELECT 1')).toBe('ok')
+    await client.close()
+    await other.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+})
+
+const UNAUTHORIZED = { status: 401, body: expect.stringMatching(/\(AUTHENTICATION_FAILED\)$/) }
+
+type Asked = { path?: string; method?: string; headers?: Record<string, string> }
+
+function get({ path = '/', method = 'GET', headers = {} }: Asked): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${engine.url}/`, { path, method, headers, agent: false }, async (answer) => {
+      answer.setEncoding('utf8')
+      let body = ''
+      for await (const chunk of answer) body += chunk
+      resolve({ status: answer.statusCode ?? 0, body })
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+function basic(username: string, password: string): string {
+  return `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`
+}
+
+function authorizationOf(user: EngineUser): string {
+  const { username, password } = engine.users[user]
+  return basic(username, password)
+}
+
+/** From /proc: the sockets of the process that listen, by the kernel's number of each. */
+async function listeningPorts(pid: number): Promise<number[]> {
+  const descriptors = await readdir(`/proc/${pid}/fd`)
+  const targets = await Promise.all(descriptors.map((fd) => readlink(`/proc/${pid}/fd/${fd}`).catch(() => '')))
+  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/${pid}/net/${name}`, 'utf8')))
+  const sockets = tables.flatMap((table) => table.trim().split('\n').slice(1)).map((line) => line.trim().split(/\s+/))
+  const LISTEN = '0A'
+  return sockets
+    .filter(([, , , state, , , , , , inode]) => state === LISTEN && targets.includes(`socket:[${inode}]`))
+    .map(([, local = '']) => Number.parseInt(local.split(':').at(-1) ?? '', 16))
+}
 
 /** `ok`, or the name of ClickHouse's error. */
 async function outcome(client: ClickHouseClient, query: string): Promise<string> {
