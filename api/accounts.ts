@@ -17,7 +17,7 @@ import {
 import { hashKey, type KeyHash, type KeyRecord, listKeys } from './keys.ts'
 import { minuteOf, monthOf } from './period.ts'
 import { type Allowance, isPlan, PLANS, type PlanName } from './plan.ts'
-import { Problem } from './problem.ts'
+import { PROBLEMS, Problem } from './problem.ts'
 import { type Refreshed, refreshed } from './refreshed.ts'
 import type { ApiFact } from './report.ts'
 import { ask, readSql } from './store.ts'
@@ -34,7 +34,7 @@ export type Accounts = {
   /** `eager`: a key that nobody knows yet is looked for in the store at once, else within a second. */
   find(key: string, eager: boolean): Promise<Account | undefined>
   countCall(account: Account): Promise<void>
-  /** Asks once the known part of the cost is set aside; throws a 429 where no credit is left. Errors cost nothing. */
+  /** Asks once the known part of the cost is set aside; throws a 429 where no credit is left. A refusal of the question, which took a search, costs a credit; a failure of ours nothing. */
   charge<Answer extends { cost: number }>(
     account: Account,
     known: number,
@@ -104,7 +104,14 @@ export function openAccounts(options: {
       const hold = reserve(meter, allowance, seconds(clock), known)
       if ('window' in hold) throw creditsExceeded(hold, meter, allowance, seconds(clock))
       try {
-        const answer = await question()
+        const answer = await question().catch((error: unknown) => {
+          // No more than is held, so that it is never refused.
+          if (isRefusal(error)) {
+            settle(meter, allowance, hold, REFUSAL_COST)
+            report({ kind: 'credits-charged', plan: account.plan, credits: REFUSAL_COST })
+          }
+          throw error
+        })
         const refusal = settle(meter, allowance, hold, answer.cost)
         if (refusal !== undefined) throw creditsExceeded(refusal, meter, allowance, seconds(clock))
         report({ kind: 'credits-charged', plan: account.plan, credits: answer.cost })
@@ -118,6 +125,13 @@ export function openAccounts(options: {
     },
     close: () => writer.close(),
   }
+}
+
+/** The search for a pool was made, whatever it found. */
+const REFUSAL_COST = 1
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && PROBLEMS[error.code].status < 500
 }
 
 function seconds(clock: () => Date): UnixSeconds {

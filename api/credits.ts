@@ -80,7 +80,7 @@ export function settle(meter: Meter, allowance: Allowance, hold: Hold, cost: num
   return undefined
 }
 
-/** A question that ended in an error costs nothing. */
+/** A question that was not answered for reasons of ours costs nothing. */
 export function release(meter: Meter, hold: Hold): void {
   meter.holds.delete(hold)
 }

@@ -1,5 +1,6 @@
 /** From a query string to a question: every bad parameter is found before the user is told of any. */
 import { z } from 'zod'
+import { MAX_TEXT } from '../ingest/token.ts'
 import { type FieldError, Problem } from './problem.ts'
 
 /** What the query string says, decoded; a name that is repeated keeps all of its values. */
@@ -15,6 +16,9 @@ export function parseParameters(query: string): Parameters {
   return parameters
 }
 
+/** UTF-16 units. Checked before a text is read: room for two of the longest symbols, of two units a code point, and a hyphen. */
+export const MAX_TEXT_LENGTH = 4 * MAX_TEXT + 1
+
 /** What JSON Schema can say of a parameter: all that `read` takes fits it, and little more. */
 export type Notation = {
   type?: 'integer'
@@ -29,7 +33,7 @@ export type Notation = {
 export function field<T>(rule: string, read: (text: string) => T | undefined, notation: Notation) {
   return z
     .string({ error: `required: ${rule}` })
-    .meta({ ...notation, rule })
+    .meta({ ...(notation.type === undefined && { maxLength: MAX_TEXT_LENGTH }), ...notation, rule })
     .transform((text, context): T => {
       const value = read(text)
       if (value !== undefined) return value
@@ -41,7 +45,7 @@ export function field<T>(rule: string, read: (text: string) => T | undefined, no
 /** A rule over several parameters, such as “one of symbol and pool”. It sees all that were given; a malformed one as ''. */
 export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldError[]
 
-/** Unknown parameters are ignored; known ones must be there once, flat and not empty. */
+/** Unknown parameters are ignored; known ones must be there once, flat, not empty and not longer than any answer needs. */
 export function readQuestion<Shape extends z.ZodObject>(
   shape: Shape,
   parameters: Parameters,
@@ -56,6 +60,8 @@ export function readQuestion<Shape extends z.ZodObject>(
     const [text = ''] = texts
     if (name !== written) errors.push({ field: name, message: `must be written as ${name}=…, not nested` })
     else if (given.has(name) || texts.length > 1) errors.push({ field: name, message: 'must be given once' })
+    else if (text.length > MAX_TEXT_LENGTH)
+      errors.push({ field: name, message: `must have at most ${MAX_TEXT_LENGTH} characters` })
     else if (text.trim() === '') errors.push({ field: name, message: 'must not be empty' })
     else values[name] = text
     given.set(name, values[name] ?? '')

@@ -31,7 +31,12 @@ export function parseTime(text: string): Instant | undefined {
   const seconds = date.getTime() / 1000 + Number(hour) * 3600 + Number(minute) * 60 + Number(second) - offset
   // A leap second ends a UTC day, and counts as the second after it.
   if (second === '60' && seconds % 86_400 !== 0) return undefined
-  return { seconds, fraction: fraction.replace(/0+$/, '') }
+  return { seconds, fraction: withoutTrailingZeros(fraction) }
+}
+
+/** Each run of zeros is tried once, at its start: without the look-behind a long one would be tried at each of its digits. */
+function withoutTrailingZeros(digits: string): string {
+  return digits.replace(/(?<!0)0+$/, '')
 }
 
 function offsetSeconds(sign: string, hours: number, minutes: number): number | undefined {
@@ -44,9 +49,7 @@ export function instantOf(date: Date): Instant {
   const seconds = Math.floor(milliseconds / 1000)
   return {
     seconds,
-    fraction: String(milliseconds - seconds * 1000)
-      .padStart(3, '0')
-      .replace(/0+$/, ''),
+    fraction: withoutTrailingZeros(String(milliseconds - seconds * 1000).padStart(3, '0')),
   }
 }
 

@@ -4,8 +4,8 @@ import { readMany } from './multicall.ts'
 import { NATIVE_CURRENCY, type Network } from './network.ts'
 import type { Token } from './pool.ts'
 
-/** Code points. */
-const MAX_TEXT = 64
+/** Code points of a symbol or a name. */
+export const MAX_TEXT = 64
 /** Control, format (right-to-left marks and the like) and invisible characters, and what stands for bytes that are no UTF-8. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\uFFFD]/gu
 /**

@@ -13,8 +13,12 @@ export type Catalogue = {
   pools: ReadonlyMap<string, Listing>
   /** By network and the two addresses in on-chain order. */
   pairs: ReadonlyMap<string, readonly Listing[]>
+  /** By network and address of one of its tokens. */
+  tokens: ReadonlyMap<string, readonly Listing[]>
   /** By network and lower-case on-chain symbol: the addresses that bear it. */
   bearers: ReadonlyMap<string, ReadonlySet<Address>>
+  /** The same of listed tokens alone: each by its curated names and by the one it bears on chain. */
+  curated: ReadonlyMap<string, ReadonlySet<Address>>
 }
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
@@ -60,27 +64,50 @@ export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow
   const byName = new Map<NetworkName, Network>(networks.map((network) => [network.name, network]))
   const pools = new Map<string, Listing>()
   const pairs = new Map<string, Listing[]>()
+  const tokens = new Map<string, Listing[]>()
   const bearers = new Map<string, Set<Address>>()
+  const curated = new Map<string, Set<Address>>()
+  const listed = new Set<string>()
+  for (const { name, trustedTokens } of networks) {
+    for (const { address, symbols } of trustedTokens) {
+      const token = address.toLowerCase() as Address
+      listed.add(tokenKey(name, token))
+      for (const symbol of symbols) addName(curated, bearerKey(name, symbol), token)
+    }
+  }
   for (const row of rows) {
     const network = byName.get(row.network as NetworkName)
     if (network === undefined) continue
     const listing = fromRow(network, row)
     const { id, token0, token1 } = listing.pool
     pools.set(listingKey(network.name, id), listing)
-    const pair = pairKey(network.name, token0.address, token1.address)
-    const same = pairs.get(pair)
-    if (same === undefined) pairs.set(pair, [listing])
-    else same.push(listing)
+    addTo(pairs, pairKey(network.name, token0.address, token1.address), listing)
     for (const token of [token0, token1]) {
+      addTo(tokens, tokenKey(network.name, token.address), listing)
       const bearer = bearerKey(network.name, token.symbol)
-      bearers.set(bearer, (bearers.get(bearer) ?? new Set()).add(token.address))
+      addName(bearers, bearer, token.address)
+      if (listed.has(tokenKey(network.name, token.address))) addName(curated, bearer, token.address)
     }
   }
-  return { networks: byName, pools, pairs, bearers }
+  return { networks: byName, pools, pairs, tokens, bearers, curated }
+}
+
+function addName(names: Map<string, Set<Address>>, name: string, token: Address): void {
+  names.set(name, (names.get(name) ?? new Set()).add(token))
+}
+
+function addTo(lists: Map<string, Listing[]>, key: string, listing: Listing): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [listing])
+  else list.push(listing)
 }
 
 export function pairKey(network: NetworkName, token0: Address, token1: Address): string {
   return `${network}:${token0}:${token1}`
+}
+
+export function tokenKey(network: NetworkName, token: Address): string {
+  return `${network}:${token}`
 }
 
 export function bearerKey(network: NetworkName, symbol: string): string {

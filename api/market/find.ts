@@ -9,7 +9,7 @@ import { type Candidate, leadOf, SMALL_POOL_USD } from './lead.ts'
 import { type Listing, listingKey } from './listing.ts'
 import type { View } from './orientation.ts'
 import { type MarketStore, readValues } from './pool-state.ts'
-import { type Match, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
+import { type Match, type Resolution, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
 import { readVolumes } from './volumes.ts'
 import type { Range } from './windows.ts'
 
@@ -43,14 +43,16 @@ export async function findLead(
   scope: Scope,
 ): Promise<{ view: View; probed: number }> {
   let probed = scope.networks ?? FIRST_NETWORKS
-  let candidates = await candidatesOn(store, symbol, probed, scope)
+  let resolution = resolve(store.catalogue, symbol.splits, probed)
+  let candidates = await candidatesOf(store, resolution, scope)
   if (scope.networks === undefined && !candidates.some(hasTraded)) {
     probed = EXPANDED_NETWORKS
-    candidates = await candidatesOn(store, symbol, probed, scope)
+    resolution = resolve(store.catalogue, symbol.splits, probed)
+    candidates = await candidatesOf(store, resolution, scope)
   }
   const traded = candidates.filter(hasTraded)
   const lead = await leadAmong(store, traded.length > 0 ? traded : candidates)
-  if (lead === undefined) throw noMatch(store.catalogue, symbol, probed)
+  if (lead === undefined) throw noMatch(resolution, symbol, probed)
   return { view: lead, probed: probed.length }
 }
 
@@ -60,14 +62,13 @@ function hasTraded({ trades }: Traded): boolean {
   return trades > 0
 }
 
-/** The pair's pools on some networks, and what they traded. */
-async function candidatesOn(
+/** The pair's pools, and what they traded. */
+async function candidatesOf(
   store: MarketStore,
-  symbol: NamedPair,
-  networks: readonly NetworkName[],
+  resolution: Resolution,
   { range, day }: Scope,
 ): Promise<readonly Traded[]> {
-  const matches = await matchesOf(store, symbol, networks)
+  const matches = await matchesOf(store, resolution)
   const listings = listingsOf(matches)
   const [ranges, days] = await Promise.all([
     readVolumes(store.cache, listings, range),
@@ -88,12 +89,7 @@ async function leadAmong(store: MarketStore, candidates: readonly Traded[]): Pro
 }
 
 /** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
-export async function matchesOf(
-  store: MarketStore,
-  symbol: NamedPair,
-  networks: readonly NetworkName[],
-): Promise<readonly Match[]> {
-  const { listed, unlisted } = resolve(store.catalogue, symbol.splits, networks)
+export async function matchesOf(store: MarketStore, { listed, unlisted }: Resolution): Promise<readonly Match[]> {
   if (listed.length > 0 || unlisted.length === 0) return listed
   const values = await readValues(store, listingsOf(unlisted))
   return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)
@@ -116,8 +112,11 @@ function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkNa
   return new Problem('unknown_pool', `No pool ${id} is known on ${asked.join(', ')}. ${hint}`)
 }
 
-function noMatch(catalogue: Catalogue, symbol: NamedPair, asked: readonly NetworkName[]): Problem {
-  const { tokensKnown, sameToken, unlisted } = resolve(catalogue, symbol.splits, asked)
+function noMatch(
+  { tokensKnown, sameToken, unlisted }: Resolution,
+  symbol: NamedPair,
+  asked: readonly NetworkName[],
+): Problem {
   const where = asked.join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
   if (unlisted.length > 0)

@@ -18,6 +18,7 @@ import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { openPoolRows } from './pool-rows.ts'
 import { type MarketStore, type PoolState, readPoolStates } from './pool-state.ts'
+import { resolve } from './symbol.ts'
 import { readTicks, type TickAsk } from './ticks.ts'
 import type { Tip } from './tip.ts'
 import { watchChanges } from './watch.ts'
@@ -141,7 +142,7 @@ export function openMarket(options: {
     },
     async pools({ symbol }) {
       const { store } = await present()
-      const matches = await matchesOf(store, symbol, names)
+      const matches = await matchesOf(store, resolve(store.catalogue, symbol.splits, names))
       const states = await readPoolStates(
         store,
         matches.map((match) => match.listing),

@@ -16,6 +16,9 @@ const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
 
 const DAY = 86_400
 
+/** Of each kind and network: the pools that a user asks for can be as many as there are. */
+const MAX_HELD = 20_000
+
 /** Of each kind, under way at once. */
 const MOST_QUESTIONS = 2
 
@@ -96,6 +99,8 @@ function held<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[
       if (known?.listing === listing) return known.row
       const entry = { listing, row: loader.load(listing) }
       rows.set(id, entry)
+      const [oldest] = rows.keys()
+      if (rows.size > MAX_HELD && oldest !== undefined) rows.delete(oldest)
       entry.row.catch(() => {
         if (rows.get(id) === entry) rows.delete(id)
       })

@@ -1,8 +1,8 @@
 /** From a pair of symbols to the pools that trade it. Curated addresses come first: symbols on chain are anybody's. */
 import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../ingest/network.ts'
-import { bearerKey, type Catalogue, pairKey } from './catalogue.ts'
-import { type Listing, trusted } from './listing.ts'
+import { bearerKey, type Catalogue, pairKey, tokenKey } from './catalogue.ts'
+import type { Listing } from './listing.ts'
 
 /** One way to read a symbol: the price of `base` in `quote`, both lower case. */
 export type Split = { base: string; quote: string }
@@ -74,6 +74,11 @@ function matchesOf(
   bases: readonly Address[],
   quotes: readonly Address[],
 ): readonly Match[] {
+  const fewer = bases.length < quotes.length ? bases : quotes
+  const pools = fewer.map((token) => catalogue.tokens.get(tokenKey(network.name, token)) ?? [])
+  const scanned = pools.reduce((sum, listings) => sum + listings.length, 0)
+  // Anybody can make many tokens of one name: their pairs are many more than their pools.
+  if (bases.length * quotes.length > scanned) return matchesAmong(pools.flat(), bases, quotes)
   return bases.flatMap((base) =>
     quotes.flatMap((quote) => [
       ...(catalogue.pairs.get(pairKey(network.name, base, quote)) ?? []).map((listing) => ({ listing, forward: true })),
@@ -83,6 +88,20 @@ function matchesOf(
       })),
     ]),
   )
+}
+
+function matchesAmong(
+  listings: readonly Listing[],
+  bases: readonly Address[],
+  quotes: readonly Address[],
+): readonly Match[] {
+  const [base, quote] = [new Set(bases), new Set(quotes)]
+  return listings.flatMap((listing): readonly Match[] => {
+    const { token0, token1 } = listing.pool
+    if (base.has(token0.address) && quote.has(token1.address)) return [{ listing, forward: true }]
+    if (base.has(token1.address) && quote.has(token0.address)) return [{ listing, forward: false }]
+    return []
+  })
 }
 
 type Bearers = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
@@ -105,18 +124,9 @@ function count(byNetwork: ReadonlyMap<NetworkName, readonly Address[]>): number 
 /** Names of Polygon's native token, old and new, wrapped or not. */
 const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
-/** A listed token answers to its curated names and to the one it bears on chain. */
 function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
-  const addresses = new Set<Address>()
   const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  for (const token of network.trustedTokens) {
-    if (token.symbols.some((known) => names.includes(known.toLowerCase()))) addresses.add(lower(token.address))
-  }
-  for (const name of names) {
-    for (const address of catalogue.bearers.get(bearerKey(network.name, name)) ?? []) {
-      if (trusted(network, address) !== undefined) addresses.add(address)
-    }
-  }
+  const addresses = new Set(names.flatMap((name) => [...(catalogue.curated.get(bearerKey(network.name, name)) ?? [])]))
   const native = network.nativeSymbol === 'POL' ? POL : ['eth']
   if (native.includes(symbol)) {
     addresses.add(NATIVE_CURRENCY)

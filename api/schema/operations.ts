@@ -25,7 +25,7 @@ const MARKET = [...PAID, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
 
 const MARKET_HEADERS = ['X-Market-Network', 'X-Market-Pool', 'X-Market-Pair', 'X-Candlepool-Devnet', 'ETag'] as const
 const CREDITS =
-  '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range.'
+  '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, one token under two names) costs 1, every other error nothing.'
 
 export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
   '/v0/candles': {

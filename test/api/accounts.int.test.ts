@@ -92,12 +92,33 @@ describe.skipIf(withoutClickHouse)('accounts', () => {
     expect((await usageOf(service)).credits.month).toMatchObject({ used: 10_000, remaining: 0 })
   })
 
-  test('errors cost nothing, but are calls', async () => {
+  test('a refused parameter costs nothing, but is a call', async () => {
     const service = await start()
-    for (const path of [`${QUESTION}&limit=0`, '/v0/ticks?symbol=NOPE-WETH', '/v0/pools'])
-      expect((await service.get(path)).status).toBeGreaterThanOrEqual(400)
+    for (const path of [`${QUESTION}&limit=0`, `/v0/ticks?symbol=a${'-'.repeat(8_000)}b`, '/v0/pools'])
+      expect((await service.get(path)).status).toBe(400)
     const usage = await usageOf(service)
     expect([usage.credits.month.used, usage.api_calls.month.used]).toEqual([0, 4])
+  })
+
+  test.each([
+    ['unknown_symbol', '/v0/ticks?symbol=NOPE-WETH'],
+    ['unknown_symbol', '/v0/candles?symbol=a-b-c-d-NOPE&interval=1h'],
+    ['no_pool', '/v0/ticks?symbol=WBTC-USDC'],
+    ['unknown_pool', `/v0/ticks?pool=0x${'9'.repeat(40)}`],
+    ['invalid_parameters', '/v0/ticks?symbol=WETH-ETH'],
+  ])('%s that only a search can find costs a credit: %s', async (code, path) => {
+    const service = await start()
+    expect(ProblemBody.parse((await service.get(path)).body).code).toBe(code)
+    const usage = await usageOf(service)
+    expect([usage.credits.month.used, usage.api_calls.month.used]).toEqual([1, 2])
+  })
+
+  test('searches that find nothing use up the credits of a minute', async () => {
+    const service = await start({ plan: 'free' })
+    const codes = []
+    for (let question = 0; question <= 60; question++)
+      codes.push(ProblemBody.parse((await service.get('/v0/ticks?symbol=NOPE-WETH')).body).code)
+    expect(codes.slice(-2)).toEqual(['unknown_symbol', 'minute_credits_exceeded'])
   })
 
   test('counts survive a restart', async () => {

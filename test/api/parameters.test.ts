@@ -106,3 +106,27 @@ test('without from, candles start so many intervals before to, and ticks an hour
   expect(candleRange(candles(`pool=${POOL}&interval=1m&limit=7`), now)).toEqual({ from: 100_001 - 420, to: 100_001 })
   expect(tickRange(ticks(`pool=${POOL}`), now)).toEqual({ from: 96_401, to: 100_001 })
 })
+
+test.each([
+  ['symbol', `a${'-'.repeat(8_000)}b`],
+  ['symbol', `${'a-'.repeat(4_000)}b`],
+  ['symbol', `${'x'.repeat(200)}-${'y'.repeat(57)}`],
+  ['pool', `0x${'0'.repeat(8_000)}`],
+  ['interval', '1'.repeat(8_000)],
+  ['from', `2024-01-05T00:00:00.${'0'.repeat(7_999)}1Z`],
+  ['to', `2024-01-05T00:00:00.${'0'.repeat(7_999)}1Z`],
+  ['limit', '1'.repeat(8_000)],
+  ['networks', `ethereum${' '.repeat(8_000)}`],
+  ['networks', Array(800).fill('ethereum').join()],
+  ['fill', 'x'.repeat(8_000)],
+  ['price', 'x'.repeat(8_000)],
+])('%s has a length that it can not pass', (name, text) => {
+  const errors = errorsOf(() => candles(new URLSearchParams([[name, text]]).toString()))
+  expect(errors[name]).toBe('must have at most 257 characters')
+})
+
+test('two of the longest symbols that a token can have make a pair', () => {
+  const [base, quote] = ['\u{1F40B}'.repeat(64), '\u{1F42C}'.repeat(64)]
+  const { symbol } = readPoolQuery(parseParameters(`symbol=${encodeURIComponent(`${base}-${quote}`)}`))
+  expect(symbol.splits).toEqual([{ base, quote }])
+})

@@ -103,3 +103,26 @@ test('two names of one token are told', () => {
   expect(find('POL-MATIC', 'polygon').sameToken).toBe(true)
   expect(find('USDC-USDC.e', 'polygon')).toMatchObject({ listed: [], tokensKnown: true, sameToken: false })
 })
+
+test('a pair of symbols that many tokens bear is found in a number of steps that grows with the pools, not with the pairs', () => {
+  const SIDE = 400
+  const token = (kind: string, number: number) => `0x${kind}${String(number).padStart(38, '0')}`
+  const rows = Array.from({ length: SIDE }, (_, number) =>
+    row(`c${number}`, 'ethereum', [token('0a', number), 'SPAM'], [token('0b', number), 'HAM']),
+  ).map((it, number) => ({ ...it, pool: token('0c', number) }))
+  const spam = catalogueOf(Object.values(NETWORKS), rows)
+  let lookups = 0
+  const pairs = new Proxy(spam.pairs, {
+    get: (target, name) => {
+      if (name === 'get') lookups++
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const { unlisted } = resolve({ ...spam, pairs }, splitSymbol('SPAM-HAM'), ['ethereum'])
+  expect(unlisted).toHaveLength(SIDE)
+  expect(unlisted.every(({ forward }) => forward)).toBe(true)
+  expect(lookups).toBeLessThan(2 * SIDE)
+  const flipped = resolve(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
+  expect(flipped.unlisted.map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
+})
