@@ -75,8 +75,12 @@ const Tick = z
     timestamp: time().describe('That of the block.'),
     price: z.number().describe('Of token0 in token1.'),
     side: z.enum(['buy', 'sell']).describe('`buy` where the taker received token0.'),
-    amount0: decimal().describe('What the taker received of token0; negative where it was paid.'),
-    amount1: decimal().describe('What the taker received of token1; negative where it was paid.'),
+    amount0: decimal().describe(
+      'What the taker received of token0 from the pool; negative where it was paid. What a hook took or gave beside is not in it.',
+    ),
+    amount1: decimal().describe(
+      'What the taker received of token1 from the pool; negative where it was paid. What a hook took or gave beside is not in it.',
+    ),
     amountUSD: z.number().min(0).describe('0 where neither token has a price.'),
     token0: z.string().describe('The first symbol of the pair.'),
     token1: z.string().describe('The second symbol of the pair.'),

@@ -191,9 +191,9 @@ export interface components {
              * @enum {string}
              */
             side: "buy" | "sell";
-            /** @description What the taker received of token0; negative where it was paid. */
+            /** @description What the taker received of token0 from the pool; negative where it was paid. What a hook took or gave beside is not in it. */
             amount0: string;
-            /** @description What the taker received of token1; negative where it was paid. */
+            /** @description What the taker received of token1 from the pool; negative where it was paid. What a hook took or gave beside is not in it. */
             amount1: string;
             /** @description 0 where neither token has a price. */
             amountUSD: number;

@@ -113,8 +113,11 @@ const HOOK: Address = '0xd000000000000000000000000000000000001080'
 const hookAbi = parseAbi(['function setManager(address manager)', 'function setFee(uint24 fee)'])
 const DEPTH: MarketPlan['depth'] = [{ usd: 10_000_000 }]
 
-/** Five blocks. */
-export async function deployMarkets({ chain, rpc, block }: TestAnvil): Promise<TestMarkets> {
+/** Five blocks. `more` are pools beside the usual ones. */
+export async function deployMarkets(
+  { chain, rpc, block }: TestAnvil,
+  more: readonly MarketPlan[] = [],
+): Promise<TestMarkets> {
   const deployment = deploymentOf(chain.accounts[0], [NO_DECIMALS])
   const { deployer, poolManager, desk, tokens } = deployment
   const { timestamp } = await block('latest')
@@ -132,6 +135,7 @@ export async function deployMarkets({ chain, rpc, block }: TestAnvil): Promise<T
     { protocol: 'v3', pair: inOrder('NODEC', 'WETH', tokens), fee: 3000, tickSpacing: 60, depth: DEPTH },
     { protocol: 'v4', pair: ['ETH', 'USDC'], fee: DYNAMIC_FEE, tickSpacing: 60, depth: DEPTH, hooks: HOOK },
     { protocol: 'v4', pair: ['USDC', 'WETH'], fee: 3000, tickSpacing: 60, depth: DEPTH },
+    ...more,
   ]
   const markets = await openMarkets(chain, deployment, { plans, prices: PRICES, timestamp: timestamp + 3 })
   const foreignPlan: MarketPlan = { protocol: 'v3', pair: ['USDC', 'WETH'], fee: 500, tickSpacing: 10, depth: DEPTH }
