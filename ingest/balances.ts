@@ -46,7 +46,7 @@ export class BalanceReader {
     )
     // A node on another branch has other balances at this height.
     const endpoints = onBranch(asked, block)
-    const answers = await endpoints.run((client) => readMany(client, reads, block.number))
+    const answers = await endpoints.run((client) => readMany(client, reads, { blockNumber: block.number, maxAlone: 0 }))
     this.#lastSecond = block.timestamp
     const balances: PoolBalance[] = []
     for (const [index, pool] of pools.entries()) {

@@ -1,6 +1,5 @@
 /** Many contract reads in one call, through Multicall3. Anybody can deploy a contract, so each of them may try to spoil the others' answers. */
 import {
-  type Abi,
   type Address,
   type Client,
   ContractFunctionZeroDataError,
@@ -10,68 +9,109 @@ import {
   multicall3Abi,
 } from 'viem'
 import { call } from 'viem/actions'
-import { classify, wordsOf } from './rpc-error.ts'
+import { readCapped } from './capped-reads.ts'
+import { FAILED, GAS_PER_CALL, isGasFailure, type Read, type ReadResult } from './contract-read.ts'
+import { classify } from './rpc-error.ts'
 
 /** The same address on every network. */
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-export type Read = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
+export type ReadOptions = {
+  /** The latest where absent. */
+  blockNumber?: number
+  /**
+   * A read that always succeeds and needs at least as much gas as any honest contract needs for one of `reads`. Where a read
+   * fails and the witness after it succeeds, the contract failed and not the gas.
+   */
+  witness?: Read
+  /** How many of those that fail within 200,000 gas or 320 bytes are asked once more with all the gas of a call: long texts need it. */
+  maxAlone?: number
+}
 
 const READS_PER_CALL = 200
-/**
- * Ten times what so many reads of honest contracts take, and below what nodes allow. One contract can burn it all, but not
- * more, and memory for a long answer costs so much that it ends at a few megabytes.
- */
-const GAS_PER_CALL = 20_000_000n
+const MAX_ALONE = 20
 
-/** As geth, reth, Nethermind and anvil call it. */
-const OUT_OF_GAS = /out ?of ?gas|OOG|gas required exceeds|VM execution error/i
-
-type Result = { success: boolean; returnData: Hex }
-
-const FAILED: Result = { success: false, returnData: '0x' }
+/** The precompiled pairing check (EIP-197): without input it answers 1, for 45,000 gas on every network. */
+const PAIRING: Address = '0x0000000000000000000000000000000000000008'
+const pairing = { target: PAIRING, allowFailure: false, callData: '0x' } as const
+const pairings = (count: number): Read => ({
+  address: MULTICALL3,
+  abi: multicall3Abi,
+  functionName: 'aggregate3',
+  args: [Array.from({ length: count }, () => pairing)],
+})
+/** A million gas: no honest view of a token needs more. */
+const MILLION_GAS = pairings(22)
+const CHEAP = pairings(1)
 
 /**
  * The answers in the order of `reads`; undefined where the contract reverted or answered something that is not of its ABI.
  * A node that fails is an error, never an answer: viem's own multicall would report both alike.
+ * However the contracts behave, the number of calls is bounded by the number of reads / 60 + `maxAlone`.
  */
-export async function readMany(client: Client, reads: readonly Read[], blockNumber?: number): Promise<unknown[]> {
-  const results = await ask(client, reads, READS_PER_CALL, blockNumber)
+export async function readMany(client: Client, reads: readonly Read[], options: ReadOptions = {}): Promise<unknown[]> {
+  const asking = { client, options, alone: options.maxAlone ?? MAX_ALONE }
+  const results = await ask(asking, reads, READS_PER_CALL)
   return reads.map((read, index) => {
     const result = results[index]
     return result?.success ? decode(read, result.returnData) : undefined
   })
 }
 
+/** `alone`: how many reads may still be asked alone. */
+type Asking = { client: Client; options: ReadOptions; alone: number }
+
 /** In one turn: all the calls take one round trip. */
-async function ask(client: Client, reads: readonly Read[], perCall: number, blockNumber?: number): Promise<Result[]> {
-  const calls: Promise<readonly Result[]>[] = []
+async function ask(asking: Asking, reads: readonly Read[], perCall: number): Promise<ReadResult[]> {
+  const calls: Promise<readonly ReadResult[]>[] = []
   for (let start = 0; start < reads.length; start += perCall) {
-    calls.push(askTogether(client, reads.slice(start, start + perCall), blockNumber))
+    calls.push(askTogether(asking, reads.slice(start, start + perCall)))
   }
   return (await Promise.all(calls)).flat()
 }
 
+async function askTogether(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+  const results = await aggregate(asking, reads)
+  const isAlone = reads.length === 1
+  if (isAlone) return results ?? [FAILED]
+  if (!results) return askCapped(asking, reads)
+  const failed = reads.filter((_, index) => !results[index]?.success)
+  const again = failed.length > 0 ? [...(await decide(asking, failed))] : []
+  return results.map((result) => (result.success ? result : (again.shift() ?? FAILED)))
+}
+
 /**
  * A contract that burns its gas leaves a 64th of it to those after it, so a failure says something of a contract only where
- * that was asked alone. Where nothing is left for the call as a whole, smaller ones find out whose fault it was.
+ * gas is shown to have been left: gas only shrinks, so the witness at the end shows it for every read before it.
  */
-async function askTogether(client: Client, reads: readonly Read[], blockNumber?: number): Promise<readonly Result[]> {
-  const isAlone = reads.length === 1
-  const results = await aggregate(client, reads, blockNumber)
-  if (!results) return isAlone ? [FAILED] : ask(client, reads, Math.floor(Math.sqrt(reads.length)), blockNumber)
-  if (isAlone) return results
-  const failed = reads.filter((_, index) => !results[index]?.success)
-  const again = await ask(client, failed, 1, blockNumber)
-  return results.map((result) => (result.success ? result : (again.shift() ?? FAILED)))
+async function decide(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+  const { witness } = asking.options
+  const results = await aggregate(asking, [witness ?? CHEAP, ...reads, witness ?? MILLION_GAS])
+  if (!results || (results[0]?.success && !results.at(-1)?.success)) return askCapped(asking, reads)
+  // A chain without the witness says nothing by its failure.
+  return results[0]?.success ? results.slice(1, -1) : ask(asking, reads, 1)
+}
+
+/** With so much gas for each read that no other can burn it. */
+async function askCapped(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+  const { client, options } = asking
+  const results = await readCapped(client, reads, options.blockNumber)
+  // Smaller calls find out whose fault it was.
+  if (!results) return ask(asking, reads, Math.floor(Math.sqrt(reads.length)))
+  return Promise.all(
+    results.map(async (result, index) => {
+      if (result.success || asking.alone === 0) return result
+      asking.alone -= 1
+      return (await askTogether(asking, reads.slice(index, index + 1)))[0] ?? FAILED
+    }),
+  )
 }
 
 /** Undefined where the call as a whole failed for what the contracts did: Multicall3 itself never reverts. */
 async function aggregate(
-  client: Client,
+  { client, options: { blockNumber } }: Asking,
   reads: readonly Read[],
-  blockNumber?: number,
-): Promise<readonly Result[] | undefined> {
+): Promise<readonly ReadResult[] | undefined> {
   const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
   const multicall = { abi: multicall3Abi, functionName: 'aggregate3' } as const
   const request = call(client, {
@@ -81,7 +121,7 @@ async function aggregate(
     ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
   })
   const answer = await request.catch((error: unknown) => {
-    if (OUT_OF_GAS.test(wordsOf(error)) || classify(error).kind === 'too-many-results') return undefined
+    if (isGasFailure(error) || classify(error).kind === 'too-many-results') return undefined
     throw error
   })
   if (!answer) return undefined

@@ -1,0 +1,86 @@
+/**
+ * Contract reads in one call, each with gas of its own: Multicall3 hands all that is left to a contract, and one that burns it
+ * takes the others with it. The call creates a contract that is never stored; its constructor is this program.
+ *
+ *   input   behind the program, for each read: address (20 bytes), length of the data (2), data
+ *   output  for each read: 1 where it succeeded (1), length of the answer (4), the answer where that has at most 320 bytes
+ *
+ *         PUSH1 end CODESIZE SUB DUP1 PUSH1 end PUSH1 0 CODECOPY DUP1 PUSH1 0      [size, out, in], the input in memory
+ *   next: DUP3 DUP2 LT ISZERO PUSH1 done JUMPI
+ *         DUP1 PUSH1 20 ADD MLOAD PUSH1 240 SHR                                   [size, out, in, length]
+ *         PUSH1 0 PUSH1 0 DUP3 DUP5 PUSH1 22 ADD DUP6 MLOAD PUSH1 96 SHR
+ *         PUSH3 200000 STATICCALL DUP4 MSTORE8                                    success at `out`
+ *         ADD PUSH1 22 ADD SWAP1                                                  [size, in, out]
+ *         RETURNDATASIZE DUP1 PUSH1 224 SHL DUP3 PUSH1 1 ADD MSTORE               length at `out` + 1
+ *         DUP1 PUSH2 320 LT ISZERO MUL SWAP1 PUSH1 5 ADD                          [size, in, length or 0, out]
+ *         DUP2 PUSH1 0 DUP3 RETURNDATACOPY ADD SWAP1 PUSH1 next JUMP              [size, out, in]
+ *   done: POP DUP2 SWAP1 SUB SWAP1 RETURN
+ *   end:
+ */
+import { BaseError, type Client, concat, encodeFunctionData, type Hex, numberToHex, RpcRequestError, size } from 'viem'
+import { call } from 'viem/actions'
+import { GAS_PER_CALL, isGasFailure, type Read, type ReadResult } from './contract-read.ts'
+import { classify } from './rpc-error.ts'
+
+const PROGRAM: Hex =
+  '0x605d380380605d6000398060005b82811015605657806014015160f01c600060008284601601855160601c62030d40fa835301601601903d8060e01b82600101528061014010150290600501816000823e0190600d565b5081900390f3'
+const MAX_ANSWER_BYTES = 320
+/** 60 · 200,000 gas, and 200 gas for each byte of the output, which a node takes for code: that has at most 24,576 bytes. */
+const READS_PER_CALL = 60
+/** Success and length, in hex. */
+const HEAD_DIGITS = 10
+
+/** In the order of `reads`; an answer that is too long counts as a failure. Undefined where the node does not take such calls. */
+export async function readCapped(
+  client: Client,
+  reads: readonly Read[],
+  blockNumber?: number,
+): Promise<ReadResult[] | undefined> {
+  const calls: Promise<ReadResult[] | undefined>[] = []
+  for (let start = 0; start < reads.length; start += READS_PER_CALL) {
+    calls.push(readTogether(client, reads.slice(start, start + READS_PER_CALL), blockNumber))
+  }
+  const results = await Promise.all(calls)
+  return results.includes(undefined) ? undefined : results.flatMap((some) => some ?? [])
+}
+
+async function readTogether(
+  client: Client,
+  reads: readonly Read[],
+  blockNumber: number | undefined,
+): Promise<ReadResult[] | undefined> {
+  const input = reads.map((read) => {
+    const data = encodeFunctionData(read)
+    return concat([read.address, numberToHex(size(data), { size: 2 }), data])
+  })
+  const request = call(client, {
+    data: concat([PROGRAM, ...input]),
+    gas: GAS_PER_CALL,
+    ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
+  })
+  const answer = await request.catch((error: unknown) => {
+    if (isRefusal(error)) return undefined
+    throw error
+  })
+  return answer?.data && decodeOutput(answer.data, reads.length)
+}
+
+/** The node answers, and with an error of its own: any other failure may be over the next time. */
+function isRefusal(error: unknown): boolean {
+  const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
+  const { kind } = classify(error)
+  return isGasFailure(error) || (isAnswer && !['rate-limited', 'timeout', 'behind'].includes(kind))
+}
+
+function decodeOutput(output: Hex, reads: number): ReadResult[] | undefined {
+  const results: ReadResult[] = []
+  for (let at = 2; at < output.length; ) {
+    const length = Number.parseInt(output.slice(at + 2, at + HEAD_DIGITS), 16)
+    const isWhole = length <= MAX_ANSWER_BYTES
+    const end = at + HEAD_DIGITS + (isWhole ? 2 * length : 0)
+    const success = isWhole && output.slice(at, at + 2) === '01'
+    results.push({ success, returnData: `0x${output.slice(at + HEAD_DIGITS, end)}` })
+    at = end
+  }
+  return results.length === reads ? results : undefined
+}
