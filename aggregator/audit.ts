@@ -16,6 +16,7 @@ import { type AuditRecord, beginRecord, readRecords, writeRecord } from './audit
 import { repair } from './audit-repair.ts'
 import { type BlockRange, type Stretch, storedStretches } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
+import { storedPools } from './stored-pools.ts'
 
 export type AuditOptions = {
   network: Network
@@ -59,7 +60,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     if (before) return before.comparer
     const wanted = stretch.pools && new Set(stretch.pools)
     // What it meets on the way has been reported when it was stored.
-    const assembler = createAssembler(endpoints, network, wanted, () => {})
+    const assembler = createAssembler(endpoints, network, wanted, () => {}, storedPools(client, network.name))
     const place = { first: stretch.from, pools: stretch.pools, from }
     const doubted = await beginPrices(client, endpoints, network, assembler.usd, place)
     return { network, pools: stretch.pools, assembler, doubted, report }

@@ -3,6 +3,7 @@ import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
 import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
 import { storedChain } from '../aggregator/ledger.ts'
 import { oldestWholeDay } from '../aggregator/retention.ts'
+import { storedPools } from '../aggregator/stored-pools.ts'
 import { backfill } from '../ingest/backfill.ts'
 import { calm } from '../ingest/hurry.ts'
 import type { TickLog } from '../ingest/log.ts'
@@ -48,7 +49,15 @@ export async function runJob(
     endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
     const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
     const notBefore = await oldestWholeDay(store.owner)
-    const options = { network, job: id, ranges, pools, concurrency, notBefore, log: history, report, signal }
+    const reading = {
+      network,
+      job: id,
+      ranges,
+      pools,
+      storedPools: storedPools(store.owner, network.name),
+      concurrency,
+    }
+    const options = { ...reading, notBefore, log: history, report, signal }
     await backfill(endpoints, options)
     await finishJob(store.owner, job)
     report({ kind: 'job-done', network: network.name, job: id })

@@ -5,6 +5,7 @@ import type { Written } from '../aggregator/changes.ts'
 import { ledgerStart, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
+import { storedPools } from '../aggregator/stored-pools.ts'
 import { untilStored } from '../aggregator/until-stored.ts'
 import type { Endpoints } from '../ingest/endpoints.ts'
 import { WrongChain } from '../ingest/errors.ts'
@@ -75,8 +76,19 @@ async function runListening(
     await warnOfEarlierStart({ network, start }, endpoints, store, report)
   })
   const stored = storedChain(store.owner, network.name)
+  const pools = storedPools(store.owner, network.name)
   const listening = restarting('listener', network.name, run, () =>
-    listen(endpoints, { network, log, stored, start, pools: config.pools, watchHeads, report, signal }),
+    listen(endpoints, {
+      network,
+      log,
+      stored,
+      storedPools: pools,
+      start,
+      pools: config.pools,
+      watchHeads,
+      report,
+      signal,
+    }),
   )
   await Promise.all([listening, runAudit(endpoints, network, history, store, run)])
 }

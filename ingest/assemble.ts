@@ -12,6 +12,7 @@ import { executionPrice, spotPrice } from './price.ts'
 import { isV3, Registry } from './registry.ts'
 import type { Report } from './report.ts'
 import type { LogFilter, RpcLog } from './rpc.ts'
+import type { StoredPools } from './stored-pools.ts'
 import type { Tick } from './tick.ts'
 import { UsdPrices } from './usd.ts'
 
@@ -36,8 +37,9 @@ export function createAssembler(
   network: Network,
   wanted: ReadonlySet<PoolId> | undefined,
   report: Report<IngestFact>,
+  storedPools?: StoredPools,
 ): Assembler {
-  const registry = new Registry(endpoints, network)
+  const registry = new Registry(endpoints, network, storedPools)
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
   /** The block in which each pool was first met by this listener: a rollback makes it new again. */

@@ -12,6 +12,7 @@ import { readRanges } from './ranges.ts'
 import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
 import { getFinality, getHeader } from './rpc.ts'
+import type { StoredPools } from './stored-pools.ts'
 import { pause } from './wait.ts'
 
 export type BackfillOptions = {
@@ -21,6 +22,8 @@ export type BackfillOptions = {
   ranges: readonly { from: number; to: number }[]
   /** All pools where absent. */
   pools: readonly PoolId[] | undefined
+  /** A stored swap of a pool that the chain does not describe now would be taken for one that never was. */
+  storedPools?: StoredPools
   /** Ranges in flight. */
   concurrency: number
   /** Ticks before this are not kept. */
@@ -81,9 +84,9 @@ const APPENDS_AT_ONCE = 4
 async function* restateRange(
   endpoints: Endpoints,
   { from, to }: Stretch,
-  { network, job, pools, concurrency, log, report, signal }: BackfillOptions,
+  { network, job, pools, storedPools, concurrency, log, report, signal }: BackfillOptions,
 ): AsyncGenerator<number> {
-  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report)
+  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from))
   let firstTimestamp = first?.timestamp ?? 0

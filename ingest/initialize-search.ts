@@ -4,7 +4,8 @@ import type { Endpoints } from './endpoints.ts'
 import type { Network } from './network.ts'
 import type { PoolId } from './pool.ts'
 import type { PoolKey } from './pool-key.ts'
-import { readInPieces, readLogs } from './range.ts'
+import { readLogs, smallerWidth } from './range.ts'
+import { RpcFailed } from './rpc-error.ts'
 
 const WINDOWS_AT_ONCE = 4
 
@@ -21,31 +22,53 @@ export class InitializeSearch {
   async find(endpoints: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
     const { poolManager, fromBlock } = this.#network.v4
     const found = new Map<PoolId, PoolKey>()
+    const left = () => ids.filter((id) => !found.has(id))
     const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
-    const read = async (first: number, last: number) => {
-      // One log for each pool at most, so as wide as the endpoint allows.
-      const topics = [[V4_TOPICS.initialize], ids.filter((id) => !found.has(id))]
-      const { pieces } = await readInPieces(endpoints, first, last, (client, low, high) =>
-        readLogs(client, { address: [poolManager], topics }, low, high),
-      )
-      for (const log of pieces.flatMap(({ logs }) => logs)) {
-        const event = decodeV4(log, poolManager)
-        if (event?.kind === 'created') found.set(event.pool, event)
-      }
-    }
+    // One log for each pool at most, so as wide as the endpoint allows.
+    let width = Number.POSITIVE_INFINITY
     while (found.size < ids.length) {
-      let last = Math.max(...ids.filter((id) => !found.has(id)).map(reached)) - 1
-      if (last < fromBlock) break
-      const windows: Promise<void>[] = []
-      while (windows.length < WINDOWS_AT_ONCE && last >= fromBlock) {
-        const first = Math.max(fromBlock, last - endpoints.maxBlocks() + 1)
-        windows.push(read(first, last))
-        last = first - 1
+      const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
+      const windows = windowsBelow(Math.max(...left().map(reached)), fromBlock, Math.min(width, endpoints.maxBlocks()))
+      if (windows.length === 0) break
+      const answers = await Promise.allSettled(
+        windows.map(({ from, to }) =>
+          endpoints.run((client) => readLogs(client, filter, from, to), { atLeast: to, blocks: to - from + 1 }),
+        ),
+      )
+      for (const [index, answer] of answers.entries()) {
+        const window = windows[index] as BlockSpan
+        if (answer.status === 'rejected') {
+          const narrower = narrowerWidth(answer.reason, window, endpoints.maxBlocks())
+          if (narrower === undefined) throw answer.reason
+          width = narrower
+          break
+        }
+        for (const log of answer.value.logs) {
+          const event = decodeV4(log, poolManager)
+          if (event?.kind === 'created') found.set(event.pool, event)
+        }
+        for (const id of ids) this.#reached.set(id, Math.min(reached(id), window.from))
       }
-      await Promise.all(windows)
-      for (const id of ids) this.#reached.set(id, Math.min(reached(id), last + 1))
     }
     for (const id of ids) this.#reached.delete(id)
     return [...found.values()]
   }
+}
+
+type BlockSpan = { from: number; to: number }
+
+/** The next few spans of `width` blocks, downwards to `fromBlock`. */
+function windowsBelow(block: number, fromBlock: number, width: number): BlockSpan[] {
+  const windows: BlockSpan[] = []
+  for (let to = block - 1; to >= fromBlock && windows.length < WINDOWS_AT_ONCE; ) {
+    const from = Math.max(fromBlock, to - width + 1)
+    windows.push({ from, to })
+    to = from - 1
+  }
+  return windows
+}
+
+/** Undefined where a narrower span would fail as well. */
+function narrowerWidth(error: unknown, { from, to }: BlockSpan, maxBlocks: number): number | undefined {
+  return error instanceof RpcFailed ? smallerWidth(error, from, to, maxBlocks) : undefined
 }

@@ -13,6 +13,7 @@ import type { Header } from './rpc.ts'
 import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain, StoredTip } from './stored-chain.ts'
+import type { StoredPools } from './stored-pools.ts'
 import { TRAIL_BLOCKS, Trail } from './trail.ts'
 import { pause, Waker } from './wait.ts'
 
@@ -20,6 +21,8 @@ export type ListenOptions = {
   network: Network
   log: TickLog
   stored: StoredChain
+  /** Pools that are there are not asked for on the chain. */
+  storedPools?: StoredPools
   /** Counts only where nothing is stored or logged yet. */
   start: Start
   /** Only these pools; all of them where absent. */
@@ -36,6 +39,7 @@ export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 const POLL_MS = 1_000
 /** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
 const STUCK_MS = 60_000
+const STORED_POOLS_MS = 1_000
 
 /** Runs until the signal aborts; throws only what a retry cannot mend. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
@@ -45,7 +49,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
   let useLog = true
   try {
     while (!signal.aborted) {
-      const assembler = createAssembler(endpoints, network, options.pools, report)
+      const assembler = createAssembler(endpoints, network, options.pools, report, soon(options.storedPools, signal))
       const begun = await untilItWorks(options, async () => {
         const trail = await resume(options, useLog)
         endpoints.finality.wasKnown(trail.finalized)
@@ -108,6 +112,20 @@ function wasFinal(message: Message, stored: number | undefined): number | undefi
 /** Down to the newest one that was final. */
 function blocksAbove({ number, finalized }: StoredTip): number {
   return finalized > 0 ? Math.max(1, number - finalized) : TRAIL_BLOCKS
+}
+
+/** A listener goes without tables that do not answer: the chain says the same, more slowly. */
+function soon(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
+  if (!storedPools) return undefined
+  return async (ids) => {
+    const answered = new AbortController()
+    const tooLate = pause(STORED_POOLS_MS, AbortSignal.any([signal, answered.signal])).then(() => [])
+    try {
+      return await Promise.race([storedPools(ids).catch(() => []), tooLate])
+    } finally {
+      answered.abort()
+    }
+  }
 }
 
 /** Undefined where the signal aborted first. */

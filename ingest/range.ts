@@ -55,7 +55,7 @@ export async function readInPieces<T>(
 }
 
 /** How many blocks to ask for instead; undefined where fewer would not help. */
-function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlocks: number): number | undefined {
+export function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlocks: number): number | undefined {
   const width = to - from + 1
   const half = Math.ceil(width / 2)
   if (width === 1) return undefined

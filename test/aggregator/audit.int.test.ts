@@ -4,8 +4,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { AuditStep } from '../../aggregator/audit.ts'
 import { readRecords, writeRecord } from '../../aggregator/audit-record.ts'
 import { insertContents } from '../../aggregator/contents.ts'
-import { openJob, openJobs } from '../../aggregator/job.ts'
+import { gapsIn, readCoverage } from '../../aggregator/coverage.ts'
+import { openJob, openJobs, readJob } from '../../aggregator/job.ts'
 import { finalRowVersion } from '../../aggregator/version.ts'
+import { runJob } from '../../infra/jobs.ts'
+import type { Run } from '../../infra/run.ts'
+import type { Store } from '../../infra/store.ts'
 import { firstChoice } from '../../ingest/audit.ts'
 import { backfill } from '../../ingest/backfill.ts'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
@@ -13,10 +17,21 @@ import type { TickLog } from '../../ingest/log.ts'
 import type { Restatement } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 import { getHeads, type RpcLog } from '../../ingest/rpc.ts'
+import { until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
 import { rowsOf } from '../support/rows.ts'
-import { DOG_POOL, FINALIZED, FIRST, LAST, type Listening, type Nodes, startListening, startNodes } from './audited.ts'
+import {
+  DOG,
+  DOG_POOL,
+  FINALIZED,
+  FIRST,
+  LAST,
+  type Listening,
+  type Nodes,
+  startListening,
+  startNodes,
+} from './audited.ts'
 
 const TABLES = ['ticks', 'candles', 'liquidity_changes'] as const
 
@@ -365,5 +380,50 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     expect(await record(id)).toMatchObject({ first: FIRST, next: FIRST + 200, omitted: 1 })
     expect(await record(0)).toMatchObject({ first: FIRST + 200, next: FINALIZED + 1, omitted: 0, repriced: 0 })
     await expectClean()
+  })
+
+  describe('a token whose metadata cannot be read any more', () => {
+    /** It reverts, whatever it is asked: it was destroyed, or its proxy points nowhere. */
+    function destroyToken(): void {
+      for (const { chain } of [nodes.one, nodes.two]) {
+        chain.contracts = Object.fromEntries(Object.entries(chain.contracts).filter(([address]) => address !== DOG))
+      }
+    }
+
+    test('keeps its swaps in an audit, which finds nothing', async () => {
+      await listen()
+      destroyToken()
+      const before = await tablesOf(database)
+      expect((before['ticks'] ?? []).filter((row) => row.includes(DOG_POOL)).length).toBeGreaterThan(200)
+      await finish()
+      expect(await tablesOf(database)).toEqual(before)
+      expect(await record()).toMatchObject({ mismatched: 0, omitted: 0, invented: 0, undecided: [] })
+      await expectClean()
+    })
+
+    test('keeps its swaps where a backfill reads them again, and where it is repaired beside them', async () => {
+      const log = some(logsOf(V3_TOPICS.swap, DOG_POOL))
+      nodes.one.faults.hideLogs = hide(log)
+      await listen()
+      delete nodes.one.faults.hideLogs
+      destroyToken()
+      const { client } = database
+      const range = { from: FIRST, to: FINALIZED }
+      const job = await openJob(client, { network: 'ethereum', ...range, pools: undefined, concurrency: 2 })
+      const signal = new AbortController().signal
+      await runJob(
+        job,
+        { network: NETWORKS.ethereum, urls: [nodes.one.url], isPublic: false, start: { kind: 'latest' } },
+        listening.history,
+        { owner: client } as Store,
+        { report: () => {}, signal } as unknown as Run,
+      )
+      expect(await readJob(client, 'ethereum', job.id)).toMatchObject({ state: 'done' })
+      await until(async () => {
+        const covered = await readCoverage(client, 'ethereum', undefined)
+        return gapsIn(range, covered).length === 0 ? true : undefined
+      }, 'the job is stored')
+      await expectClean()
+    })
   })
 })

@@ -5,6 +5,7 @@ import { type AuditStep, createAudit } from '../../aggregator/audit.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
+import { storedPools } from '../../aggregator/stored-pools.ts'
 import { connectChain } from '../../infra/chain-client.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
@@ -32,8 +33,9 @@ export const HEAD = FINALIZED + 20
 export const LAST = FINALIZED + 60
 
 /** A pool of a token that nobody knows against WETH: the recorded pool says what its swaps are worth. */
+/** A token that is not on the curated list. */
+export const DOG = '0x00000000000000000000000000000000000000d0'
 export const DOG_POOL: PoolId = '0x00000000000000000000000000000000000d06d0'
-const DOG = '0x00000000000000000000000000000000000000d0'
 
 /** Swaps and mints of the recorded pool, and in each second block a swap that it prices. */
 export function auditedChain(): RecordedChain {
@@ -84,6 +86,7 @@ export async function startNodes(chainId = ethereum.chainId): Promise<Nodes> {
       for (const { chain: its, calls, faults } of [one, two]) {
         its.head = HEAD
         its.finalized = FINALIZED
+        its.contracts = chain.contracts
         for (const method of Object.keys(calls)) delete calls[method]
         for (const name of Object.keys(faults))
           if (!Array.isArray(faults[name as 'hideLogs'])) delete faults[name as 'hideLogs']
@@ -129,6 +132,7 @@ export async function startListening(
       network: ethereum,
       log,
       stored,
+      storedPools: storedPools(client, 'ethereum'),
       start: { kind: 'block', number: from },
       pools: pools && new Set(pools),
       pollMs: 20,

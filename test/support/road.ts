@@ -3,6 +3,7 @@ import { aggregate } from '../../aggregator/aggregate.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
+import { storedPools } from '../../aggregator/stored-pools.ts'
 import { connectChain } from '../../infra/chain-client.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { IngestFact } from '../../ingest/fact.ts'
@@ -48,6 +49,7 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
       network,
       log,
       stored,
+      storedPools: storedPools(store, network.name),
       start: { kind: 'block', number: firstBlock },
       pools,
       watchHeads,
