@@ -20,6 +20,7 @@ export type KeyRecord = {
 }
 
 const LIST = readSql(new URL('./keys.sql', import.meta.url))
+const BY_HASH = readSql(new URL('./keys-by-hash.sql', import.meta.url))
 const INSERT = readSql(new URL('./key-insert.sql', import.meta.url))
 /** What must not depend on the server's defaults: a key is there once its insert has answered. */
 const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
@@ -42,18 +43,27 @@ export async function createKey(options: {
   return key
 }
 
-/** Sees to it that a key of the user's own choice is there and good. */
+/** The characters that a header takes as they are; all keys of ours are made of them. */
+export const KEY_CHARACTERS = /^[\x21-\x7e]+$/
+
+/** Makes a key of the operator's own choice where it is not stored yet. What was changed since, a revocation above all, stands. */
 export async function ensureKey(options: {
   client: ClickHouseClient
   key: string
   plan: PlanName
   name: string
-}): Promise<void> {
+}): Promise<KeyRecord> {
   const { client, key, plan, name } = options
-  const hash = hashKey(key)
-  const known = (await listKeys(client)).find((record) => record.hash === hash)
-  if (known === undefined) await put(client, newRecord(key, plan, name, undefined))
-  else if (known.revoked !== undefined || known.plan !== plan) await put(client, { ...known, plan, revoked: undefined })
+  const [known] = await keysByHash(client, [hashKey(key)])
+  if (known !== undefined) return known
+  const record = newRecord(key, plan, name, undefined)
+  await put(client, record)
+  return record
+}
+
+/** Those that are stored, revoked ones too. */
+export async function keysByHash(client: ClickHouseClient, hashes: readonly KeyHash[]): Promise<readonly KeyRecord[]> {
+  return (await ask<KeyRow>(client, BY_HASH, { hashes })).map(fromRow)
 }
 
 /** Newest first, revoked ones too. */

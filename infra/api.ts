@@ -4,7 +4,7 @@ import { startApi } from './http-api.ts'
 import { networksOf, runStage } from './stage.ts'
 
 await runStage(async (store, run) => {
-  await ensureBootstrapKey(run.config, store.owner)
+  await ensureBootstrapKey(run.config, store.owner, run.report)
   const serving = await startApi(
     networksOf(run).map(({ network }) => network),
     store,

@@ -3,6 +3,7 @@ import type { AggregatorFact } from '../aggregator/fact.ts'
 import type { ApiFact } from '../api/report.ts'
 import type { IngestFact } from '../ingest/fact.ts'
 import type { NetworkName } from '../ingest/network.ts'
+import type { ApiKeyFact } from './api-key.ts'
 import type { EngineFact } from './clickhouse/engine.ts'
 import type { DevnetFact } from './devnet/devnet.ts'
 import type { LogFact } from './log/facts.ts'
@@ -25,7 +26,16 @@ export type ProcessFact =
   | { kind: 'admin-listening'; host: string; port: number }
   | { kind: 'stopping'; reason: string }
 
-export type Fact = AggregatorFact | ApiFact | DevnetFact | EngineFact | IngestFact | LogFact | ProcessFact | StoreFact
+export type Fact =
+  | AggregatorFact
+  | ApiFact
+  | ApiKeyFact
+  | DevnetFact
+  | EngineFact
+  | IngestFact
+  | LogFact
+  | ProcessFact
+  | StoreFact
 
 /** What is done about facts of some kinds. */
 export type FactHandlers = { readonly [Kind in Fact['kind']]?: (fact: Extract<Fact, { kind: Kind }>) => void }

@@ -52,6 +52,10 @@ export const SENTENCES = {
   'usage-stored': ['debug', 'credits and calls are stored'],
   'usage-not-stored': ['warn', 'credits and calls could not be stored; they are kept and stored later'],
   'unknown-plan': ['warn', 'a key has a plan that this version does not know; it has what the free plan has'],
+  'bootstrap-key-revoked': [
+    'warn',
+    'BOOTSTRAP_API_KEY is a key that was revoked: it opens nothing; set another one, or none',
+  ],
   'server-listening': ['info', 'the API is open'],
   'server-closed': ['info', 'the API is closed; every answer is out'],
   // The log between ingest and aggregator

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createKey, ensureKey, hashKey, listKeys, revokeKey, setPlan } from '../../api/keys.ts'
+import { createKey, hashKey, listKeys, revokeKey, setPlan } from '../../api/keys.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { ProblemBody, Usage } from './body.ts'
 import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from './scenario.ts'
@@ -151,17 +151,5 @@ describe.skipIf(withoutClickHouse)('accounts', () => {
     expect(await revokeKey({ client: database.client, id })).toBe(false)
     const status = async () => (await service.get('/v0/usage', { 'X-API-KEY': key })).status
     await expect.poll(status, { timeout: 5_000, interval: 300 }).toBe(401)
-  })
-
-  test('a bootstrap key is made once, and made good again', async () => {
-    const options = { client: database.client, key: 'of-my-own-choice', plan: 'operator', name: 'bootstrap' } as const
-    await ensureKey(options)
-    await ensureKey(options)
-    const own = async () => (await listKeys(database.client)).filter(({ name }) => name === 'bootstrap')
-    const [record, ...others] = await own()
-    expect([record?.plan, others]).toEqual(['operator', []])
-    await revokeKey({ client: database.client, id: record?.id ?? '' })
-    await ensureKey(options)
-    expect(await own()).toEqual([expect.objectContaining({ id: record?.id, revoked: undefined })])
   })
 })

@@ -42,7 +42,7 @@ const run: Run = {
 const SHAPE = roadShape(0)
 const { network, pools } = SHAPE
 const store = await openStore(run.config, folder, tell)
-await ensureBootstrapKey(run.config, store.owner)
+await ensureBootstrapKey(run.config, store.owner, run.report)
 const logs = await openLogs(run.config.log, network, store, run)
 const aggregating = runAggregator(network, logs, store, run, (written) => look(written))
 // In a cluster the API is a process of its own, and looks for itself.

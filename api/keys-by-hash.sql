@@ -1,0 +1,11 @@
+-- The keys with these hashes.
+SELECT
+    lower(hex(key_hash))           AS hash,
+    id,
+    name,
+    plan,
+    toUnixTimestamp(billing_start) AS billing_start,
+    toUnixTimestamp(created)       AS created,
+    toUnixTimestamp(revoked)       AS revoked
+FROM api_keys FINAL
+WHERE key_hash IN (SELECT unhex(arrayJoin({hashes:Array(String)})))
