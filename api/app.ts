@@ -18,11 +18,13 @@ import {
 } from './http.ts'
 import type { Market } from './market/market.ts'
 import { openApi } from './openapi.ts'
+import { openPageCode, type PageCode } from './page-code.ts'
 import type { ApiFact } from './report.ts'
 import { getCandles } from './routes/candles.ts'
 import { getOpenApi, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
 import { getPage } from './routes/page.ts'
+import { postPageCode } from './routes/page-code.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
@@ -35,9 +37,12 @@ export type AppOptions = {
   /** Pages of these origins may read answers; all may where absent. */
   origins?: readonly string[] | undefined
   crowd?: CrowdLimits
+  /** Exchanges the printed link for a key; no link is good where absent. */
+  pageCode?: PageCode | undefined
 }
 
-export function createApp({ market, accounts, clock, report, origins, crowd: limits }: AppOptions): Application {
+export function createApp(options: AppOptions): Application {
+  const { market, accounts, clock, report, origins, crowd: limits, pageCode = openPageCode(clock) } = options
   const crowd = openCrowd(limits)
   const inTurn =
     (handler: AccountHandler): AccountHandler =>
@@ -61,6 +66,8 @@ export function createApp({ market, accounts, clock, report, origins, crowd: lim
   // Our own parser sees repeated and nested parameters as they were written.
   app.set('query parser', false)
   app.use(requestIds(report), safeHeaders(), crossOrigin(origins), goodHosts(), shortUrls(), compression())
+  // Before the page's files, which are in the same folder.
+  app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))

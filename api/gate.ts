@@ -40,7 +40,7 @@ function unauthorized(keys: number): Problem {
   })
 }
 
-function tooManyFailures(wait: number): Problem {
+export function tooManyFailures(wait: number): Problem {
   return new Problem('too_many_failures', `Too many requests from this address had no good key. Wait ${wait} s.`, {
     headers: { 'Retry-After': String(wait) },
   })

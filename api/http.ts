@@ -98,15 +98,16 @@ export function goodHosts(): RequestHandler {
 const HOST = /^[^\s/?#@\\]+$/
 const ALLOWED = 'GET, HEAD, OPTIONS'
 
-/** For all methods of a path that GET does not take. */
-export function methodNotAllowed(): RequestHandler {
+/** For all methods of a path but the one that it takes. */
+export function methodNotAllowed(method: 'GET' | 'POST' = 'GET'): RequestHandler {
+  const allowed = method === 'GET' ? ALLOWED : `${method}, OPTIONS`
   return function methodNotAllowed(req, res) {
     if (req.method === 'OPTIONS') {
-      res.set('Allow', ALLOWED).status(204).end()
+      res.set('Allow', allowed).status(204).end()
       return
     }
-    throw new Problem('method_not_allowed', `${req.method} is not a way to ask here: use GET.`, {
-      headers: { Allow: ALLOWED },
+    throw new Problem('method_not_allowed', `${req.method} is not a way to ask here: use ${method}.`, {
+      headers: { Allow: allowed },
     })
   }
 }

@@ -3,6 +3,7 @@ import type { Written } from '../aggregator/changes.ts'
 import { openAccounts } from '../api/accounts.ts'
 import { createApp } from '../api/app.ts'
 import { openMarket } from '../api/market/market.ts'
+import type { PageCode } from '../api/page-code.ts'
 import { type Serving, serve } from '../api/server.ts'
 import type { Network } from '../ingest/network.ts'
 import type { Run } from './run.ts'
@@ -23,6 +24,7 @@ export async function startApi(
   store: Store,
   { config, report, signal }: Run,
   onWritten?: (look: (written: Written) => void) => void,
+  pageCode?: PageCode,
 ): Promise<Serving> {
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
@@ -30,7 +32,7 @@ export async function startApi(
   const market = openMarket({ reader: store.reader, networks, clock, everyMs, report })
   onWritten?.(market.look)
   const accounts = openAccounts({ client: store.accounts, clock, report })
-  const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins })
+  const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins, pageCode })
   const { host, port } = config
   const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }

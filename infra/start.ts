@@ -1,6 +1,7 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
 import type { Written } from '../aggregator/changes.ts'
 import { storedChain } from '../aggregator/ledger.ts'
+import { openPageCode } from '../api/page-code.ts'
 import { pause } from '../ingest/wait.ts'
 import { startAdmin } from './admin.ts'
 import { keyToPrint } from './api-key.ts'
@@ -64,7 +65,8 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const { config, signal, fail } = run
   // The API hears at once of what is written in its own process.
   let look = (_: Written) => {}
-  const key = await keyToPrint(config, store.owner)
+  const key = await keyToPrint(config, store.owner, run.report)
+  const pageCode = openPageCode(() => new Date())
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
   const logs = await Promise.all(networks.map(({ network }) => openLogs(config.log, network.name, store, run)))
@@ -83,10 +85,11 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     (listener) => {
       look = listener
     },
+    pageCode,
   )
   keep(serving.closed)
   await firstData(networks, store, signal)
-  if (!signal.aborted) announce(networks, serving, key)
+  if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key) })
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   // Appends that nobody will store any more must not hold their listeners.
   await Promise.all(logs.map((log) => log.close()))
@@ -108,11 +111,11 @@ async function firstData(networks: readonly NetworkConfig[], store: Store, signa
   )
 }
 
-/** The one place where a key is shown: on standard output, never in the log. */
+/** The one place where a key is shown: on standard output, never in the log. The link has a code for it, since browsers keep addresses. */
 function announce(
   networks: readonly NetworkConfig[],
   { host, port }: { host: string; port: number },
-  key: string,
+  { key, code }: { key: string; code: string },
 ): void {
   const isDevnet = networks.some(({ network }) => network.devnet)
   const names = networks.map(({ network }) => network.name).join(', ')
@@ -124,7 +127,7 @@ function announce(
       '',
       `Candlepool is ready. It reads ${what}.`,
       '',
-      `  Page  ${base}/#key=${key}`,
+      `  Page  ${base}/#code=${code}`,
       `  API   ${base}/v0`,
       `  Key   ${key}`,
       '',

@@ -5,6 +5,7 @@ import { openAccounts } from '../../api/accounts.ts'
 import { createApp } from '../../api/app.ts'
 import { createKey } from '../../api/keys.ts'
 import { openMarket } from '../../api/market/market.ts'
+import { openPageCode } from '../../api/page-code.ts'
 import type { ApiFact } from '../../api/report.ts'
 import { type Patience, serve } from '../../api/server.ts'
 import type { Network } from '../../ingest/network.ts'
@@ -14,6 +15,8 @@ export type Service = {
   get(path: string, headers?: Record<string, string>, method?: string): Promise<Reply>
   url: string
   key: string
+  /** For the page's link, once. */
+  code(): string
   facts: ApiFact[]
   /** Something was written just now, as an aggregator in the same process says. */
   look(written: Written): void
@@ -58,12 +61,14 @@ export async function startService(options: {
   })
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
-  const app = createApp({ market, accounts, clock, report })
+  const pageCode = openPageCode(clock)
+  const app = createApp({ market, accounts, clock, report, pageCode })
   const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...patience })
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,
     key,
+    code: () => pageCode.issue(key),
     facts,
     look: market.look,
     async get(path, headers = { 'X-API-KEY': key }, method = 'GET') {

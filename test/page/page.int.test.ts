@@ -70,7 +70,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
   }
 
   async function openLive(screen: Screen = {}, of = service, place = ''): Promise<Watched> {
-    const tab = await open(`#key=${of.key}${place}`, screen, of)
+    const tab = await open(`#code=${of.code()}${place}`, screen, of)
     await isLive(tab.page)
     return tab
   }
@@ -113,9 +113,11 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
   })
 
-  test('takes the key out of the address, and sends it in a header only', async () => {
+  test('exchanges the code of the link for the key, and sends that in a header only', async () => {
     const tab = await openLive()
-    expect(tab.page.url()).not.toContain(service.key)
+    expect(tab.page.url()).not.toMatch(/code=|key=/)
+    const [exchange, ...more] = tab.requests.filter((request) => request.method() !== 'GET')
+    expect([new URL(exchange?.url() ?? '').pathname, more]).toEqual(['/page/code', []])
     expect(await tab.page.evaluate(() => [...Object.values(sessionStorage)])).toEqual([service.key])
     expect(await tab.page.evaluate(() => localStorage.length + document.cookie.length)).toBe(0)
     const questions = tab.requests.filter((request) => request.url().includes('/v0/'))
@@ -123,9 +125,30 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     for (const question of questions) expect(question.headers()['x-api-key']).toBe(service.key)
     await tab.page.reload()
     await isLive(tab.page)
-    await tab.page.goto(`${service.url}/#key=cp_another`)
-    await tab.page.getByText('This key is not known here.').waitFor()
-    expect(tab.page.url()).not.toContain('another')
+    // A link that is good no more takes nothing from the tab that it was good in.
+    await tab.page.goto(`${service.url}/#code=${'x'.repeat(32)}`)
+    await isLive(tab.page)
+  })
+
+  test('says plainly that a link was opened before, in another browser too, and takes the key instead', async () => {
+    const code = service.code()
+    const first = await open(`#code=${code}`)
+    await isLive(first.page)
+    const { page } = await open(`#code=${code}`)
+    await page.getByText('This link was opened before').waitFor()
+    await shot(page, 'used-link')
+    await accessible(page)
+    expect(page.url()).not.toContain('code=')
+    await page.getByLabel('API key').fill(service.key)
+    await page.keyboard.press('Enter')
+    await isLive(page)
+  })
+
+  test('takes no key from an address, and leaves none there', async () => {
+    const { page } = await open('#key=not-of-the-address')
+    await page.getByText('Addresses stay in the history').waitFor()
+    expect(page.url()).not.toContain('key=')
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
   })
 
   test('asks for a key, and says which one is wrong', async () => {

@@ -36,7 +36,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
   })
 
   test('ends its start-up with a curl line that works', async () => {
-    await start()
+    const { url, key } = await start()
     const [line = '', header = '', address = ''] = /curl -s -H '([^']+)' '([^']+)'/.exec(main.output()) ?? []
     expect(line).not.toBe('')
     const [name = '', value = ''] = header.split(': ')
@@ -45,6 +45,10 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     expect(answer.headers.get('x-candlepool-devnet')).toBe('true')
     expect(((await answer.json()) as Candles).data).toHaveLength(3)
     expect(main.output()).toMatch(/DEVNET/)
+    const [, code = ''] = /Page {2}\S+\/#code=([\w-]+)\n/.exec(main.output()) ?? []
+    const exchange = () => fetch(`${url}/page/code`, { method: 'POST', headers: { 'X-Page-Code': code } })
+    expect(await (await exchange()).json()).toEqual({ key })
+    expect((await exchange()).status).toBe(401)
   })
 
   test('answers candles, pools, ticks and usage with real values', async () => {

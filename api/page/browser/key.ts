@@ -1,18 +1,37 @@
 /// <reference lib="dom" />
-/** The API key: from the form or the address's fragment, kept while the tab is open, and in no address that is sent. */
+/** The API key: from the form, or exchanged for the code of the printed link; kept while the tab is open, and in no address. */
 import { part } from './dom.ts'
 
 const STORED = 'candlepool-key'
 
-/** Takes the key out of `/#key=…`: neither the history nor whoever looks at the screen should have it. */
-export function takeKeyFromAddress(): void {
+/** Takes the code out of `/#code=…`, and a key that was put there by hand, which is not used. */
+export function takeFromAddress(): { code?: string | undefined; hadKey: boolean } {
   const fragment = new URLSearchParams(location.hash.slice(1))
-  const key = fragment.get('key')?.trim()
-  if (key === undefined) return
+  const code = fragment.get('code') ?? undefined
+  const hadKey = fragment.has('key')
+  if (code === undefined && !hadKey) return { hadKey }
+  fragment.delete('code')
   fragment.delete('key')
   const rest = fragment.toString()
   history.replaceState(null, '', location.pathname + (rest === '' ? '' : `#${rest}`))
-  if (key !== '') keepKey(key)
+  return { code, hadKey }
+}
+
+/** Keeps the key that the code is exchanged for; returns why there is none. */
+export async function exchangeCode(code: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch('/page/code', {
+      method: 'POST',
+      headers: { 'X-Page-Code': code },
+      credentials: 'omit',
+      redirect: 'error',
+    })
+    const { key, message } = (await answer.json()) as { key?: string; message?: string }
+    if (answer.ok && key !== undefined) keepKey(key)
+    else return message ?? `The service answered with ${answer.status}.`
+  } catch {
+    return 'The service can not be reached. Open the link again, or paste the key.'
+  }
 }
 
 export function keptKey(): string | undefined {

@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
-/** The script that the page starts: the key leaves the address before anything else happens. */
+/** The script that the page starts: the code of a link leaves the address before anything else happens. */
 import type { TokenFile } from '../tokens.ts'
 import { part } from './dom.ts'
-import { takeKeyFromAddress } from './key.ts'
+import { takeFromAddress } from './key.ts'
 import { openMarketPage } from './market-page.ts'
 
-takeKeyFromAddress()
+const taken = takeFromAddress()
 try {
   const answer = await fetch(part('tokens', HTMLLinkElement).href)
-  openMarketPage((await answer.json()) as TokenFile)
+  openMarketPage((await answer.json()) as TokenFile, taken)
 } catch (error) {
   part('notice-text', HTMLElement).textContent = 'The page did not arrive whole. Load it again.'
   part('notice-retry', HTMLButtonElement).hidden = true

@@ -5,7 +5,7 @@ import { showState } from './account.ts'
 import { type Ask, openClient } from './client.ts'
 import { part } from './dom.ts'
 import { type Found, findPair, findPool } from './finding.ts'
-import { forgetKey, keepKey, keptKey, openKeyForm, takeKeyFromAddress } from './key.ts'
+import { exchangeCode, forgetKey, keepKey, keptKey, openKeyForm, takeFromAddress } from './key.ts'
 import { type Known, type Live, openLive } from './live.ts'
 import { hideNotice } from './notice.ts'
 import { isFlipped } from './orientation.ts'
@@ -20,7 +20,7 @@ import { openScreen } from './screen.ts'
 import { suggestionsOf } from './suggestions.ts'
 import { openTools } from './tools.ts'
 
-export function openMarketPage(tokens: TokenFile): void {
+export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeFromAddress>): void {
   const suggestions = suggestionsOf(tokens)
   let session: { ask: Ask; purse: Purse } | undefined
   let running = new AbortController()
@@ -55,10 +55,17 @@ export function openMarketPage(tokens: TokenFile): void {
   part('leave', HTMLButtonElement).addEventListener('click', () => lock())
   // Somebody puts another link into the address of the open page.
   window.addEventListener('hashchange', () => {
-    takeKeyFromAddress()
+    const taken = takeFromAddress()
     place = placeInAddress()
-    begin()
+    void enter(taken)
   })
+
+  /** By the code of the link; a tab that has a key already keeps it where the code is good no more. */
+  async function enter({ code, hadKey }: ReturnType<typeof takeFromAddress>): Promise<void> {
+    const trouble = code === undefined ? undefined : await exchangeCode(code)
+    if (keptKey() !== undefined) return begin()
+    lock(trouble ?? (hadKey ? 'Addresses stay in the history, so no key is taken from one. Paste it here.' : undefined))
+  }
 
   /** With the key that the tab has, or to the form. */
   function begin(): void {
@@ -162,5 +169,5 @@ export function openMarketPage(tokens: TokenFile): void {
     run((signal) => follow({ ...scene, ...change }, known, signal))
   }
 
-  begin()
+  void enter(taken)
 }

@@ -1,0 +1,32 @@
+/** POST /page/code: the page exchanges the code of the printed link for the key. It is no operation of the API. */
+import type { RequestHandler } from 'express'
+import { countFailures } from '../failures.ts'
+import { tooManyFailures } from '../gate.ts'
+import { sendAnswer } from '../headers.ts'
+import { CODE_MINUTES, type PageCode } from '../page-code.ts'
+import { Problem } from '../problem.ts'
+
+export const CODE_HEADER = 'X-Page-Code'
+
+/** In a header that pages of other origins get no leave to send. */
+export function postPageCode(code: PageCode, clock: () => Date): RequestHandler {
+  const failures = countFailures()
+  return function exchange(req, res) {
+    const now = clock().getTime() / 1000
+    const address = req.ip ?? req.socket.remoteAddress ?? ''
+    const given = req.get(CODE_HEADER)
+    const key = given === undefined ? undefined : code.exchange(given)
+    if (key !== undefined) return sendAnswer(res, { key }, false)
+    const wait = failures.wait(address, now)
+    failures.note(address, now)
+    throw wait > 0 ? tooManyFailures(wait) : gone()
+  }
+}
+
+function gone(): Problem {
+  return new Problem(
+    'unauthorized',
+    `This link was opened before, or is older than ${CODE_MINUTES} minutes, or is of an earlier start. Paste the key that npm start printed.`,
+    { headers: { 'WWW-Authenticate': `ApiKey realm="candlepool", header="${CODE_HEADER}"` } },
+  )
+}
