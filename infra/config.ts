@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Resolution } from '../aggregator/candle.ts'
 import type { Retention } from '../aggregator/retention.ts'
+import { KEY_CHARACTERS } from '../api/keys.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../ingest/network.ts'
 import { NETWORKS } from '../ingest/networks.ts'
 import type { PoolId } from '../ingest/pool.ts'
@@ -151,7 +152,12 @@ const schema = z.object({
   CORS_ORIGINS: list
     .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
     .optional(),
-  BOOTSTRAP_API_KEY: z.string().min(16, 'is shorter than 16 characters: anybody could guess it').optional(),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .min(16, 'is shorter than 16 characters: it could be guessed')
+    .max(256, 'is longer than 256 characters')
+    .regex(KEY_CHARACTERS, 'holds a blank or a character that is not ASCII, which no header takes')
+    .optional(),
   LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 

@@ -13,6 +13,13 @@ const USAGE = `Usage:
 
 A key is shown once, when it is made: the tables keep only its hash. ID is the handle that \`list\` shows.`
 
+/** Longer ones, and control characters, would make the list unreadable. */
+const NAME = /^[^\p{Cc}\u2028\u2029]{0,100}$/u
+
+/** What a DateTime of the tables holds, in whole years. */
+const FIRST_DAY = '1970-01-01'
+const LAST_DAY = '2099-12-31'
+
 await runCommand(async ({ owner: client }) => {
   const [verb, ...rest] = process.argv.slice(2)
   if (verb === 'create') return create(client, rest)
@@ -31,14 +38,21 @@ async function create(client: Client, args: string[]): Promise<void> {
   const options = { plan: { type: 'string' }, name: { type: 'string' }, 'billing-start': { type: 'string' } } as const
   const { values } = readArgs(() => parseArgs({ args, options, allowPositionals: false }))
   const plan = planOf(values.plan)
-  const start = values['billing-start']
-  const instant = start === undefined ? undefined : parseTime(start)
-  if (start !== undefined && instant === undefined) {
-    throw new UsageError(`--billing-start ${start} is not a date: write 2026-01-31 or 2026-01-31T00:00:00Z.`)
-  }
-  const billingStart = instant && new Date(instant.seconds * 1000)
-  const key = await createKey({ client, plan, name: values.name ?? '', billingStart })
+  const { name = '', 'billing-start': start } = values
+  if (!NAME.test(name)) throw new UsageError('--name is not one line of at most 100 characters.')
+  const key = await createKey({ client, plan, name, billingStart: start === undefined ? undefined : dayOf(start) })
   print(`A key on the plan ${plan}. It is shown only now:`, '', key)
+}
+
+function dayOf(start: string): Date {
+  const instant = parseTime(start)
+  if (instant === undefined)
+    throw new UsageError(`--billing-start ${start} is not a date: write 2026-01-31 or 2026-01-31T00:00:00Z.`)
+  const date = new Date(instant.seconds * 1000)
+  const day = date.getTime()
+  if (day < Date.parse(FIRST_DAY) || day >= Date.parse(LAST_DAY) + 86_400_000)
+    throw new UsageError(`--billing-start ${start} is not between ${FIRST_DAY} and ${LAST_DAY}.`)
+  return date
 }
 
 async function list(client: Client): Promise<void> {

@@ -96,9 +96,21 @@ describe('the environment', () => {
         CLICKHOUSE_DATABASE is not a name of letters, digits and underscores
         PORT is not a port: a number from 0 to 65535
         READY_TIP_SECONDS is not a number of seconds from 1 to 999999
-        BOOTSTRAP_API_KEY is shorter than 16 characters: anybody could guess it
+        BOOTSTRAP_API_KEY is shorter than 16 characters: it could be guessed
         LOG_LEVEL is none of trace, debug, info, warn, error, fatal, silent]
     `)
+  })
+
+  test.each([
+    ['with a blank', 'holds a blank or a character that is not ASCII, which no header takes'],
+    [' leading-blank-0123', 'holds a blank or a character that is not ASCII, which no header takes'],
+    ['schlüssel-des-betreibers', 'holds a blank or a character that is not ASCII, which no header takes'],
+    ['a-key-with-a\nnew-line', 'holds a blank or a character that is not ASCII, which no header takes'],
+    ['x'.repeat(257), 'is longer than 256 characters'],
+  ])('a bootstrap key that no request could send is refused: %j', (key, rule) => {
+    const padded = key.padEnd(16, '-')
+    expect(() => readConfig({ BOOTSTRAP_API_KEY: padded })).toThrow(`BOOTSTRAP_API_KEY ${rule}`)
+    expect(readConfig({ BOOTSTRAP_API_KEY: '!a-key~of:my,own"choice' }).bootstrapApiKey).toBe('!a-key~of:my,own"choice')
   })
 
   test('a cluster is named with the address of each of its servers', () => {
