@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent } from '../ingest/message.ts'
 import type { RowBinary } from './row-binary.ts'
-import { balanceRow, liquidityRow, poolRow, type RowContext, tickRow } from './rows.ts'
+import { balanceHourRow, balanceRow, liquidityRow, poolRow, type RowContext, tickRow } from './rows.ts'
 import { insertRows, together } from './store.ts'
 
 /** All but the balances. */
@@ -14,9 +14,12 @@ export async function insertContents(client: ClickHouseClient, contents: readonl
   ])
 }
 
-/** They count for whoever finds their block on the ledger: nobody waits for them before. */
+/** Each reading for a day, from which a rollback restores; the newest of each hour for ever. */
 export async function insertBalances(client: ClickHouseClient, contents: readonly RowContext[]): Promise<void> {
-  await insertEach(client, 'pool_balances', contents, ({ balances }) => balances, balanceRow)
+  await together([
+    insertEach(client, 'pool_balances', contents, ({ balances }) => balances, balanceRow),
+    insertEach(client, 'pool_balance_hours', contents, ({ balances }) => balances, balanceHourRow),
+  ])
 }
 
 /** One row for each of the things that a block holds. */

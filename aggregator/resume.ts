@@ -47,7 +47,7 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
 
 /** Of live rows and tombstones beyond the ledger's tip; 0 where there are none. */
 async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip = -1): Promise<Version> {
-  const tables = ['ticks', 'pools', 'liquidity_changes']
+  const tables = ['ticks', 'pools', 'liquidity_changes', 'pool_balance_hours']
   return highestOf(
     await Promise.all(tables.map((table) => highestVersion(client, { table, column: 'block' }, network, tip))),
   )

@@ -9,6 +9,7 @@ import type { Version } from './version.ts'
 
 const touched = loadSql(import.meta.url, './sql/touched.sql')
 const buryBlocks = loadSql(import.meta.url, './sql/bury_blocks.sql')
+const restoreBalanceHours = loadSql(import.meta.url, './sql/restore_balance_hours.sql')
 const buryRest = ['ticks', 'pools', 'liquidity_changes'].map((table) =>
   loadSql(import.meta.url, `./sql/bury_${table}.sql`),
 )
@@ -31,6 +32,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   await run(client, buryBlocks, above)
   const pools = [...doubted, ...(await ask<Touched>(client, touched, above))]
   for (const bury of buryRest) await run(client, bury, above)
+  await run(client, restoreBalanceHours, above)
   await recompute(client, network, scopeOf(pools), remaking)
   await recordChanges(client, network, pools, { sequence: remaking.versions.next() })
   return pools.map(({ pool }) => pool)

@@ -3,6 +3,7 @@ import type { BlockContent } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../ingest/pool.ts'
 import type { Tick } from '../ingest/tick.ts'
+import { bucketStart } from './candle.ts'
 import { digestOf } from './digest.ts'
 import { estimatePrices } from './price-estimate.ts'
 import type { RowBinary } from './row-binary.ts'
@@ -12,6 +13,7 @@ import type { Version } from './version.ts'
 export type RowContext = { network: NetworkName; block: BlockContent; version: Version }
 
 const LIVE = 0
+const HOUR = 3_600
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 
 export type BlockRow = {
@@ -61,4 +63,15 @@ export function liquidityRow(out: RowBinary, { network, block, version }: RowCon
 export function balanceRow(out: RowBinary, { network, block }: RowContext, balance: PoolBalance): void {
   out.string(network).string(balance.pool).uint64(block.number).hash(block.hash)
   out.integer(balance.balance0, 256).integer(balance.balance1, 256)
+  out.uint32(block.timestamp).uint32(Math.floor(Date.now() / 1000))
+}
+
+/** Of a pool and hour the row of the newest message counts. */
+export function balanceHourRow(
+  out: RowBinary,
+  { network, block, version }: RowContext,
+  { pool, balance0, balance1 }: PoolBalance,
+): void {
+  out.string(network).string(pool).uint32(bucketStart(block.timestamp, HOUR)).uint64(block.number)
+  out.integer(balance0, 256).integer(balance1, 256).uint64(version).uint8(LIVE)
 }

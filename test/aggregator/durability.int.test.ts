@@ -29,6 +29,7 @@ describe.skipIf(withoutClickHouse)('durability', () => {
         'jobs',
         'liquidity_changes',
         'owners',
+        'pool_balance_hours',
         'pool_balances',
         'pools',
         'settled',

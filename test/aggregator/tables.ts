@@ -10,8 +10,9 @@ const QUESTIONS = {
   pools: 'SELECT * EXCEPT (version, is_deleted) FROM pools FINAL',
   liquidity_changes: 'SELECT * EXCEPT (version, is_deleted) FROM liquidity_changes FINAL',
   // Those of other blocks stay, and are read by nobody.
-  pool_balances: `SELECT * REPLACE (hex(block_hash) AS block_hash) FROM pool_balances FINAL
+  pool_balances: `SELECT * EXCEPT written REPLACE (hex(block_hash) AS block_hash) FROM pool_balances FINAL
     WHERE (network, block, pool_balances.block_hash) IN (SELECT network, number, hash FROM blocks FINAL)`,
+  pool_balance_hours: 'SELECT * EXCEPT (version, is_deleted) FROM pool_balance_hours FINAL',
 } as const
 
 export type MarketTable = keyof typeof QUESTIONS

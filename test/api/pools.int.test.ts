@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { takeCharge } from '../../aggregator/owner.ts'
+import { rollBack } from '../../aggregator/rollback.ts'
+import { tombstoneVersion } from '../../aggregator/version.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { block, liquidity, openStore, poolOf } from '../support/store.ts'
 import { Pools } from './body.ts'
@@ -115,9 +118,11 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
     const ahead = { pool: POOLS.main.id, balance0: 1n, balance1: 1n }
     await openStore(database.client, 'ethereum')([block(121, minute(121), { balances: [ahead] })])
     expect((await ask('WETH-USDC')).data.find(({ id }) => id === POOLS.main.id)?.totalValueLockedUSD).toBe('0.000001')
-    await database.client.command({
-      query:
-        'INSERT INTO blocks SELECT * REPLACE (version + 1 AS version, 1 AS is_deleted) FROM blocks FINAL WHERE number = 121',
+    await rollBack(database.client, {
+      network: 'ethereum',
+      to: { number: 120, timestamp: minute(120) },
+      version: tombstoneVersion({ generation: 1, offset: 1_000 }),
+      remaking: { versions: await takeCharge(database.client, 'ethereum'), horizon: () => 0 },
     })
     expect((await ask('WETH-USDC')).data[0]?.totalValueLockedUSD).toBe('2000000')
   })

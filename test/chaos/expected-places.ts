@@ -6,8 +6,22 @@ const RECOMPUTE = [
   'candles_from_candles 3600',
   'candles_from_candles 86400',
 ]
-const CONTENTS = ['insert ticks', 'insert pools', 'insert liquidity_changes', 'insert pool_balances']
-const ROLLBACK = ['bury_blocks', 'touched', 'bury_ticks', 'bury_pools', 'bury_liquidity_changes', ...RECOMPUTE]
+const CONTENTS = [
+  'insert ticks',
+  'insert pools',
+  'insert liquidity_changes',
+  'insert pool_balances',
+  'insert pool_balance_hours',
+]
+const ROLLBACK = [
+  'bury_blocks',
+  'touched',
+  'bury_ticks',
+  'bury_pools',
+  'bury_liquidity_changes',
+  'restore_balance_hours',
+  ...RECOMPUTE,
+]
 
 const STEPS = {
   start: [
@@ -15,6 +29,7 @@ const STEPS = {
     'ask ticks',
     'ask pools',
     'ask liquidity_changes',
+    'ask pool_balance_hours',
     'ask owners',
     'insert owners',
     'ask retention',

@@ -25,7 +25,7 @@ const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
   ticks: { keys: ['network', 'pool'], or: 'by_block' },
   candles: { keys: ['network', 'pool'], or: 'by_version' },
   liquidity_changes: { keys: ['network', 'pool'], or: 'by_block' },
-  pool_balances: { keys: ['network', 'pool'] },
+  pool_balance_hours: { keys: ['network', 'pool'], or: 'by_block' },
   changes: { keys: ['network'] },
   usage: { keys: ['key_hash'] },
 }

@@ -95,7 +95,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
   })
 
   test('a pool has its rows on one shard, and both have pools', async () => {
-    const tables = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances']
+    const tables = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'pool_balance_hours']
     const each = tables.map((table) => `SELECT network, pool, _shard_num AS shard FROM ${table}`)
     const query = `SELECT toString(groupUniqArray(shard)) AS shards FROM (${each.join(' UNION ALL ')}) GROUP BY network, pool`
     expect(new Set(await rowsOf(over, query))).toEqual(new Set(['{"shards":"[1]"}', '{"shards":"[2]"}']))

@@ -1,0 +1,33 @@
+-- Puts back what pools held at a block, in the hours whose newest reading lies above it; an hour without an earlier reading is buried.
+INSERT INTO pool_balance_hours
+SELECT
+    replaced.network, replaced.pool, replaced.hour,
+    kept.newest, kept.balance0, kept.balance1, {version:UInt64} AS version, kept.found = 0 AS is_deleted
+FROM
+(
+    SELECT network, pool, hour
+    FROM pool_balance_hours FINAL
+    WHERE network = {network:String} AND block > {block:Int64} AND hour >= toStartOfHour(toDateTime({since:UInt32}, 'UTC'))
+      AND pool_balance_hours.version < {version:UInt64}
+) AS replaced
+LEFT ANY JOIN
+(
+    SELECT
+        pool, toStartOfHour(time) AS hour, max(block) AS newest,
+        argMax(balance0, block) AS balance0, argMax(balance1, block) AS balance1, 1 AS found
+    FROM pool_balances FINAL
+    WHERE network = {network:String} AND block <= {block:Int64} AND time >= toStartOfHour(toDateTime({since:UInt32}, 'UTC'))
+      AND (block, block_hash) IN
+      (
+          SELECT number, hash
+          FROM blocks FINAL
+          WHERE network = {network:String}
+            AND number IN
+            (
+                SELECT block
+                FROM pool_balances
+                WHERE network = {network:String} AND time >= toStartOfHour(toDateTime({since:UInt32}, 'UTC'))
+            )
+      )
+    GROUP BY pool, hour
+) AS kept ON kept.pool = replaced.pool AND kept.hour = replaced.hour
