@@ -40,7 +40,8 @@ export async function applyRetention(client: ClickHouseClient, retention: Retent
       { table },
     )
     if ((row?.rule ?? '') === wanted) continue
-    if (wanted !== '') await run(client, `ALTER TABLE ${table} MODIFY TTL ${wanted}`, {})
+    // What has expired by now is dropped in the background, so that nothing waits for it; ClickHouse resumes that after a restart.
+    if (wanted !== '') await run(client, `ALTER TABLE ${table} MODIFY TTL ${wanted} SETTINGS alter_sync = 0`, {})
     else await run(client, `ALTER TABLE ${table} REMOVE TTL`, {})
     const days = table === 'ticks' ? (retention.ticks ?? 0) : 0
     await run(client, 'INSERT INTO retention SELECT {table:String}, {wanted:String}, {days:UInt32}, {version:UInt64}', {

@@ -1,7 +1,8 @@
-/** Backups of all tables in a folder of ClickHouse's own, made while everything runs. */
+/** Backups of all tables in a folder of ClickHouse's own, made while everything runs; a restore happens beside the tables, and is swapped in when it is whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { makeViews, migrate } from './clickhouse/migrate.ts'
+import { makeViews, migrate, refuseLater } from './clickhouse/migrate.ts'
 import { UsageError } from './command.ts'
+import { followBackup, type Tell } from './follow-backup.ts'
 import type { Store } from './store.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
@@ -9,8 +10,12 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const SAVED_AS = 'candlepool'
 /** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
 const VOUCHING = ['blocks', 'coverage', 'audits', 'jobs']
-/** Made anew: where a database gets another name, ClickHouse spells their queries anew, and leaves out aliases. */
+/** Made again after a restore: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
 const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
+/** Without any of these a database is not one of ours, or not whole. */
+const EXPECTED = [...VOUCHING, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
+/** A process leaves rows in these at its start. */
+const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled']
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name
@@ -19,37 +24,90 @@ export function checkName(name: string | undefined, usage: string): string {
   )
 }
 
-export async function backUp({ shards }: Store, name: string): Promise<void> {
+export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, tell: Tell): Promise<void> {
   const parts = await Promise.all(shards.map(partOf))
-  for (const { server, database } of parts)
-    await command(server, `BACKUP ${vouching(database, SAVED_AS)} TO ${folder(name, 'ledger')}`)
+  for (const { server, database } of parts) {
+    const tables = `BACKUP ${vouching(database, SAVED_AS)} TO ${folder(name, 'ledger')}`
+    await followBackup(server, tables, (progress) => tell(`Saving the ledger: ${progress}`))
+  }
   for (const { server, database } of parts) {
     const others = [...VOUCHING, ...VIEWS].map((table) => `${database}.${table}`)
-    await command(
-      server,
-      `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`,
-    )
+    const tables = `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`
+    await followBackup(server, tables, (progress) => tell(`Saving the rows: ${progress}`))
   }
 }
 
-/** Into tables that hold nothing yet. A backup of an earlier version is brought up to date. */
-export async function restore({ owner, shards, servers }: Store, name: string): Promise<void> {
+/**
+ * Into tables that hold nothing yet. Until everything is restored beside them and was read once, they stay as they are; a restore that was
+ * cut off is begun again. A backup of an earlier version is brought up to date.
+ */
+export async function restore(
+  { shards, servers }: Pick<Store, 'shards' | 'servers'>,
+  name: string,
+  tell: Tell,
+): Promise<void> {
   if (servers.length > shards.length)
     throw new UsageError('With replicas a backup is restored by hand, on one server of each shard.')
-  const result = await owner.query({
-    query: 'SELECT 1 FROM blocks LIMIT 1 UNION ALL SELECT 1 FROM api_keys LIMIT 1',
-    format: 'JSONEachRow',
-  })
-  const rows = await result.json()
-  if (rows.length > 0)
-    throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
-  for (const { server, database } of await Promise.all(shards.map(partOf))) {
+  const parts = await Promise.all(shards.map(partOf))
+  for (const part of parts) await requireEmpty(part)
+  for (const part of parts) await restoreBeside(part, name, tell)
+  // Processes that were started meanwhile have stored something.
+  for (const part of parts) await requireEmpty(part)
+  for (const { server, database } of parts) {
     await command(server, `DROP DATABASE ${database} SYNC`)
-    await command(server, `RESTORE DATABASE ${SAVED_AS} AS ${database} FROM ${folder(name, 'rows')}`)
-    await command(server, `RESTORE ${vouching(SAVED_AS, database)} FROM ${folder(name, 'ledger')}`)
+    await command(server, `RENAME DATABASE ${besideOf(database)} TO ${database}`)
     await migrate(server, { database })
     await makeViews(server)
   }
+}
+
+async function restoreBeside({ server, database }: Part, name: string, tell: Tell): Promise<void> {
+  const beside = besideOf(database)
+  const drop = `DROP DATABASE IF EXISTS ${beside} SYNC`
+  await command(server, drop)
+  try {
+    const rows = `RESTORE DATABASE ${SAVED_AS} AS ${beside} FROM ${folder(name, 'rows')}`
+    await followBackup(server, rows, (progress) => tell(`Restoring the rows: ${progress}`))
+    const ledger = `RESTORE ${vouching(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
+    await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
+    const tables = (await tablesOf(server, beside)).map((table) => table.name)
+    const missing = EXPECTED.filter((table) => !tables.includes(table))
+    if (missing.length > 0) throw new UsageError(`The backup is not whole: it lacks ${missing.join(', ')}.`)
+    await refuseLater(server, beside)
+    for (const table of tables) {
+      tell(`Checking ${table}`)
+      // ClickHouse compares the checksum of every block that it reads.
+      await command(server, `SELECT * FROM ${beside}.${table} FORMAT Null`)
+    }
+  } catch (error) {
+    await command(server, drop).catch(() => undefined)
+    throw error
+  }
+}
+
+function besideOf(database: string): string {
+  return `${database}_restored`
+}
+
+/** Whatever a user or a job has stored, a store of backfills alone too. */
+async function requireEmpty({ server, database }: Part): Promise<void> {
+  const tables = await tablesOf(server, database)
+  const full = tables.filter(({ name, rows }) => rows > 0 && !NO_ROWS_OF_A_USER.includes(name)).map(({ name }) => name)
+  if (full.length > 0)
+    throw new UsageError(
+      `The tables hold something already: restore into an empty DATA_DIR or database. (There are rows in ${full.join(', ')}.)`,
+    )
+}
+
+async function tablesOf(server: ClickHouseClient, database: string): Promise<{ name: string; rows: number }[]> {
+  const answer = await server.query({
+    query: `SELECT name, toFloat64(ifNull(total_rows, 0)) AS rows FROM system.tables
+            WHERE database = {database:String} AND engine LIKE '%MergeTree%' ORDER BY name`,
+    query_params: { database },
+    format: 'JSONEachRow',
+    http_headers: ANYWHERE,
+  })
+  return answer.json<{ name: string; rows: number }>()
 }
 
 type Part = { server: ClickHouseClient; database: string }
@@ -70,7 +128,9 @@ function folder(name: string, part: string): string {
   return `File('${name}/${part}/')`
 }
 
+/** The database that the client names may be the one that is not there. */
+const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
+
 async function command(client: ClickHouseClient, query: string): Promise<void> {
-  // The database that the client names may be the one that is not there.
-  await client.command({ query, http_headers: { 'X-ClickHouse-Database': 'default' } })
+  await client.command({ query, http_headers: ANYWHERE })
 }

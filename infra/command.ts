@@ -31,6 +31,20 @@ export function print(...lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
+/** Progress of a command, on standard error: each line once, and no more than one in five seconds. */
+export function telling(): (line: string) => void {
+  let toldAt = performance.now()
+  let last = ''
+  return (line) => {
+    if (line === last || performance.now() - toldAt < LINE_MS) return
+    toldAt = performance.now()
+    last = line
+    process.stderr.write(`${line}\n`)
+  }
+}
+
+const LINE_MS = 5_000
+
 /** Columns as wide as their widest cell. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []

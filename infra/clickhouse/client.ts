@@ -1,5 +1,6 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import { watchedCommand } from './watched-command.ts'
 
 export type Connection = {
   url: string
@@ -12,7 +13,21 @@ export type Connection = {
   requestTimeoutMs?: number
 }
 
+/** Statements have no time limit: see `watchedCommand`. Questions and inserts have `requestTimeoutMs`. */
 export function connect(connection: Connection): ClickHouseClient {
+  const client = open(connection)
+  const unlimited = open({ ...connection, requestTimeoutMs: UNLIMITED_MS })
+  const close = client.close.bind(client)
+  return Object.assign(client, {
+    command: watchedCommand(client, unlimited),
+    close: () => Promise.all([close(), unlimited.close()]).then(() => undefined),
+  })
+}
+
+/** The longest that a timer takes, 24 days. */
+const UNLIMITED_MS = 2 ** 31 - 1
+
+function open(connection: Connection): ClickHouseClient {
   const { url, username, password, database, settings, maxOpenConnections = 10, requestTimeoutMs = 60_000 } = connection
   return createClient({
     url,

@@ -125,6 +125,17 @@ async function apply(
   })
 }
 
+/** Refuses a database that a later version has made; it may be another one than the client's own. */
+export async function refuseLater(client: ClickHouseClient, database: string): Promise<void> {
+  const result = await client.query({
+    query: 'SELECT name, checksum FROM {database:Identifier}.migrations FINAL',
+    query_params: { database },
+    format: 'JSONEachRow',
+    http_headers: { 'X-ClickHouse-Database': 'default' },
+  })
+  missing(await readMigrations(DIRECTORY), await result.json<Applied>())
+}
+
 /** Makes the views anew, as they are defined by now. */
 export async function makeViews(client: ClickHouseClient): Promise<void> {
   const migrations = await readMigrations(DIRECTORY)

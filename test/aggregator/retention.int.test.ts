@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RESOLUTIONS } from '../../aggregator/candle.ts'
 import { applyRetention, oldestWholeDay, readHorizon } from '../../aggregator/retention.ts'
 import { type Difference, verify } from '../../aggregator/verify.ts'
+import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -84,6 +85,23 @@ describe.skipIf(withoutClickHouse)('retention', () => {
     const found: Difference[] = []
     for await (const one of verify(database.client, { network, signal: new AbortController().signal })) found.push(one)
     expect(found).toEqual([])
+  })
+
+  test('is applied in the background: nothing waits for what has expired by then', async () => {
+    const client = database.connect({ settings: { alter_sync: '1' } })
+    const undone = async () => {
+      const answer = await client.query({
+        query: `SELECT count() AS mutations FROM system.mutations
+                WHERE database = currentDatabase() AND table = 'ticks' AND NOT is_done`,
+        format: 'JSONEachRow',
+      })
+      return Number((await answer.json<{ mutations: string }>())[0]?.mutations)
+    }
+    await client.command({ query: 'SYSTEM STOP MERGES ticks' })
+    await applyRetention(client, { ticks: 6, candles: { 1: 10, 60: 15 } })
+    expect(await undone()).toBe(1)
+    await client.command({ query: 'SYSTEM START MERGES ticks' })
+    await until(async () => ((await undone()) === 0 ? true : undefined), 'what has expired is dropped')
   })
 
   test('told again it changes nothing, told otherwise it keeps what is left', async () => {

@@ -1,0 +1,90 @@
+/** Statements that may take long: they have no time limit, and a lost connection is not taken for their end. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+
+export type WatchTimes = {
+  /** How long a statement is waited for before the server is asked about it. */
+  firstLookMs: number
+  lookMs: number
+}
+
+const TIMES: WatchTimes = { firstLookMs: 10_000, lookMs: 1_000 }
+
+/**
+ * `command` over `unlimited`, whose requests have no time limit. `client` asks the server which statements still run: a statement whose
+ * connection was lost is not sent again, by this client, before the first one has ended. Where the server has long ended a statement and its
+ * answer never came, throws `StatementLost`.
+ */
+export function watchedCommand(
+  client: ClickHouseClient,
+  unlimited: ClickHouseClient,
+  { firstLookMs, lookMs }: WatchTimes = TIMES,
+): ClickHouseClient['command'] {
+  /** Statements that may still run, unheard. */
+  const unheard = new Set<string>()
+
+  async function isRunning(ids: Iterable<string>): Promise<boolean> {
+    const answer = await client.query({
+      query: 'SELECT count() AS running FROM system.processes WHERE query_id IN {ids:Array(String)}',
+      query_params: { ids: [...ids] },
+      format: 'JSONEachRow',
+      // The statement may be about the client's own database.
+      http_headers: { 'X-ClickHouse-Database': 'default' },
+    })
+    const [row] = await answer.json<{ running: string }>()
+    return row?.running !== '0'
+  }
+
+  /** Throws where the server does not answer; a user who may not ask has nothing to wait for. */
+  async function untilHeard(): Promise<void> {
+    while (unheard.size > 0) {
+      const ids = [...unheard]
+      const running = await isRunning(ids).catch((error) => {
+        if (error instanceof ClickHouseError) return false
+        throw error
+      })
+      if (running) await sleep(lookMs)
+      else for (const id of ids) unheard.delete(id)
+    }
+  }
+
+  /** Aborts `lost` once the server says twice in a row that the statement does not run. A server that does not answer says nothing. */
+  async function watch(id: string, lost: AbortController, done: AbortSignal): Promise<void> {
+    const waited = (ms: number) => sleep(ms, undefined, { signal: done, ref: false }).catch(() => undefined)
+    await waited(firstLookMs)
+    for (let quiet = 0; !done.aborted; await waited(lookMs)) {
+      const running = await isRunning([id]).catch(() => true)
+      quiet = running ? 0 : quiet + 1
+      if (quiet === 2) return lost.abort()
+    }
+  }
+
+  return async function command(parameters) {
+    await untilHeard()
+    const id = parameters.query_id ?? randomUUID()
+    const lost = new AbortController()
+    const done = new AbortController()
+    const { abort_signal: signal } = parameters
+    const ended = signal ? AbortSignal.any([signal as AbortSignal, lost.signal]) : lost.signal
+    void watch(id, lost, done.signal)
+    try {
+      return await unlimited.command({ ...parameters, query_id: id, abort_signal: ended })
+    } catch (error) {
+      if (error instanceof ClickHouseError) throw error
+      if (lost.signal.aborted) throw new StatementLost({ cause: error })
+      unheard.add(id)
+      throw error
+    } finally {
+      done.abort()
+    }
+  }
+}
+
+/** How a statement ended is not known: its answer did not come. */
+export class StatementLost extends Error {
+  override readonly name = 'StatementLost'
+  constructor(options: ErrorOptions) {
+    super('ClickHouse has ended a statement and its answer was lost on the way: run it again.', options)
+  }
+}

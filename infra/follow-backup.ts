@@ -1,0 +1,58 @@
+/** A BACKUP or RESTORE that ClickHouse does by itself, followed in `system.backups` until it has ended. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+
+/** Takes a line about how far something is. */
+export type Tell = (line: string) => void
+
+const LOOK_MS = 500
+/** A server that does not answer for so many looks in a row is given up. */
+const MAX_FAILED_LOOKS = 120
+const MEGABYTE = 1_000_000
+
+/** `statement` without settings. Resolves once it has succeeded; throws why it failed. */
+export async function followBackup(client: ClickHouseClient, statement: string, tell: Tell): Promise<void> {
+  const id = randomUUID()
+  try {
+    await client.command({ query: `${statement} SETTINGS id = '${id}' ASYNC`, http_headers: ANYWHERE })
+  } catch (error) {
+    // Where only the answer was lost, ClickHouse knows the id.
+    if (error instanceof ClickHouseError) throw error
+    if (!(await look(client, id).catch(() => undefined))) throw error
+  }
+  for (let failed = 0; ; ) {
+    const found = await look(client, id).catch((error) => {
+      failed++
+      if (error instanceof ClickHouseError || failed > MAX_FAILED_LOOKS) throw error
+      return 'no answer' as const
+    })
+    if (found !== 'no answer') {
+      failed = 0
+      if (!found)
+        throw new Error('ClickHouse was restarted meanwhile: run the command again, with another NAME for a backup.')
+      if (found.error !== '') throw new Error(found.error)
+      tell(`${found.files} files, ${Math.round(found.bytes / MEGABYTE)} MB`)
+      if (ENDED.includes(found.status)) return
+    }
+    await sleep(LOOK_MS)
+  }
+}
+
+const ENDED = ['BACKUP_CREATED', 'RESTORED']
+const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
+
+type Found = { status: string; error: string; files: number; bytes: number }
+
+/** Undefined where the server does not know it, or no more. */
+async function look(client: ClickHouseClient, id: string): Promise<Found | undefined> {
+  const answer = await client.query({
+    query: `SELECT toString(status) AS status, error, toFloat64(greatest(num_files, files_read)) AS files,
+              toFloat64(greatest(total_size, bytes_read)) AS bytes
+            FROM system.backups WHERE id = {id:String}`,
+    query_params: { id },
+    format: 'JSONEachRow',
+    http_headers: ANYWHERE,
+  })
+  return (await answer.json<Found>())[0]
+}
