@@ -18,10 +18,15 @@ export type StoredBlocks = BlockRange & {
 
 export const NOTHING: Sums = { logs: 0, digest: '0', dollars: '0' }
 
-export function sumsOf({ ticks, liquidity }: Pick<BlockContent, 'ticks' | 'liquidity'>): Sums {
+/** The time weighs as an amount does: logs that are right and of a wrong time are wrong. */
+const TIME_FACTOR = 11n
+
+export function sumsOf({ timestamp, ticks, liquidity }: Pick<BlockContent, 'timestamp' | 'ticks' | 'liquidity'>): Sums {
+  const logs = ticks.length + liquidity.length
+  const times = TIME_FACTOR * BigInt(timestamp) * BigInt(logs)
   return {
-    logs: ticks.length + liquidity.length,
-    digest: BigInt.asUintN(64, digestOf(ticks) + digestOfLiquidity(liquidity)).toString(),
+    logs,
+    digest: BigInt.asUintN(64, digestOf(ticks) + digestOfLiquidity(liquidity) + times).toString(),
     dollars: digestOfDollars(ticks).toString(),
   }
 }
@@ -38,13 +43,13 @@ export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks)
 export async function countDifferences(
   client: ClickHouseClient,
   { network, pools }: Pick<StoredBlocks, 'network' | 'pools'>,
-  { number, ticks, liquidity }: BlockContent,
+  { number, timestamp, ticks, liquidity }: BlockContent,
 ): Promise<{ omitted: number; invented: number }> {
   const rows = await askSums(client, { network, pools, from: number, to: number }, 1)
   const stored = new Set(rows.map(({ digest }) => digest))
   const there = new Set([
-    ...ticks.map((tick) => digestOf([tick]).toString()),
-    ...liquidity.map((change) => digestOfLiquidity([change]).toString()),
+    ...ticks.map((tick) => sumsOf({ timestamp, ticks: [tick], liquidity: [] }).digest),
+    ...liquidity.map((change) => sumsOf({ timestamp, ticks: [], liquidity: [change] }).digest),
   ])
   const without = (one: Set<string>, other: Set<string>) => [...one].filter((digest) => !other.has(digest)).length
   return { omitted: without(there, stored), invented: without(stored, there) }

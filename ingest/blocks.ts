@@ -56,6 +56,9 @@ async function linked(
   for (const [index, header] of headers.entries()) {
     if (!header) throw new BadAnswer('behind', `The node has no block ${first + index} yet.`)
     if (hash !== undefined && header.parentHash !== hash) break
+    if (header.timestamp < (chain.at(-1)?.timestamp ?? 0)) {
+      throw new BadAnswer('contradictory', `At the node block ${header.number} is older than its parent.`)
+    }
     chain.push(header)
     hash = header.hash
   }

@@ -2,7 +2,8 @@
 import type { Client } from 'viem'
 import type { BlockHeader } from './assemble.ts'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, twoBlocks } from './rpc.ts'
+import type { UnixSeconds } from './message.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
 
 export type LogRange = {
@@ -86,24 +87,46 @@ export async function readLogs(client: Client, filter: LogFilter, from: number, 
   return { logs, last }
 }
 
+/** The header of the first block is the lower bound of all times; a pruned node may not have it. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
-  const { logs, last } = await readLogs(client, filter, from, to)
-  return { from, to, logs, headers: await headersOf(client, logs), last }
+  const [{ logs, last }, first] = await Promise.all([
+    readLogs(client, filter, from, to),
+    from < to ? getHeader(client, from) : undefined,
+  ])
+  const earliest = from < to ? (first?.timestamp ?? 0) : last.timestamp
+  return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }
 }
 
-/** Times come from the logs where the node writes them there, else from headers; never interpolated. */
-async function headersOf(client: Client, logs: readonly RpcLog[]): Promise<BlockHeader[]> {
+/**
+ * Times come from the logs where the node writes them there, else from headers; never interpolated. A chain's time never
+ * goes backwards: where that of some log would, the headers are asked for all of them.
+ */
+async function headersOf(
+  client: Client,
+  logs: readonly RpcLog[],
+  earliest: UnixSeconds,
+  last: Header,
+): Promise<BlockHeader[]> {
   const firsts = logs.filter((log, index) => log.blockNumber !== logs[index - 1]?.blockNumber)
-  const headers = firsts.map(({ blockNumber, blockHash: hash, blockTimestamp }) => {
-    return { number: Number(blockNumber), hash, timestamp: Number(blockTimestamp ?? Number.NaN) }
-  })
-  const untimed = headers.filter((_, index) => firsts[index]?.blockTimestamp === undefined)
-  await Promise.all(
-    untimed.map(async (block) => {
-      const header = await getHeader(client, block.number)
-      if (header?.hash !== block.hash) throw twoBlocks(block.number, header?.hash, block.hash)
-      block.timestamp = header.timestamp
-    }),
-  )
-  return headers
+  const told = firsts.map((log) => ({ log, timestamp: timeIn(log.blockTimestamp, log.blockNumber === '0x0') }))
+  const askUnless = (isTrusted: (timestamp: UnixSeconds) => boolean) =>
+    Promise.all(
+      told.map(async ({ log: { blockNumber, blockHash: hash }, timestamp }): Promise<BlockHeader> => {
+        const number = Number(blockNumber)
+        if (timestamp !== undefined && isTrusted(timestamp)) return { number, hash, timestamp }
+        const header = await getHeader(client, number)
+        if (header?.hash !== hash) throw twoBlocks(number, header?.hash, hash)
+        return { number, hash, timestamp: header.timestamp }
+      }),
+    )
+  const headers = await askUnless(() => true)
+  if (isInOrder(headers, earliest, last)) return headers
+  const asked = await askUnless(() => false)
+  if (isInOrder(asked, earliest, last)) return asked
+  throw new BadAnswer('contradictory', `The node answered times up to block ${last.number} that go backwards.`)
+}
+
+function isInOrder(headers: readonly BlockHeader[], earliest: UnixSeconds, last: Header): boolean {
+  const times = [earliest, ...headers.map(({ timestamp }) => timestamp), last.timestamp]
+  return times.every((time, index) => time >= (times[index - 1] ?? 0))
 }

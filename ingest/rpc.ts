@@ -1,7 +1,7 @@
 /** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
 import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
-import type { BlockRef } from './message.ts'
+import type { BlockRef, UnixSeconds } from './message.ts'
 import { BadAnswer, classify } from './rpc-error.ts'
 
 export type RpcLog = {
@@ -12,8 +12,8 @@ export type RpcLog = {
   blockHash: Hash
   transactionHash: Hash
   logIndex: Hex
-  /** Newer nodes send it; where they do not, the header is asked. */
-  blockTimestamp?: Hex
+  /** Newer nodes send it; where they do not, or not for old blocks, the header is asked. */
+  blockTimestamp?: Hex | null
   removed?: boolean
 }
 
@@ -53,10 +53,21 @@ export async function getHeader(client: Client, tag: BlockTag): Promise<Header |
 /** Undefined where it is none. */
 export function headerIn(block: unknown): Header | undefined {
   const { hash, parentHash, logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
-  const [number, timestamp] = [Number(rest['number']), Number(rest['timestamp'])]
-  if (!isHash(hash) || !isHash(parentHash) || !Number.isSafeInteger(number) || !Number.isSafeInteger(timestamp))
-    return undefined
+  const [number, timestamp] = [quantityIn(rest['number']), timeIn(rest['timestamp'], rest['number'] === '0x0')]
+  if (!isHash(hash) || !isHash(parentHash) || number === undefined || timestamp === undefined) return undefined
   return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom: logsBloom as Hex }) }
+}
+
+/** `null` and an empty text are no numbers, whatever `Number` makes of them. */
+function quantityIn(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.startsWith('0x') ? Number(value) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+/** Seconds; undefined where no block can be of that time. Only a genesis block may be of 1970. */
+export function timeIn(value: unknown, isGenesis = false): UnixSeconds | undefined {
+  const time = quantityIn(value)
+  return time !== undefined && (time > 0 || isGenesis) && time < 2 ** 32 ? time : undefined
 }
 
 export async function getHead(client: Client): Promise<Header> {

@@ -9,7 +9,8 @@ FROM
     SELECT
         block, log_index,
         reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
-          + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price)    AS digest,
+          + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price)
+          + 11 * toUInt64(toUnixTimestamp(time))                                    AS digest,
         (log_index + 1) * toUInt64(toInt256(amount_usd * 1000000))                   AS dollars
     FROM ticks FINAL
     WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
@@ -18,7 +19,8 @@ FROM
     SELECT
         block, log_index,
         reinterpretAsUInt64(unhex(substring(pool, 3, 16))) + log_index * 0x9e3779b97f4a7c15
-          + 3 * toUInt64(tick_lower) + 5 * toUInt64(tick_upper) + 7 * toUInt64(liquidity_delta)  AS digest,
+          + 3 * toUInt64(tick_lower) + 5 * toUInt64(tick_upper) + 7 * toUInt64(liquidity_delta)
+          + 11 * toUInt64(toUnixTimestamp(time))                                    AS digest,
         toUInt64(0)                                                                 AS dollars
     FROM liquidity_changes FINAL
     WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}

@@ -31,7 +31,10 @@ describe.skipIf(withoutClickHouse)('sums over stored blocks', () => {
   test('of some pools know nothing of the others', async () => {
     const stored = await storedSums(database.client, { network, pools, ...range })
     const expected = blocks
-      .map(({ number, ticks, liquidity }) => [number, sumsOf({ ticks: ofPools(ticks), liquidity: ofPools(liquidity) })])
+      .map(({ number, timestamp, ticks, liquidity }) => [
+        number,
+        sumsOf({ timestamp, ticks: ofPools(ticks), liquidity: ofPools(liquidity) }),
+      ])
       .filter(([, sums]) => typeof sums === 'object' && sums.logs > 0)
     expect([...stored].sort(([a], [b]) => a - b)).toEqual(expected)
   })
@@ -43,6 +46,8 @@ describe.skipIf(withoutClickHouse)('sums over stored blocks', () => {
       countDifferences(database.client, { network, pools: undefined }, { ...block, ...changed })
     expect(await of({})).toEqual({ omitted: 0, invented: 0 })
     expect(await of({ ticks: block.ticks.slice(1) })).toEqual({ omitted: 0, invented: 1 })
+    const logs = block.ticks.length + block.liquidity.length
+    expect(await of({ timestamp: block.timestamp + 1 })).toEqual({ omitted: logs, invented: logs })
     const [change, ...rest] = block.liquidity
     if (!change) throw new Error('A full block has a liquidity change.')
     const grown = { ...change, liquidityDelta: change.liquidityDelta + 1n }

@@ -167,6 +167,20 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
+  test('finds a block of a wrong time that is plausible, and puts it where it belongs', async () => {
+    const log = some(logsOf(V3_TOPICS.swap, DOG_POOL))
+    const { chain } = nodes.one
+    // Between its neighbours, so that nothing contradicts it; no other log says otherwise.
+    const late = numberToHex(chain.timestampOf(Number(log.blockNumber)) + 1)
+    nodes.one.faults.twistLog = (it) => (it.blockNumber === log.blockNumber ? { ...it, blockTimestamp: late } : it)
+    await listen()
+    expect(await tablesOf(database)).not.toEqual(clean)
+    delete nodes.one.faults.twistLog
+    await finish()
+    expect(await record()).toMatchObject({ mismatched: 1, undecided: [], repairing: [] })
+    await expectClean()
+  })
+
   test('reprices what an omitted swap of a reference pool had priced, across ranges, up to its next swap', async () => {
     // All of its swaps in the middle: many blocks of another pool follow, priced by the last one that is left.
     const swaps = logsOf(V3_TOPICS.swap).filter((log) => Math.abs(Number(log.blockNumber) - FIRST - 250) < 40)
