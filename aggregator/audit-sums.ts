@@ -5,6 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { BlockRange } from './coverage.ts'
 import { digestOf, digestOfDollars, digestOfLiquidity } from './digest.ts'
+import { askGroups, filterGroups } from './pool-groups.ts'
 import { ask, loadSql } from './store.ts'
 
 /** Digests are decimal text. */
@@ -36,7 +37,9 @@ const digests = loadSql(import.meta.url, './sql/audit_digests.sql')
 /** Of every block that has something. */
 export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks): Promise<Map<number, Sums>> {
   const rows = await askSums(client, blocks, 0)
-  return new Map(rows.map(({ number, ...sums }) => [number, sums]))
+  const stored = new Map<number, Sums>()
+  for (const { number, ...sums } of rows) stored.set(number, added(stored.get(number) ?? NOTHING, sums))
+  return stored
 }
 
 /** How many logs of a block are stored that the chain does not have, and how many it has that are not stored. */
@@ -55,6 +58,19 @@ export async function countDifferences(
   return { omitted: without(there, stored), invented: without(stored, there) }
 }
 
+/** A block has a row for each group of pools in which it has something. */
 function askSums(client: ClickHouseClient, { network, pools = [], from, to }: StoredBlocks, each: 0 | 1) {
-  return ask<Sums & { number: number }>(client, digests, { network, pools, first: from, last: to, each })
+  return askGroups(filterGroups(pools), (pools) =>
+    ask<Sums & { number: number }>(client, digests, { network, pools, first: from, last: to, each }),
+  )
+}
+
+/** Of logs that are different ones. */
+function added(one: Sums, other: Sums): Sums {
+  const sum = (a: string, b: string) => BigInt.asUintN(64, BigInt(a) + BigInt(b)).toString()
+  return {
+    logs: one.logs + other.logs,
+    digest: sum(one.digest, other.digest),
+    dollars: sum(one.dollars, other.dollars),
+  }
 }

@@ -5,6 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { Prices, Resolution } from './candle.ts'
 import type { Bucket } from './open-buckets.ts'
+import { askGroups, poolGroups } from './pool-groups.ts'
 import type { RowBinary } from './row-binary.ts'
 import { ask, loadSql } from './store.ts'
 
@@ -36,7 +37,9 @@ export async function readOpenBuckets(
   pools: readonly PoolId[],
   second: UnixSeconds,
 ): Promise<Bucket[]> {
-  const rows = await ask<BucketColumns>(client, openBuckets, { network, pools, second })
+  const rows = await askGroups(poolGroups(pools), (pools) =>
+    ask<BucketColumns>(client, openBuckets, { network, pools, second }),
+  )
   return rows.map(toBucket)
 }
 

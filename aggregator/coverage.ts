@@ -5,6 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
 import { ledgerStart, newestBlock } from './ledger.ts'
+import { filterOf, poolsOfFilters, recordFilter } from './pool-filter.ts'
 import { ask, insertRows, run } from './store.ts'
 import type { Version } from './version.ts'
 
@@ -16,6 +17,8 @@ export async function recordCoverage(
   restatements: readonly Restatement[],
   version: Version,
 ): Promise<void> {
+  for (const [network, pools] of new Map(restatements.map((one) => [one.network, one.pools])))
+    await recordFilter(client, network, pools)
   await insertRows(client, 'coverage', (out) => {
     for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of restatements) {
       const ticks = blocks.flatMap((block) => block.ticks)
@@ -121,12 +124,17 @@ export async function storedStretches(
       { network, last: Math.max(0, last) },
     ),
   ])
+  const poolsOf = await poolsOfFilters(
+    client,
+    network,
+    ranges.map(({ filter }) => filter),
+  )
   const stretches: Stretch[] = []
   if (start && tip) stretches.push({ network, job: 0, pools, from: start.first, to: Math.min(tip.number, last) })
   for (const { job, filter, from, to } of ranges) {
     const before = stretches.at(-1)
     if (before?.job === job && before.to + 1 === from) before.to = to
-    else stretches.push({ network, job, pools: poolsOf(filter), from, to })
+    else stretches.push({ network, job, pools: filter === '' ? undefined : poolsOf.get(filter), from, to })
   }
   return stretches
 }
@@ -143,12 +151,4 @@ export function gapsIn(wanted: BlockRange, covered: readonly BlockRange[]): Bloc
   }
   if (next <= wanted.to) gaps.push({ from: next, to: wanted.to })
   return gaps
-}
-
-function filterOf(pools: readonly PoolId[] | undefined): string {
-  return [...(pools ?? [])].sort().join(',')
-}
-
-function poolsOf(filter: string): readonly PoolId[] | undefined {
-  return filter === '' ? undefined : (filter.split(',') as PoolId[])
 }

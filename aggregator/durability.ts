@@ -8,7 +8,7 @@ export type Synced = 'every write' | 'what is not settled' | 'none'
 /** What the ledger vouches for, and the ledger itself. */
 const MARKET = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'pool_balance_hours', 'blocks']
 /** What vouches for rows that are synced by then; whose numbers must not be given out again; and how far is settled. */
-const NOTES = ['coverage', 'owners', 'jobs', 'settled']
+const NOTES = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
 
 const TABLES: Readonly<Record<Synced, readonly string[]>> = {
   'every write': [...MARKET, ...NOTES],

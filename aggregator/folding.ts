@@ -7,6 +7,7 @@ import type { PoolId } from '../ingest/pool.ts'
 import { bucketRow, readOpenBuckets } from './bucket-rows.ts'
 import { insertContents } from './contents.ts'
 import type { Bucket, OpenBuckets } from './open-buckets.ts'
+import { askGroups, poolGroups } from './pool-groups.ts'
 import { type Remaking, recompute, type Touched } from './recompute.ts'
 import { RowBinary } from './row-binary.ts'
 import type { RowContext } from './rows.ts'
@@ -92,7 +93,9 @@ async function readAhead(
   second: UnixSeconds,
   block: number,
 ): Promise<ReadonlySet<PoolId>> {
-  const rows = await ask<{ pool: PoolId }>(client, poolsAhead, { network, pools, second, block })
+  const rows = await askGroups(poolGroups(pools), (pools) =>
+    ask<{ pool: PoolId }>(client, poolsAhead, { network, pools, second, block }),
+  )
   return new Set(rows.map(({ pool }) => pool))
 }
 

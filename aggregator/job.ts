@@ -5,7 +5,7 @@ import type { PoolId } from '../ingest/pool.ts'
 import type { Resolution } from './candle.ts'
 import type { BlockRange } from './coverage.ts'
 import { claimJobNumber } from './job-number.ts'
-import { ask, run } from './store.ts'
+import { ask, insertRows, run } from './store.ts'
 
 /** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. */
 export const JOB_KINDS = ['backfill', 'audit', 'rebuild'] as const
@@ -37,21 +37,21 @@ export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concur
 export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
   const id = await claimJobNumber(client, request.network)
   const job: Job = { resolutions: [], ...request, id, kind, state: 'open', reason: '' }
-  await writeJob(client, job)
+  await insertJob(client, job)
   return job
 }
 
 export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
-  return writeJob(client, { ...job, state: 'done' })
+  return writeState(client, job, 'done')
 }
 
 /** Says how far an open job is, for whoever waits for it. */
 export function noteJob(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
-  return writeJob(client, { ...job, reason: progress })
+  return writeState(client, job, job.state, progress)
 }
 
 export function failJob(client: ClickHouseClient, job: Job, reason: string): Promise<void> {
-  return writeJob(client, { ...job, state: 'failed', reason })
+  return writeState(client, job, 'failed', reason)
 }
 
 export async function readJob(client: ClickHouseClient, network: NetworkName, id: number): Promise<Job | undefined> {
@@ -75,14 +75,36 @@ async function readJobs(client: ClickHouseClient, where: string, parameters: Rec
   return rows.map((row): Job => ({ ...row, pools: row.pools.length > 0 ? row.pools : undefined }))
 }
 
+/** Its pools may be too many for a statement's parameter. */
+function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
+  const { network, id, kind, from, to, pools = [], resolutions, concurrency, state, reason } = job
+  return insertRows(
+    client,
+    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)',
+    (out) => {
+      out.string(network).uint32(id).string(kind).uint64(from).uint64(to).strings(pools).uint32s(resolutions)
+      out
+        .uint8(concurrency)
+        .string(state)
+        .string(reason)
+        .uint32(Math.floor(Date.now() / 1000))
+        .uint64(1)
+    },
+  )
+}
+
 /** What is written last counts, whatever the clock has done meanwhile. */
-async function writeJob(client: ClickHouseClient, { pools, ...job }: Job): Promise<void> {
+async function writeState(
+  client: ClickHouseClient,
+  { network, id, reason }: Job,
+  state: JobState,
+  said: string = reason,
+): Promise<void> {
   await run(
     client,
-    `INSERT INTO jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)
-     SELECT {network:String}, {id:UInt32}, {kind:String}, {from:UInt64}, {to:UInt64}, {pools:Array(String)},
-       {resolutions:Array(UInt32)}, {concurrency:UInt8}, {state:String}, {reason:String}, now(), max(jobs.version) + 1
-     FROM jobs WHERE network = {network:String} AND id = {id:UInt32}`,
-    { ...job, pools: pools ?? [] },
+    `INSERT INTO jobs
+     SELECT * REPLACE ({state:String} AS state, {said:String} AS reason, now() AS created, jobs.version + 1 AS version)
+     FROM jobs FINAL WHERE network = {network:String} AND id = {id:UInt32}`,
+    { network, id, state, said },
   )
 }

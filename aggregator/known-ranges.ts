@@ -4,23 +4,56 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { BlockRange } from './coverage.ts'
-import { ask, loadSql } from './store.ts'
+import { runsOfLedger } from './ledger-runs.ts'
+import { poolsOfFilters } from './pool-filter.ts'
+import { ask } from './store.ts'
 
 /** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
 export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }
 
-const question = loadSql(import.meta.url, './sql/known_ranges.sql')
-
-/**
- * In order, none touching the next. What a job has read for some pools only counts where `pools` are among them.
- * It goes through all blocks of the ledger, some millions a second, in little memory.
- */
+/** In order, none touching the next. What a job has read for some pools only counts where `pools` are among them. */
 export async function knownRanges(
   client: ClickHouseClient,
   network: NetworkName,
   pools: readonly PoolId[] = [],
 ): Promise<KnownRange[]> {
-  return ask<KnownRange>(client, question, { network, pools })
+  const [ledger, coverage] = await Promise.all([
+    runsOfLedger(client, network),
+    ask<KnownRange & { filter: string }>(
+      client,
+      `SELECT filter, toFloat64(first) AS "from", toFloat64(last) AS "to",
+              toUnixTimestamp(first_time) AS "fromTime", toUnixTimestamp(last_time) AS "toTime"
+       FROM coverage FINAL WHERE network = {network:String}`,
+      { network },
+    ),
+  ])
+  const poolsOf = await poolsOfFilters(
+    client,
+    network,
+    coverage.map(({ filter }) => filter),
+  )
+  const covering = new Set<string>([''])
+  for (const [filter, covered] of poolsOf) {
+    const ids = new Set(covered)
+    if (pools.length > 0 && pools.every((pool) => ids.has(pool))) covering.add(filter)
+  }
+  const covered = coverage.filter(({ filter }) => covering.has(filter)).map(({ filter: _, ...range }) => range)
+  return joined([...ledger, ...covered])
+}
+
+/** Runs of which none touches the next, ascending. */
+export function joined(ranges: readonly KnownRange[]): KnownRange[] {
+  const runs: KnownRange[] = []
+  for (const range of [...ranges].sort((one, other) => one.from - other.from)) {
+    const last = runs.at(-1)
+    if (last === undefined || range.from > last.to + 1) {
+      runs.push({ ...range })
+      continue
+    }
+    last.fromTime = Math.min(last.fromTime, range.fromTime)
+    if (range.to > last.to) Object.assign(last, { to: range.to, toTime: range.toTime })
+  }
+  return runs
 }
 
 /** Between the first and the last block that is known. Times are those of the known blocks on both sides. */

@@ -5,6 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { bucketStart, RESOLUTIONS } from './candle.ts'
 import type { CandleVersions } from './owner.ts'
+import { poolGroups } from './pool-groups.ts'
 import { loadSql, run } from './store.ts'
 
 /** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
@@ -22,9 +23,6 @@ export function scopeOf(touched: readonly Touched[]): Scope {
   }
   return { pools: touched.map(({ pool }) => pool), first, last }
 }
-
-/** Names of pools travel in the address of the request. */
-const POOLS_PER_STATEMENT = 1_000
 
 const fromTicks = loadSql(import.meta.url, './sql/candles_from_ticks.sql')
 const fromCandles = loadSql(import.meta.url, './sql/candles_from_candles.sql')
@@ -44,8 +42,7 @@ export async function recompute(
   { versions, horizon }: Remaking,
 ): Promise<void> {
   const oldest = horizon()
-  for (let start = 0; start < scope.pools.length; start += POOLS_PER_STATEMENT) {
-    const pools = scope.pools.slice(start, start + POOLS_PER_STATEMENT)
+  for (const pools of poolGroups(scope.pools)) {
     for (const [index, resolution] of RESOLUTIONS.entries()) {
       const from = Math.max(bucketStart(scope.first, resolution), Math.ceil(oldest / resolution) * resolution)
       const to = bucketStart(scope.last, resolution) + resolution

@@ -10,6 +10,7 @@ import { recordCoverage } from './coverage.ts'
 import { foldContents } from './folding.ts'
 import type { Keeping } from './keeping.ts'
 import { OpenBuckets } from './open-buckets.ts'
+import { askGroups, filterGroups } from './pool-groups.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
 import type { Disk } from './settling.ts'
@@ -51,8 +52,7 @@ export async function restate(
   keeping.history = undefined
   keeping.open.runsAhead(last.timestamp)
   let touched: readonly Touched[]
-  const [isTouched] = await ask(client, isTouchedSql, { network, first: first.from, until, pools })
-  if (isTouched) {
+  if (await isTouched(client, stated, until)) {
     touched = await replace(client, stated, contents, job, keeping)
   } else {
     // Buckets that begin after all that was there before have only what is stated from here on.
@@ -80,6 +80,19 @@ export async function restate(
   await recordCoverage(client, restatements, row)
 }
 
+/** Whether anything was ever stored of these blocks, or of later ones up to a second. */
+async function isTouched(
+  client: ClickHouseClient,
+  { network, first, pools }: Stated,
+  until: UnixSeconds,
+): Promise<boolean> {
+  for (const group of filterGroups(pools)) {
+    const rows = await ask(client, isTouchedSql, { network, first, until, pools: group })
+    if (rows.length > 0) return true
+  }
+  return false
+}
+
 type Stated = { network: NetworkName; first: number; last: number; pools: readonly PoolId[] }
 
 /** Over whatever is stored of these blocks: what is not stated of them is buried, and the tables make their candles anew. */
@@ -92,7 +105,9 @@ async function replace(
 ): Promise<readonly Touched[]> {
   await together([insertContents(client, contents), insertBalances(client, contents)])
   await bury(client, ['ticks', 'liquidity_changes'], stated, job)
-  const touched = await ask<Touched>(client, touchedBetween, stated)
+  const touched = await askGroups(filterGroups(stated.pools), (pools) =>
+    ask<Touched>(client, touchedBetween, { ...stated, pools }),
+  )
   await recompute(client, stated.network, scopeOf(touched), keeping)
   return touched
 }
@@ -105,7 +120,9 @@ async function bury(
   job: number,
 ): Promise<void> {
   const versions = { row: finalRowVersion(job).toString(), tombstone: finalTombstoneVersion(job).toString() }
-  await together(tables.map((table) => run(client, buryUnstated[table], { ...stated, ...versions })))
+  for (const pools of filterGroups(stated.pools)) {
+    await together(tables.map((table) => run(client, buryUnstated[table], { ...stated, pools, ...versions })))
+  }
 }
 
 /** Messages in as few runs as can be, none of them with many more ticks than this. */

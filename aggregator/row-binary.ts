@@ -115,6 +115,20 @@ export class RowBinary {
     return this
   }
 
+  /** An Array(String). */
+  strings(values: readonly string[]): this {
+    this.#varint(values.length)
+    for (const value of values) this.string(value)
+    return this
+  }
+
+  /** An Array(UInt32). */
+  uint32s(values: readonly number[]): this {
+    this.#varint(values.length)
+    for (const value of values) this.uint32(value)
+    return this
+  }
+
   /** A FixedString of 32 bytes. */
   hash(value: Hex): this {
     const at = this.#reserve(32)

@@ -4,15 +4,27 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { bucketStart } from './candle.ts'
+import { askGroups, filterGroups } from './pool-groups.ts'
 import { ask } from './store.ts'
 
 /** Whole days, `to` not included. */
 export type Slice = { pools: readonly PoolId[]; from: UnixSeconds; to: UnixSeconds }
 
 const TICKS_PER_SLICE = 1_000_000
-/** Names of pools travel in the address of the request. */
 const POOLS_PER_SLICE = 500
 const DAY = 86_400
+
+const STOCKS = `SELECT pool, toFloat64(sum(rows)) AS ticks, toUnixTimestamp(min(least)) AS first, toUnixTimestamp(max(most)) AS last
+   FROM (
+     SELECT pool, count() AS rows, min(time) AS least, max(time) AS most FROM ticks
+     WHERE network = {network:String} AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+       AND time BETWEEN toDateTime({from:UInt32}, 'UTC') AND toDateTime({to:UInt32}, 'UTC') GROUP BY pool
+     UNION ALL
+     SELECT pool, 0 AS rows, min(time) AS least, max(time) AS most FROM candles
+     WHERE network = {network:String} AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+       AND resolution = 86400
+       AND time BETWEEN toStartOfDay(toDateTime({from:UInt32}, 'UTC')) AND toDateTime({to:UInt32}, 'UTC') GROUP BY pool
+   ) GROUP BY pool ORDER BY pool`
 
 type Stock = { pool: PoolId; ticks: number; first: UnixSeconds; last: UnixSeconds }
 
@@ -22,20 +34,8 @@ export async function slicesOf(
   network: NetworkName,
   { pools = [], from, to }: { pools?: readonly PoolId[] | undefined; from: UnixSeconds; to: UnixSeconds },
 ): Promise<Slice[]> {
-  const stocks = await ask<Stock>(
-    client,
-    `SELECT pool, toFloat64(sum(rows)) AS ticks, toUnixTimestamp(min(least)) AS first, toUnixTimestamp(max(most)) AS last
-     FROM (
-       SELECT pool, count() AS rows, min(time) AS least, max(time) AS most FROM ticks
-       WHERE network = {network:String} AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
-         AND time BETWEEN toDateTime({from:UInt32}, 'UTC') AND toDateTime({to:UInt32}, 'UTC') GROUP BY pool
-       UNION ALL
-       SELECT pool, 0 AS rows, min(time) AS least, max(time) AS most FROM candles
-       WHERE network = {network:String} AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
-         AND resolution = 86400
-         AND time BETWEEN toStartOfDay(toDateTime({from:UInt32}, 'UTC')) AND toDateTime({to:UInt32}, 'UTC') GROUP BY pool
-     ) GROUP BY pool ORDER BY pool`,
-    { network, pools, from, to },
+  const stocks = await askGroups(filterGroups(pools), (pools) =>
+    ask<Stock>(client, STOCKS, { network, pools, from, to }),
   )
   const slices: Slice[] = []
   let group: Stock[] = []

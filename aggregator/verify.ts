@@ -6,6 +6,8 @@ import type { PoolId } from '../ingest/pool.ts'
 import { pause } from '../ingest/wait.ts'
 import type { Resolution } from './candle.ts'
 import { type BlockRange, gapsIn } from './coverage.ts'
+import { poolsOfFilters } from './pool-filter.ts'
+import { filterGroups } from './pool-groups.ts'
 import { oldestWholeDay } from './retention.ts'
 import { slicesOf } from './slices.ts'
 import { ask, loadSql } from './store.ts'
@@ -44,6 +46,8 @@ export type VerifyOptions = {
 const SETTLE_MS = 1_500
 const MOST_DIFFERENCES = 10_000
 const BLOCKS_AT_ONCE = 2_000_000
+/** Their ends go into the URL. */
+const MAX_RANGES = 2_000
 
 export async function* verify(client: ClickHouseClient, options: VerifyOptions): AsyncGenerator<Difference> {
   const { network, to = 2 ** 32 - 1, signal, onProgress } = options
@@ -59,7 +63,9 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   const stated = await readStated(client, network)
   const covered = mergedOf(stated)
   for (const chunk of await chunksOf(client, network, from)) {
-    yield* standing(() => blocksOf(client, network, chunk, covered), signal)
+    for (const piece of piecesOf(chunk, covered)) {
+      yield* standing(() => blocksOf(client, network, piece, covered), signal)
+    }
   }
   for (const one of stated) {
     // What a later job stated of the same blocks counts instead.
@@ -140,17 +146,31 @@ async function blocksOf(
   }))
 }
 
+/** A chunk of blocks, cut where a piece would touch more covered ranges than a statement takes. */
+function piecesOf(chunk: BlockRange, covered: readonly BlockRange[]): BlockRange[] {
+  const near = covered.filter((range) => range.from <= chunk.to && range.to >= chunk.from)
+  const pieces: BlockRange[] = []
+  let { from } = chunk
+  for (let index = MAX_RANGES; index < near.length; index += MAX_RANGES) {
+    const to = (near[index]?.from ?? chunk.to) - 1
+    pieces.push({ from, to })
+    from = to + 1
+  }
+  return [...pieces, { from, to: chunk.to }]
+}
+
 type Stated = BlockRange & Tally & { firstTime: UnixSeconds; job: number; pools: readonly PoolId[] }
 
 async function coverageOf(client: ClickHouseClient, network: NetworkName, stated: Stated): Promise<Difference[]> {
   const { from, to, pools, ticks, digest } = stated
-  const [row] = await ask<{ counted_ticks: string; counted_digest: string }>(client, wrongCoverage, {
-    network,
-    from,
-    to,
-    pools,
-  })
-  const counted = { ticks: row?.counted_ticks ?? '0', digest: row?.counted_digest ?? '0' }
+  let [countedTicks, countedDigest] = [0n, 0n]
+  for (const group of filterGroups(pools)) {
+    const parameters = { network, from, to, pools: group }
+    const [row] = await ask<{ counted_ticks: string; counted_digest: string }>(client, wrongCoverage, parameters)
+    countedTicks += BigInt(row?.counted_ticks ?? 0)
+    countedDigest += BigInt(row?.counted_digest ?? 0)
+  }
+  const counted = { ticks: `${countedTicks}`, digest: `${BigInt.asUintN(64, countedDigest)}` }
   if (counted.ticks === ticks && counted.digest === digest) return []
   return [{ kind: 'coverage', from, to, pools, stored: { ticks, digest }, counted }]
 }
@@ -163,7 +183,12 @@ async function readStated(client: ClickHouseClient, network: NetworkName): Promi
      FROM coverage FINAL WHERE network = {network:String} ORDER BY first`,
     { network },
   )
-  return rows.map(({ filter, ...row }) => ({ ...row, pools: filter === '' ? [] : (filter.split(',') as PoolId[]) }))
+  const poolsOf = await poolsOfFilters(
+    client,
+    network,
+    rows.map(({ filter }) => filter),
+  )
+  return rows.map(({ filter, ...row }) => ({ ...row, pools: poolsOf.get(filter) ?? [] }))
 }
 
 /** In order, without those that touch or overlap. */

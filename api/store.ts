@@ -64,7 +64,7 @@ export function askBytes(
 }
 
 /** A store that does not answer is a 503; a question that it refuses is a bug of ours, and goes on as it came. */
-async function orUnavailable<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+export async function orUnavailable<Answer>(question: () => Promise<Answer>): Promise<Answer> {
   try {
     return await question()
   } catch (cause) {

@@ -1,11 +1,12 @@
 /** Which time is known whole: the ledger and what jobs have read. Between lies what nobody has asked the chain for. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { gapsBetween, type KnownRange } from '../../aggregator/known-ranges.ts'
+import { gapsBetween, joined, type KnownRange } from '../../aggregator/known-ranges.ts'
 import { type LedgerStart, ledgerStart } from '../../aggregator/ledger.ts'
+import { isDigest, poolsIn, poolsOfFilters } from '../../aggregator/pool-filter.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
-import type { Pool } from '../../ingest/pool.ts'
-import { ask, readSql } from '../store.ts'
+import type { Pool, PoolId } from '../../ingest/pool.ts'
+import { ask, orUnavailable, readSql } from '../store.ts'
 import { isFresh, type Tip } from './tip.ts'
 import type { Range } from './windows.ts'
 
@@ -15,8 +16,11 @@ export type Known = {
   /** Undefined while nothing is stored. */
   ledger: LedgerStart | undefined
   /** What jobs have read, for the pools of a filter: ids joined by commas, or all where it is empty. */
-  coverage: readonly (KnownRange & { filter: string })[]
+  coverage: readonly Covered[]
 }
+
+/** `pools`: those of a filter that is a digest. */
+type Covered = KnownRange & { filter: string; pools?: ReadonlySet<PoolId> }
 
 /** A ledger's start stays where it is, so that one that is `known` is not looked for again. */
 export async function readKnown(
@@ -25,21 +29,46 @@ export async function readKnown(
   known: ReadonlyMap<NetworkName, { known: Known }> = new Map(),
 ): Promise<ReadonlyMap<NetworkName, Known>> {
   const [coverage, ledgers] = await Promise.all([
-    ask<KnownRange & { network: string; filter: string }>(reader, COVERAGE, { networks }),
-    Promise.all(networks.map((network) => known.get(network)?.known.ledger ?? ledgerStart(reader, network))),
+    ask<Covered & { network: string }>(reader, COVERAGE, { networks }),
+    Promise.all(
+      networks.map((network) => known.get(network)?.known.ledger ?? orUnavailable(() => ledgerStart(reader, network))),
+    ),
   ])
-  return new Map(
-    networks.map((network, index) => [
-      network,
-      { ledger: ledgers[index], coverage: coverage.filter((run) => run.network === network) },
-    ]),
-  )
+  const found = new Map<NetworkName, Known>()
+  for (const [index, network] of networks.entries()) {
+    const before = known.get(network)?.known.coverage ?? []
+    const runs = coverage.filter((run) => run.network === network)
+    found.set(network, { ledger: ledgers[index], coverage: await withPools(reader, network, runs, before) })
+  }
+  return found
+}
+
+/** What a digest stands for stays as it is: what was read `before` is not read again. */
+async function withPools(
+  reader: ClickHouseClient,
+  network: NetworkName,
+  runs: readonly Covered[],
+  before: readonly Covered[],
+): Promise<readonly Covered[]> {
+  const pools = new Map(before.map((run) => [run.filter, run.pools]))
+  const unread = runs.map(({ filter }) => filter).filter((filter) => isDigest(filter) && !pools.get(filter))
+  for (const [filter, ids] of await orUnavailable(() => poolsOfFilters(reader, network, unread))) {
+    pools.set(filter, new Set(ids))
+  }
+  return runs.map((run) => {
+    const ids = pools.get(run.filter)
+    return ids ? { ...run, pools: ids } : run
+  })
+}
+
+function covers({ filter, pools }: Covered, pool: PoolId): boolean {
+  return filter === '' || (pools ? pools.has(pool) : poolsIn(filter).includes(pool))
 }
 
 /** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */
 export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, created: number | undefined): Range[] {
   const runs = joined([
-    ...known.coverage.filter(({ filter }) => filter === '' || filter.split(',').includes(pool.id)),
+    ...known.coverage.filter((run) => covers(run, pool.id)),
     ...(known.ledger && tip ? [runOf(known.ledger, tip)] : []),
   ])
   const [first] = runs
@@ -53,17 +82,6 @@ export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, cre
 
 function runOf({ first, time }: LedgerStart, tip: Tip): KnownRange {
   return { from: first, to: tip.number, fromTime: time, toTime: tip.timestamp }
-}
-
-/** Runs of which none touches the next, ascending. */
-function joined(runs: readonly KnownRange[]): KnownRange[] {
-  const result: KnownRange[] = []
-  for (const run of [...runs].sort((one, other) => one.from - other.from)) {
-    const last = result.at(-1)
-    if (last === undefined || run.from > last.to + 1) result.push({ ...run })
-    else if (run.to > last.to) Object.assign(last, { to: run.to, toTime: run.toTime })
-  }
-  return result
 }
 
 /** Until when a pool that traded last within `from ≤ time < to` is known not to have traded again. */

@@ -125,3 +125,21 @@ export function recorded(client: ClickHouseClient): { client: ClickHouseClient; 
     }),
   }
 }
+
+/** The client of which the rows are counted that its statements have read. */
+export function counted(client: ClickHouseClient): { client: ClickHouseClient; rowsRead(): number } {
+  let rows = 0
+  return {
+    rowsRead: () => rows,
+    client: intercepted(client, async (_, statement, [options]) => {
+      const { clickhouse_settings } = options as { clickhouse_settings?: object }
+      // Only then the headers of an answer tell all that it took.
+      const settings = { ...clickhouse_settings, wait_end_of_query: 1 }
+      const send = client[statement] as (options: unknown) => Promise<{ response_headers: Record<string, string> }>
+      const answer = await send.call(client, { ...(options as object), clickhouse_settings: settings })
+      const { read_rows } = JSON.parse(answer.response_headers['x-clickhouse-summary'] ?? '{}')
+      rows += Number(read_rows)
+      return answer
+    }),
+  }
+}

@@ -1,4 +1,4 @@
--- Unbroken runs of blocks that are known whole: on the ledger, or read by jobs for all pools (or all of those asked about).
+-- Unbroken runs of blocks in a stretch of the ledger.
 WITH
     -- A row covers `first` to `number`. Where one follows on the other, only the ends of the run say anything.
     ends AS
@@ -11,7 +11,7 @@ WITH
                 lagInFrame(number, 1, number) OVER beside   AS previous,
                 leadInFrame(number, 1, number) OVER beside  AS next
             FROM blocks FINAL
-            WHERE network = {network:String}
+            WHERE network = {network:String} AND number > {since:Int64} AND number < {below:UInt64}
             WINDOW beside AS (ORDER BY number ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)
         )
         WHERE first < number OR previous + 1 != number OR next != number + 1
@@ -26,11 +26,6 @@ WITH
             if(next = number + 1, leadInFrame(time, 1, time) OVER onward, time)         AS last_time
         FROM ends
         WINDOW onward AS (ORDER BY number ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING)
-        UNION ALL
-        SELECT first, first_time, last, last_time
-        FROM coverage FINAL
-        WHERE network = {network:String}
-          AND (filter = '' OR notEmpty({pools:Array(String)}) AND hasAll(splitByChar(',', filter), {pools:Array(String)}))
     ),
     -- From the newest down: a run begins where all that is newer begins later.
     runs AS
