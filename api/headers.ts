@@ -1,7 +1,8 @@
 /** Headers of an answer: which pool it speaks of, and how long it may be kept. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import { type View, viewPair } from './market/orientation.ts'
+import type { Answer } from './market/market.ts'
+import { viewPair } from './market/orientation.ts'
 
 /** Header values are ASCII; what is not is percent-encoded as UTF-8, and the percent sign with it, so that it reads back. */
 export function headerText(text: string): string {
@@ -10,13 +11,14 @@ export function headerText(text: string): string {
   )
 }
 
-export function setMarket(res: Response, view: View): void {
+export function setMarket(res: Response, { view, passedOver }: Pick<Answer<unknown>, 'view' | 'passedOver'>): void {
   const { network, pool } = view.listing
   res.set({
     'X-Market-Network': network.name,
     'X-Market-Pool': pool.id,
     'X-Market-Pair': headerText(viewPair(view).join('-')),
   })
+  if (passedOver) res.set('X-Market-Lead', `${passedOver.reason}; passed-over=${passedOver.pool}`)
   if (network.devnet) setDevnet(res)
 }
 

@@ -17,6 +17,7 @@ const EXPOSED = [
   'X-API-Suggestion',
   'X-Candlepool-Devnet',
   'X-Market-Incomplete',
+  'X-Market-Lead',
   'X-Market-Network',
   'X-Market-Pair',
   'X-Market-Pool',

@@ -182,6 +182,25 @@ export function foldRows(
   return folded
 }
 
+/** Prices of the view's first token in its second within a stored bucket, execution and spot alike. */
+export type PriceRow = { start: number; seconds: number; low: number; high: number; close: number }
+
+/** What the view's first token cost within each bucket of `from ≤ time < to`. */
+export function priceRows(rows: BucketRows, { from, to }: Range, seconds: number, forward: boolean): PriceRow[] {
+  const found: PriceRow[] = []
+  const end = indexFrom(rows, to)
+  for (let index = indexFrom(rows, from); index < end; index++) {
+    const at = index * ROW_BYTES
+    const price = (kind: number, place: number) => rows.getFloat64(at + kind + place * PRICE_BYTES, true)
+    const high = Math.max(price(OPEN, 1), price(SPOT_OPEN, 1))
+    const low = Math.min(price(OPEN, 2), price(SPOT_OPEN, 2))
+    const close = price(SPOT_OPEN, 3)
+    const prices = forward ? { low, high, close } : { low: 1 / high, high: 1 / low, close: 1 / close }
+    found.push({ start: timeAt(rows, index), seconds, ...prices })
+  }
+  return found
+}
+
 export type Volume = { trades: number; usdMicros: bigint }
 
 export const NO_VOLUME: Volume = { trades: 0, usdMicros: 0n }

@@ -5,10 +5,11 @@ import { invalidParameters } from '../parameters.ts'
 import { Problem } from '../problem.ts'
 import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
-import { type Candidate, leadOf, SMALL_POOL_USD } from './lead.ts'
+import { deviationOf, readQuotes } from './consensus.ts'
+import { type Candidate, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
 import { type Listing, listingKey } from './listing.ts'
 import type { View } from './orientation.ts'
-import { type MarketStore, readValues } from './pool-state.ts'
+import { type MarketStore, readHeld, readValues } from './pool-state.ts'
 import { type Match, type Resolution, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
 import { readVolumes } from './volumes.ts'
 import type { Range } from './windows.ts'
@@ -41,7 +42,7 @@ export async function findLead(
   store: MarketStore,
   symbol: NamedPair,
   scope: Scope,
-): Promise<{ view: View; probed: number }> {
+): Promise<{ view: View; probed: number; passedOver: PassedOver | undefined }> {
   let probed = scope.networks ?? FIRST_NETWORKS
   let resolution = resolve(store.catalogue, symbol.splits, probed)
   let candidates = await candidatesOf(store, resolution, scope)
@@ -51,9 +52,9 @@ export async function findLead(
     candidates = await candidatesOf(store, resolution, scope)
   }
   const traded = candidates.filter(hasTraded)
-  const lead = await leadAmong(store, traded.length > 0 ? traded : candidates)
+  const lead = await leadAmong(store, traded.length > 0 ? traded : candidates, scope)
   if (lead === undefined) throw noMatch(resolution, symbol, probed)
-  return { view: lead, probed: probed.length }
+  return { ...lead, probed: probed.length }
 }
 
 type Traded = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
@@ -81,11 +82,40 @@ async function candidatesOf(
   })
 }
 
-/** Where only one is left, nobody asks what it holds. */
-async function leadAmong(store: MarketStore, candidates: readonly Traded[]): Promise<View | undefined> {
-  if (candidates.length <= 1) return candidates[0]
-  const values = await readValues(store, listingsOf(candidates))
-  return leadOf(candidates.map((candidate, index) => ({ ...candidate, valueUsd: values[index] ?? 0 })))
+type Choice = { view: View; passedOver: PassedOver | undefined }
+
+/** Where only one is left, nothing more is read about it. */
+async function leadAmong(
+  store: MarketStore,
+  candidates: readonly Traded[],
+  { range, day }: Scope,
+): Promise<Choice | undefined> {
+  const [only] = candidates
+  if (candidates.length <= 1) return only && { view: only, passedOver: undefined }
+  const listings = listingsOf(candidates)
+  const [values, held, quotes] = await Promise.all([
+    readValues(store, listings),
+    readHeld(store, listings, day.to),
+    readQuotes(store.cache, candidates, range),
+  ])
+  const quoted = candidates.map((candidate, index) => ({
+    ...candidate,
+    valueUsd: values[index] ?? 0,
+    heldUsd: held[index] ?? 0,
+    quotes: quotes[index] ?? { rows: [], before: undefined },
+  }))
+  // The pools that price the network's dollars speak for their own pairs.
+  const references = quoted.filter(({ listing }) => isReference(listing))
+  const peers = (references.length > 0 ? references : quoted).map(({ quotes, heldUsd }) => ({
+    quotes,
+    weight: heldUsd,
+  }))
+  const lead = leadOf(quoted.map(({ quotes, ...rest }) => ({ ...rest, deviation: deviationOf(quotes, peers) })))
+  return lead && { view: lead.candidate, passedOver: lead.passedOver }
+}
+
+function isReference({ network, pool }: Listing): boolean {
+  return network.referencePools.some((reference) => reference.pool.toLowerCase() === pool.id)
 }
 
 /** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */

@@ -1,4 +1,5 @@
 /** Which of a pair's pools speaks for it. */
+import type { PoolId } from '../../ingest/pool.ts'
 import type { Match } from './symbol.ts'
 
 /** What a pool brings to the choice. */
@@ -8,23 +9,42 @@ export type Candidate = Match & {
   rangeUsdMicros: bigint
   /** Volume in the 24 hours that end with the question. */
   dayUsdMicros: bigint
+  /** Now. */
   valueUsd: number
+  /** Over those 24 hours, weighted by time. */
+  heldUsd: number
+  /** How far its prices in the range are from the pair's: 0.01 is 1 %. */
+  deviation: number
 }
+
+/** Why a pool with more volume does not lead. */
+export type PassedOver = { pool: PoolId; reason: 'deviating-price' | 'unheld-volume' }
+
+export type Lead = { candidate: Candidate; passedOver: PassedOver | undefined }
 
 /** Below this a pool's price is anybody's to move. */
 export const SMALL_POOL_USD = 10_000
+/** A pool whose prices are further from the pair's does not lead while another is nearer. */
+export const MAX_DEVIATION = 0.01
 
 /**
- * Of those that traded in the range, else of all: the one with most volume in 24 h, then in the range, then with most value.
- * Small pools only where no other is left. Equals follow the order of networks and ids, so that the answer is always the same.
+ * Of those that traded in the range, else of all: the one with most volume in 24 h, then in the range, then with most value. Volume
+ * costs nothing in a pool of one's own, so that it counts up to what the pool held that day. Small pools only where no other is left, and
+ * of pools whose prices are all far from the pair's the nearest. Equals follow the order of networks and ids, so that the answer is
+ * always the same.
  */
-export function leadOf(candidates: readonly Candidate[]): Candidate | undefined {
+export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
   const active = preferring(candidates, (candidate) => candidate.trades > 0)
   const sound = preferring(active, (candidate) => candidate.valueUsd >= SMALL_POOL_USD)
-  return sound.reduce<Candidate | undefined>(
-    (best, candidate) => (best === undefined || leads(candidate, best) ? candidate : best),
-    undefined,
-  )
+  const nearest = Math.min(...sound.map(({ deviation }) => deviation))
+  const agreeing = sound.filter(({ deviation }) => deviation <= Math.max(MAX_DEVIATION, nearest))
+  const isHeldKnown = sound.some(({ heldUsd }) => heldUsd > 0)
+  const lead = firstOf(agreeing, isHeldKnown ? countedVolume : ({ dayUsdMicros }) => dayUsdMicros)
+  if (!lead) return undefined
+  const loudest = firstOf(sound, ({ dayUsdMicros }) => dayUsdMicros)
+  if (!loudest || loudest === lead) return { candidate: lead, passedOver: undefined }
+  const reason = agreeing.includes(loudest) ? 'unheld-volume' : 'deviating-price'
+  return { candidate: lead, passedOver: { pool: loudest.listing.pool.id, reason } }
 }
 
 function preferring(candidates: readonly Candidate[], good: (candidate: Candidate) => boolean): readonly Candidate[] {
@@ -32,8 +52,23 @@ function preferring(candidates: readonly Candidate[], good: (candidate: Candidat
   return preferred.length > 0 ? preferred : candidates
 }
 
-function leads(one: Candidate, other: Candidate): boolean {
-  if (one.dayUsdMicros !== other.dayUsdMicros) return one.dayUsdMicros > other.dayUsdMicros
+type VolumeOf = (candidate: Candidate) => bigint
+
+function countedVolume({ dayUsdMicros, heldUsd }: Candidate): bigint {
+  const heldMicros = BigInt(Math.floor(heldUsd * 1e6))
+  return dayUsdMicros < heldMicros ? dayUsdMicros : heldMicros
+}
+
+function firstOf(candidates: readonly Candidate[], volumeOf: VolumeOf): Candidate | undefined {
+  return candidates.reduce<Candidate | undefined>(
+    (best, candidate) => (best === undefined || leads(candidate, best, volumeOf) ? candidate : best),
+    undefined,
+  )
+}
+
+function leads(one: Candidate, other: Candidate, volumeOf: VolumeOf): boolean {
+  const [volume, otherVolume] = [volumeOf(one), volumeOf(other)]
+  if (volume !== otherVolume) return volume > otherVolume
   if (one.rangeUsdMicros !== other.rangeUsdMicros) return one.rangeUsdMicros > other.rangeUsdMicros
   if (one.valueUsd !== other.valueUsd) return one.valueUsd > other.valueUsd
   const network = one.listing.network.chainId - other.listing.network.chainId

@@ -14,10 +14,11 @@ import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import { behind, type Known, overlaps, unknownTimes } from './known.ts'
+import type { PassedOver } from './lead.ts'
 import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { openPoolRows } from './pool-rows.ts'
-import { type MarketStore, type PoolState, readPoolStates } from './pool-state.ts'
+import { type MarketStore, type PoolState, readHeld, readPoolStates } from './pool-state.ts'
 import { resolve } from './symbol.ts'
 import { readTicks, type TickAsk } from './ticks.ts'
 import type { Tip } from './tip.ts'
@@ -26,6 +27,8 @@ import type { Range } from './windows.ts'
 
 export type Answer<Row> = {
   view: View
+  /** The pool that would lead by volume alone, where that is another. */
+  passedOver: PassedOver | undefined
   rows: readonly Row[]
   /** Credits. */
   cost: number
@@ -94,7 +97,8 @@ export function openMarket(options: {
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     const { symbol } = question
     if (symbol !== undefined) return findLead(store, symbol, scope)
-    if (question.pool !== undefined) return { view: await findPool(store, question.pool, scope), probed: 0 }
+    if (question.pool !== undefined)
+      return { view: await findPool(store, question.pool, scope), probed: 0, passedOver: undefined }
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
   }
 
@@ -115,7 +119,7 @@ export function openMarket(options: {
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
       const { standings, store } = await present()
-      const { view, probed } = await find(store, query, grid, end)
+      const { view, probed, passedOver } = await find(store, query, grid, end)
       const { network, pool, created } = view.listing
       const { tip, known = NOTHING } = standings.get(network.name) ?? {}
       const unknown = unknownTimes(known, tip, pool, created)
@@ -124,30 +128,33 @@ export function openMarket(options: {
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
       const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
       const incomplete = overlaps([...unknown, ...behind(tip, now.seconds)], { from: range.from, to: end })
-      return { view, rows, cost, closed: tip !== undefined && grid.to <= tip.timestamp, incomplete }
+      return { view, passedOver, rows, cost, closed: tip !== undefined && grid.to <= tip.timestamp, incomplete }
     },
     async ticks(query) {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
       const { standings, store } = await present()
-      const { view, probed } = await find(store, query, range, end)
+      const { view, probed, passedOver } = await find(store, query, range, end)
       const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
       const closed = tip !== undefined && range.to <= tip.timestamp
       const asked = { view, range, limit, price }
       const rows = await (closed ? closedTicks(asked) : newest.read(asked))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
-      return { view, rows, cost, closed }
+      return { view, passedOver, rows, cost, closed }
     },
     async pools({ symbol }) {
       const { store } = await present()
       const matches = await matchesOf(store, resolve(store.catalogue, symbol.splits, names))
-      const states = await readPoolStates(
-        store,
-        matches.map((match) => match.listing),
-      )
-      const rows = [...states].sort(byValue).slice(0, MOST_POOLS)
+      const listings = matches.map((match) => match.listing)
+      const now = wholeSecond(instantOf(clock()))
+      const [states, held] = await Promise.all([readPoolStates(store, listings), readHeld(store, listings, now)])
+      const rows = states
+        .map((state, index) => ({ state, heldUsd: held[index] ?? 0 }))
+        .sort(byHeld)
+        .slice(0, MOST_POOLS)
+        .map(({ state }) => state)
       return { rows, cost: 1 + Math.floor(rows.length / 20) }
     },
     async status() {
@@ -159,7 +166,7 @@ export function openMarket(options: {
 }
 
 /** The pool that answers, and over how many networks it was looked for. */
-type Found = { view: View; probed: number }
+type Found = { view: View; probed: number; passedOver: PassedOver | undefined }
 
 type Named = {
   symbol?: NamedPair | undefined
@@ -177,6 +184,13 @@ function costOf(parts: { probed: number; swaps: number; oldest: number | undefin
   const { probed, swaps, oldest, end } = parts
   const weeks = oldest === undefined ? 0 : Math.max(0, Math.floor((end - oldest) / WEEK))
   return 1 + probed + Math.floor(swaps / 1_000) + weeks
+}
+
+type HeldState = { state: PoolState; heldUsd: number }
+
+/** What a pool held over the day leads, so that what was put there for a moment does not. */
+function byHeld(one: HeldState, other: HeldState): number {
+  return other.heldUsd - one.heldUsd || byValue(one.state, other.state)
 }
 
 function byValue(one: PoolState, other: PoolState): number {

@@ -1,15 +1,17 @@
 /** What a pool is like now: its price, what it holds and is worth, and what it has traded. */
 import type { Address } from 'viem'
+import type { UnixSeconds } from '../../ingest/message.ts'
 import { NATIVE_CURRENCY, type Network } from '../../ingest/network.ts'
 import { DYNAMIC_FEE, type Pool, type PoolId } from '../../ingest/pool.ts'
 import { decimalText } from '../decimal.ts'
+import { bucketOf } from '../interval.ts'
 import type { BucketCache } from './bucket-cache.ts'
 import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Listing, listingKey, trusted } from './listing.ts'
 import type { Balance, Liquidity, PoolRows, Position } from './pool-rows.ts'
 import { readVolumes } from './volumes.ts'
-import { EVER } from './windows.ts'
+import { clampTime, EVER } from './windows.ts'
 
 export type PoolState = {
   listing: Listing
@@ -66,6 +68,42 @@ export async function readValues(store: MarketStore, listings: readonly Listing[
   )
 }
 
+/** Ends that lie close together are one, so that what was read for one question serves the next. */
+const END_SECONDS = 10
+
+/**
+ * What each held over the 24 hours before `end`, in US dollars, weighted by time: what came in that day counts by the share of it that was
+ * left, so that liquidity of one block is nothing. In a v4 pool, or where balances are not read, positions count that hold the price then.
+ */
+export async function readHeld(
+  store: MarketStore,
+  listings: readonly Listing[],
+  to: UnixSeconds,
+): Promise<readonly number[]> {
+  const end = bucketOf(clampTime(to), END_SECONDS)
+  const roots = await Promise.all(
+    listings.map(async (listing) => {
+      const { token0, token1, initialSqrtPriceX96 } = listing.pool
+      const close = await store.cache.closeBefore(listing, end)
+      if (close === undefined) return Number(initialSqrtPriceX96) / 2 ** 96
+      return Math.sqrt(close.spot_close * 10 ** (token1.decimals - token0.decimals))
+    }),
+  )
+  const [balances, over, prices] = await Promise.all([
+    store.rows.balances(listings),
+    store.rows.heldOver(listings.map((listing, index) => ({ listing, end, root: roots[index] ?? 0 }))),
+    readPrices(store, listings, end),
+  ])
+  return listings.map(({ pool, network }, index) => {
+    const balance = balances[index]
+    const known = over[index]
+    const raw: [number, number] = balance
+      ? [Number(balance.balance0) - (known?.late0 ?? 0), Number(balance.balance1) - (known?.late1 ?? 0)]
+      : [known?.held0 ?? 0, known?.held1 ?? 0]
+    return Math.max(0, worthOf(pool, inTokens(pool, raw), prices.get(network)))
+  })
+}
+
 const UNKNOWN: Position = { swap: undefined, liquidity: undefined }
 
 /** Without a price nobody knows what is in range. */
@@ -87,7 +125,11 @@ function heldBy(pool: Pool, balance: Balance | undefined, liquidity: Liquidity |
     balance === undefined
       ? [liquidity?.amount0 ?? 0, liquidity?.amount1 ?? 0]
       : [Number(balance.balance0), Number(balance.balance1)]
-  return [raw0 / 10 ** pool.token0.decimals, raw1 / 10 ** pool.token1.decimals]
+  return inTokens(pool, [raw0, raw1])
+}
+
+function inTokens({ token0, token1 }: Pool, [raw0, raw1]: readonly [number, number]): [number, number] {
+  return [raw0 / 10 ** token0.decimals, raw1 / 10 ** token1.decimals]
 }
 
 type Prices = ReadonlyMap<Address, number>
@@ -99,19 +141,29 @@ function worthOf(pool: Pool, [held0, held1]: [number, number], prices: Prices = 
 }
 
 /** Dollars for tokens of each network that some pools are on. */
-async function readPrices(store: MarketStore, listings: readonly Listing[]): Promise<ReadonlyMap<Network, Prices>> {
+async function readPrices(
+  store: MarketStore,
+  listings: readonly Listing[],
+  end: UnixSeconds = EVER.to,
+): Promise<ReadonlyMap<Network, Prices>> {
   const networks = [...new Set(listings.map(({ network }) => network))]
   return new Map(
-    await Promise.all(networks.map(async (network) => [network, await readNetworkPrices(store, network)] as const)),
+    await Promise.all(
+      networks.map(async (network) => [network, await readNetworkPrices(store, network, end)] as const),
+    ),
   )
 }
 
-/** Stablecoins are $1, volatile trusted tokens what their reference pool last said; nothing else has a price. */
-async function readNetworkPrices({ cache, catalogue }: MarketStore, network: Network): Promise<Prices> {
+/** Stablecoins are $1, volatile trusted tokens what their reference pool last said before `end`; nothing else has a price. */
+async function readNetworkPrices(
+  { cache, catalogue }: MarketStore,
+  network: Network,
+  end: UnixSeconds,
+): Promise<Prices> {
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {
       const listing = catalogue.pools.get(listingKey(network.name, reference.pool.toLowerCase() as PoolId))
-      const spot = listing && (await cache.closeBefore(listing, EVER.to))?.spot_close
+      const spot = listing && (await cache.closeBefore(listing, end))?.spot_close
       return { token: reference.token.toLowerCase() as Address, pool: listing?.pool, spot }
     }),
   )

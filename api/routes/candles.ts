@@ -15,7 +15,7 @@ export function getCandles(market: Market, accounts: Accounts): AccountHandler {
   return async function candles(account, req, res) {
     const query = readCandleQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.candles(query))
-    setMarket(res, answer.view)
+    setMarket(res, answer)
     if (answer.incomplete.length > 0) res.set('X-Market-Incomplete', intervalsOf(answer.incomplete))
     if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
     sendAnswer(res, toBody(req, query, answer), answer.closed)

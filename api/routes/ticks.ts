@@ -12,7 +12,7 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
   return async function ticks(account, req, res) {
     const query = readTickQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.ticks(query))
-    setMarket(res, answer.view)
+    setMarket(res, answer)
     sendAnswer(res, toBody(answer), answer.closed)
   }
 }

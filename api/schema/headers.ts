@@ -22,6 +22,11 @@ export const HEADERS = {
     required: true,
     schema: text,
   },
+  'X-Market-Lead': {
+    description:
+      'There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`.',
+    schema: text,
+  },
   'X-Market-Incomplete': {
     description:
       'There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas.',

@@ -23,7 +23,14 @@ const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
 const MARKET = [...PAID, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
 
-const MARKET_HEADERS = ['X-Market-Network', 'X-Market-Pool', 'X-Market-Pair', 'X-Candlepool-Devnet', 'ETag'] as const
+const MARKET_HEADERS = [
+  'X-Market-Network',
+  'X-Market-Pool',
+  'X-Market-Pair',
+  'X-Market-Lead',
+  'X-Candlepool-Devnet',
+  'ETag',
+] as const
 const CREDITS =
   '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, one token under two names) costs 1, every other error nothing.'
 
@@ -43,7 +50,8 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
   '/v0/pools': {
     id: 'pools',
     summary: 'The pools of a pair, on all networks',
-    description: 'At most 100, most valuable first. A pair that nothing trades has an empty list.',
+    description:
+      'At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.',
     credits: '1, plus 1 for each full 20 pools.',
     parameters: PoolShape,
     answer: 'Pools',

@@ -31,7 +31,7 @@ export interface paths {
         };
         /**
          * The pools of a pair, on all networks
-         * @description At most 100, most valuable first. A pair that nothing trades has an empty list.
+         * @description At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.
          */
         get: operations["pools"];
         put?: never;
@@ -373,6 +373,8 @@ export interface operations {
                     "X-Market-Pool": string;
                     /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
                     "X-Market-Pair": string;
+                    /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
+                    "X-Market-Lead"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
@@ -771,6 +773,8 @@ export interface operations {
                     "X-Market-Pool": string;
                     /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
                     "X-Market-Pair": string;
+                    /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
+                    "X-Market-Lead"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */

@@ -4,14 +4,14 @@ import { NETWORKS } from '../../../ingest/networks.ts'
 import { addressOf, poolOf } from '../../support/store.ts'
 
 const TOKEN = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
-const SOUND = { trades: 1, rangeUsdMicros: 0n, dayUsdMicros: 0n, valueUsd: 10_000 }
+const SOUND = { trades: 1, rangeUsdMicros: 0n, dayUsdMicros: 0n, valueUsd: 10_000, heldUsd: 0, deviation: 0 }
 
 function candidate(id: string, facts: Partial<Candidate>): Candidate {
   const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN), created: undefined }
   return { listing, forward: true, ...SOUND, ...facts }
 }
 
-const lead = (...candidates: Candidate[]) => leadOf(candidates)?.listing.pool.id.slice(2, 4)
+const lead = (...candidates: Candidate[]) => leadOf(candidates)?.candidate.listing.pool.id.slice(2, 4)
 
 test('volume of the day leads, then volume in the range, then value', () => {
   expect(lead(candidate('a1', { dayUsdMicros: 1n, rangeUsdMicros: 9n }), candidate('a2', { dayUsdMicros: 2n }))).toBe(
@@ -36,4 +36,32 @@ test('small pools lead only where no other is left', () => {
 test('equals follow their ids', () => {
   expect(lead(candidate('a2', {}), candidate('a1', {}))).toBe('a1')
   expect(lead()).toBeUndefined()
+})
+
+test('volume counts up to what was held over the day', () => {
+  const washed = candidate('a1', { dayUsdMicros: 10n ** 15n, heldUsd: 21_000 })
+  const honest = candidate('a2', { dayUsdMicros: 10n ** 12n, heldUsd: 1e8 })
+  expect(leadOf([washed, honest])).toEqual({
+    candidate: honest,
+    passedOver: { pool: washed.listing.pool.id, reason: 'unheld-volume' },
+  })
+  expect(leadOf([honest])?.passedOver).toBeUndefined()
+})
+
+test('volume counts as it is where nothing is known to be held', () => {
+  expect(lead(candidate('a1', { dayUsdMicros: 1n }), candidate('a2', { dayUsdMicros: 2n }))).toBe('a2')
+})
+
+test('a pool more than 1 % from the price of its pair does not lead, whatever it holds', () => {
+  const far = candidate('a1', { dayUsdMicros: 9n, heldUsd: 1e9, deviation: 0.0101 })
+  const near = candidate('a2', { dayUsdMicros: 1n, deviation: 0.01 })
+  expect(leadOf([far, near])).toEqual({
+    candidate: near,
+    passedOver: { pool: far.listing.pool.id, reason: 'deviating-price' },
+  })
+})
+
+test('where all prices are far from the pair’s, the nearest pool leads', () => {
+  const far = candidate('a1', { dayUsdMicros: 9n, deviation: 0.5 })
+  expect(lead(far, candidate('a2', { deviation: 0.02 }), candidate('a3', { deviation: 0.03 }))).toBe('a2')
 })
