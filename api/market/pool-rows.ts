@@ -1,19 +1,18 @@
 /** What the tables say of pools beside their candles, held until something of the network is written. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
-import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
-import { chunksOf, groupBy } from '../group.ts'
+import { groupBy } from '../group.ts'
 import { bucketOf } from '../interval.ts'
 import { ask, POOLS_PER_QUESTION, readSql } from '../store.ts'
 import type { BucketCache } from './bucket-cache.ts'
+import { type HeldAsk, type HeldOver, type HeldRows, openHeldRows } from './held-rows.ts'
 import type { Listing } from './listing.ts'
 import { tickAtSqrtPrice } from './tick-math.ts'
 
 const LAST_SWAPS = readSql(new URL('./last-swaps.sql', import.meta.url))
 const LIQUIDITY = readSql(new URL('./liquidity.sql', import.meta.url))
-const HELD = readSql(new URL('./held.sql', import.meta.url))
 const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
 
 const DAY = 86_400
@@ -49,12 +48,6 @@ export type Liquidity = {
 
 export type Position = { swap: LastSwap | undefined; liquidity: Liquidity | undefined }
 
-/** Raw amounts of the day that ended at some second, see held.sql. */
-export type HeldOver = { pool: PoolId; held0: number; held1: number; late0: number; late1: number }
-
-/** A listing at the end of a day, and the square root of its raw price then. */
-export type HeldAsk = { listing: Listing; end: UnixSeconds; root: number }
-
 export type PoolRows = {
   /** Of a pool whose mints and burns are known; in the order of `asked`, which all have one end. */
   heldOver(asked: readonly HeldAsk[]): Promise<readonly (HeldOver | undefined)[]>
@@ -69,11 +62,8 @@ export type PoolRows = {
 type Kinds = {
   balances: Held<Balance | undefined>
   positions: Held<Position>
-  /** By the pool; of the last end that was asked for. */
-  over: Map<PoolId, HeldRow>
+  over: HeldRows
 }
-
-type HeldRow = { asked: HeldAsk; row: HeldOver | undefined }
 
 /** The candles that `cache` holds tell on which day a pool was last traded. */
 export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): PoolRows {
@@ -85,7 +75,7 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
     const kinds = {
       balances: held((listings) => readBalances(reader, network, listings)),
       positions: held((listings) => readPositions(reader, cache, network, listings)),
-      over: new Map(),
+      over: openHeldRows(reader, network, MAX_HELD),
     }
     byNetwork.set(network.name, kinds)
     return kinds
@@ -95,9 +85,7 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
     balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
     async heldOver(asked) {
       const byNetworks = groupBy(asked, ({ listing }) => listing.network)
-      const rows = await Promise.all(
-        [...byNetworks].map(([network, group]) => readHeld(reader, network, group, kindsOf(network).over)),
-      )
+      const rows = await Promise.all([...byNetworks].map(([network, group]) => kindsOf(network).over.read(group)))
       const byListing = new Map(rows.flat().map((entry) => [entry.asked.listing, entry.row]))
       return asked.map(({ listing }) => byListing.get(listing))
     },
@@ -106,8 +94,7 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
       const kinds = byNetwork.get(network)
       kinds?.balances.forget(pools)
       kinds?.positions.forget(pools)
-      if (pools === undefined) kinds?.over.clear()
-      else for (const pool of pools) kinds?.over.delete(pool)
+      kinds?.over.forget(pools)
     },
   }
 }
@@ -166,37 +153,6 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
       setImmediate(sendNext)
     },
   })
-}
-
-/** What was read for the same end counts again; no later change moves it but one that `forget` is told of. */
-async function readHeld(
-  reader: ClickHouseClient,
-  network: Network,
-  asked: readonly HeldAsk[],
-  known: Map<PoolId, HeldRow>,
-): Promise<readonly HeldRow[]> {
-  const heldFor = ({ listing, end, root }: HeldAsk) => {
-    const entry = known.get(listing.pool.id)
-    const isSame = entry?.asked.listing === listing && entry.asked.end === end && entry.asked.root === root
-    return isSame ? entry : undefined
-  }
-  const missing = asked.filter((one) => !heldFor(one))
-  const loaded = new Map<PoolId, HeldRow>()
-  for (const group of chunksOf(missing, POOLS_PER_QUESTION)) {
-    const [first] = group
-    const pools = idsOf(group.map(({ listing }) => listing))
-    const parameters = { network: network.name, pools, roots: group.map(({ root }) => root), end: first?.end }
-    const rows = byPool(await ask<HeldOver>(reader, HELD, parameters))
-    for (const one of group) loaded.set(one.listing.pool.id, { asked: one, row: rows.get(one.listing.pool.id) })
-  }
-  const found = asked.map((one) => loaded.get(one.listing.pool.id) ?? heldFor(one) ?? { asked: one, row: undefined })
-  for (const [pool, entry] of loaded) {
-    known.delete(pool)
-    known.set(pool, entry)
-    const [oldest] = known.keys()
-    if (known.size > MAX_HELD && oldest !== undefined) known.delete(oldest)
-  }
-  return found
 }
 
 async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {

@@ -128,7 +128,10 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
       await washed(pool, swap % 2 === 0, swap % 2 === 0 ? 50n * DOLLAR : ETHER / 64n)
     const before = await answers()
     // A large position that is there for one block only: the volume is real, the liquidity is not held.
-    const flash = { ...ticksAround(1 / 3_200, 0.2, pool.tickSpacing, { decimals0: 6, decimals1: 18 }), liquidity: 10n ** 20n }
+    const flash = {
+      ...ticksAround(1 / 3_200, 0.2, pool.tickSpacing, { decimals0: 6, decimals1: 18 }),
+      liquidity: 10n ** 20n,
+    }
     await markets.mint(pool, flash)
     await washed(pool, true, 5n * MILLION)
     await washed(pool, false, 10n ** 30n, 3_200)
@@ -141,7 +144,10 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   test('does not follow a pool whose value lies far from its price', async () => {
     const pool = await open({})
     // $50M of USDC below any price at which somebody would sell ether.
-    const deep = { ...ticksAround(1 / 1_000, 0.05, pool.tickSpacing, { decimals0: 6, decimals1: 18 }), liquidity: 10n ** 19n }
+    const deep = {
+      ...ticksAround(1 / 1_000, 0.05, pool.tickSpacing, { decimals0: 6, decimals1: 18 }),
+      liquidity: 10n ** 19n,
+    }
     await markets.mint(pool, deep)
     await mine()
     tip = (await anvil.mine(1, [tip.timestamp + 6 * HOUR]))[0]

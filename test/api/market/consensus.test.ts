@@ -14,9 +14,12 @@ test('the median lies where half of the weight is reached, or half of the pools 
 })
 
 test('no price of those that hold less than half moves the median beyond the others’', () => {
-  const values = fc.array(fc.record({ value: fc.double({ min: 1, max: 2, noNaN: true }), weight: fc.integer({ min: 1, max: 9 }) }), {
-    minLength: 1,
-  })
+  const values = fc.array(
+    fc.record({ value: fc.double({ min: 1, max: 2, noNaN: true }), weight: fc.integer({ min: 1, max: 9 }) }),
+    {
+      minLength: 1,
+    },
+  )
   fc.assert(
     fc.property(values, fc.double({ min: 1e-9, max: 1e9, noNaN: true }), (honest, price) => {
       const held = honest.reduce((sum, { weight }) => sum + weight, 0)
