@@ -195,11 +195,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     settling,
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
-    async take({ message, offset: at }) {
-      if (await isRejected(options, log, { message, offset: at })) return
-      const placement = await persist(() => ledger.place(message))
+    async take(entry) {
+      if (await isRejected(options, log, entry)) return
+      const { offset: at } = entry
+      const placement = await persist(() => ledger.place(entry.message))
       if (placement.kind === 'known') return
-      const { number } = tipOf(message)
+      const { number } = tipOf(entry.message)
       if (placement.kind === 'unconnected') {
         // Not lost: the listener sends again from the stored tip when that stands still.
         if (!isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
@@ -210,6 +211,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       isStalled = false
       const place = { generation, offset: at }
       if (placement.kind === 'rollback') await undo(placement.to, tombstoneVersion(place))
+      const { message } = placement
       ledger.append(message)
       pending.push({ message, position: place })
       pendingTicks += ticksIn(message)

@@ -174,6 +174,34 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     }
   })
 
+  test('history that is read again, its ranges cut elsewhere, rolls nothing back', async () => {
+    const quiet = mine(A, [EMPTY, ...PLANS.slice(16, 17), EMPTY, EMPTY])
+    const all = range(quiet)
+    const { blocks: _, ...clean } = (await told([all])).tables
+    const cuts = [
+      [2, 5, 12],
+      [3, 4, 9, 12],
+      [1, 6, 8, 9, 10, 11, 12],
+      [10, 12],
+    ]
+    for (const ends of cuts) {
+      const pieces = ends.map((end, index) => range(quiet.slice(ends[index - 1] ?? 0, end)))
+      const unbegun = pieces.map(
+        (piece, index) => (network: NetworkName) =>
+          piece(network).map((message) => (index === 0 ? { ...message, parentHash: undefined } : message)),
+      )
+      for (const first of [[all], [range(quiet.slice(0, 4)), range(quiet.slice(4, 9))]]) {
+        const { tables, facts } = await told([...first, ...unbegun, blocks(quiet.slice(5, 9)), ...pieces])
+        const kinds = facts.map(({ kind }) => kind)
+        expect(kinds).not.toContain('stalled')
+        expect(kinds).not.toContain('rolled-back')
+        const { blocks: ledger, ...rest } = tables
+        expect(rest).toStrictEqual(clean)
+        expect(ledger.length).toBeGreaterThan(0)
+      }
+    }
+  })
+
   test('blocks go on where a range ended, and can fall back to its last block', async () => {
     const empties = mine(TRUNK, [EMPTY, EMPTY, EMPTY])
     const on = mine(empties, PLANS.slice(3, 5), 'on')

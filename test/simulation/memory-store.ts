@@ -19,17 +19,22 @@ export class MemoryStore implements KnownChain {
     return this.#ledger.at(-1)
   }
 
+  get finalized(): number {
+    return this.#ledger.reduce((newest, { finalized }) => Math.max(newest, finalized), 0)
+  }
+
   async at(number: number): Promise<LedgerBlock | undefined> {
     return this.#ledger.findLast((block) => block.number === number)
   }
 
   /** True where it was of use. */
-  async take(message: Message): Promise<boolean> {
-    this.taken.push(message)
-    const placement = await place(this, message)
+  async take(told: Message): Promise<boolean> {
+    this.taken.push(told)
+    const placement = await place(this, told)
     if (placement.kind === 'unconnected') this.unconnected++
     if (placement.kind === 'known' || placement.kind === 'unconnected') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
+    const { message } = placement
     const contents = blocksOf(message)
     this.#contents.push(...contents)
     const newest = tipOf(message)

@@ -208,20 +208,18 @@ export const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 2, maxLength: 6 },
 )
 
-/** A range names only some of its blocks, so a fork begins at a block that the ledger can know. */
+/** What a range says is final: a fork begins above the newest one. */
 export function tellings(network: NetworkName, steps: readonly Step[]): Telling[] {
   let chain: Chain = []
-  let isNamed: boolean[] = []
+  /** How many blocks are final. */
+  let final = 0
   const told: Telling[] = []
   for (const [index, { drop, plans, as, joined }] of steps.entries()) {
-    let length = chain.length
-    for (let left = drop; left > 0 && isNamed.lastIndexOf(true, length - 2) >= 0 && length > 1; left--) {
-      length = isNamed.lastIndexOf(true, length - 2) + 1
-    }
+    const length = Math.max(chain.length - drop, final, Math.min(chain.length, 1))
     chain = mine(chain.slice(0, length), plans, `step ${index}`)
     const fresh = chain.slice(length)
     const all = as === 'blocks'
-    isNamed = [...isNamed.slice(0, length), ...fresh.map((block) => all || hasContent(block) || block === fresh.at(-1))]
+    if (!all) final = chain.length
     const messages = all ? asBlocks(network, fresh) : [asRange(network, fresh)]
     const before = joined ? told.pop() : undefined
     told.push({ messages: [...(before?.messages ?? []), ...messages], chain })
