@@ -5,6 +5,7 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { Report } from '../ingest/report.ts'
 import {
   countCall,
+  exhausted,
   type Meter,
   openMeter,
   type Refusal,
@@ -14,13 +15,15 @@ import {
   type Usage,
   usageOf,
 } from './credits.ts'
-import { hashKey, type KeyHash, type KeyRecord, listKeys } from './keys.ts'
-import { minuteOf, monthOf } from './period.ts'
+import { openExchange } from './exchange.ts'
+import { openKeyRing } from './key-ring.ts'
+import { hashKey, type KeyHash, type KeyRecord } from './keys.ts'
+import { minuteOf } from './period.ts'
 import { type Allowance, isPlan, PLANS, type PlanName } from './plan.ts'
 import { PROBLEMS, Problem } from './problem.ts'
-import { type Refreshed, refreshed } from './refreshed.ts'
 import type { ApiFact } from './report.ts'
-import { ask, readSql } from './store.ts'
+import { inTurn } from './turn.ts'
+import { usageBefore } from './usage-before.ts'
 import { usageWriter } from './usage-writer.ts'
 
 export type Account = {
@@ -45,10 +48,8 @@ export type Accounts = {
   close(): Promise<void>
 }
 
-const OTHERS = readSql(new URL('./usage-others.sql', import.meta.url))
-
-type OthersRow = Record<'minute_credits' | 'minute_calls' | 'month_credits' | 'month_calls', number | string>
-type Metered = { meter: Meter; others: Refreshed<void> }
+/** `era`: of the exchange, in which it was loaded. */
+type Metered = { meter: Meter; era: number; loaded: Promise<void> }
 
 export function openAccounts(options: {
   /** May read `api_keys` and `usage`, and insert into `usage`. */
@@ -69,53 +70,71 @@ export function openAccounts(options: {
     unknownPlans.add(account)
     report({ kind: 'unknown-plan', account, plan })
   }
-  const keys = refreshed(async () => {
-    const records = (await listKeys(client)).filter((record) => record.revoked === undefined)
-    return new Map(records.map((record) => [record.hash, toAccount(record, reportPlan)]))
-  }, freshMs)
+  const keys = openKeyRing(client, freshMs)
+  const exchange = openExchange({ client, instance, clock, freshMs })
+  const loadBefore = usageBefore(client, instance)
   const writer = usageWriter({ client, instance, clock, report, flushMs })
 
   async function meterOf(account: Account): Promise<Meter> {
-    let entry = metered.get(account.hash)
-    if (entry === undefined) {
-      const meter = openMeter(account.billingStart)
-      const load = () => loadOthers(client, instance, account, meter, seconds(clock))
-      entry = { meter, others: refreshed(load, freshMs) }
-      metered.set(account.hash, entry)
-      writer.watch(account.hash, meter)
+    const { hash, billingStart } = account
+    const entry = metered.get(hash) ?? { meter: openMeter(billingStart), era: -1, loaded: Promise.resolve() }
+    if (entry.era === -1) {
+      metered.set(hash, entry)
+      writer.watch(hash, entry.meter)
     }
-    await entry.others.get()
+    const era = await exchange.fresh()
+    if (entry.era !== era) {
+      entry.era = era
+      entry.loaded = loadBefore(hash, entry.meter, seconds(clock)).then(() => exchange.open(hash, entry.meter))
+      // It is loaded again for the next question.
+      entry.loaded.catch(() => {
+        entry.era = -1
+      })
+    }
+    await entry.loaded
     return entry.meter
   }
 
   return {
     async find(key, eager) {
-      const hash = hashKey(key)
-      const account = (await keys.get()).get(hash)
-      if (account !== undefined || !eager) return account
-      return (await keys.renew()).get(hash)
+      const record = await keys.find(hashKey(key), eager)
+      return record && toAccount(record, reportPlan)
     },
     async countCall(account) {
-      countCall(await meterOf(account), seconds(clock))
+      const meter = await meterOf(account)
+      const now = seconds(clock)
+      countCall(meter, now)
+      exchange.touch(account.hash, meter, PLANS[account.plan].minute, minuteOf(now).start)
     },
     async charge(account, known, question) {
       const meter = await meterOf(account)
       const allowance = PLANS[account.plan]
       const hold = reserve(meter, allowance, seconds(clock), known)
       if ('window' in hold) throw creditsExceeded(hold, meter, allowance, seconds(clock))
+      const pay = (credits: number) => {
+        settle(meter, hold, credits)
+        report({ kind: 'credits-charged', plan: account.plan, credits })
+      }
       try {
-        const answer = await question().catch((error: unknown) => {
-          // No more than is held, so that it is never refused.
-          if (isRefusal(error)) {
-            settle(meter, allowance, hold, REFUSAL_COST)
-            report({ kind: 'credits-charged', plan: account.plan, credits: REFUSAL_COST })
-          }
-          throw error
-        })
-        const refusal = settle(meter, allowance, hold, answer.cost)
-        if (refusal !== undefined) throw creditsExceeded(refusal, meter, allowance, seconds(clock))
-        report({ kind: 'credits-charged', plan: account.plan, credits: answer.cost })
-        return answer
+        if (!(await exchange.cover(account.hash, meter, allowance.minute, hold))) {
+          // What others hold and do not use may come back before the minute ends.
+          const resetAt = seconds(clock) + 1
+          throw creditsExceeded({ window: 'minute', resetAt }, meter, allowance, seconds(clock))
+        }
+        return await inTurn(
+          meter,
+          () => exchange.room(account.hash, hold),
+          async () => {
+            const refusal = exhausted(meter, allowance, hold)
+            if (refusal !== undefined) throw creditsExceeded(refusal, meter, allowance, seconds(clock))
+            const answer = await question().catch((error: unknown) => {
+              if (isRefusal(error)) pay(REFUSAL_COST)
+              throw error
+            })
+            pay(answer.cost)
+            return answer
+          },
+        )
       } finally {
         release(meter, hold)
       }
@@ -123,7 +142,10 @@ export function openAccounts(options: {
     async usage(account) {
       return usageOf(await meterOf(account), PLANS[account.plan], seconds(clock))
     },
-    close: () => writer.close(),
+    async close() {
+      await exchange.close()
+      await writer.close()
+    },
   }
 }
 
@@ -144,30 +166,6 @@ function toAccount(record: KeyRecord, onUnknown: (account: string, plan: string)
   if (isPlan(plan)) return { hash, id, plan, billingStart }
   onUnknown(id, plan)
   return { hash, id, plan: 'free', billingStart }
-}
-
-async function loadOthers(
-  client: ClickHouseClient,
-  instance: string,
-  account: Account,
-  meter: Meter,
-  now: UnixSeconds,
-): Promise<void> {
-  const minute = minuteOf(now)
-  const month = monthOf(now, account.billingStart)
-  const parameters = {
-    hash: account.hash,
-    instance,
-    minute: minute.start,
-    month_start: month.start,
-    month_end: month.end,
-  }
-  const [row] = await ask<OthersRow>(client, OTHERS, parameters)
-  if (row === undefined) return
-  meter.others = {
-    minute: { start: minute.start, credits: Number(row.minute_credits), calls: Number(row.minute_calls) },
-    month: { start: month.start, credits: Number(row.month_credits), calls: Number(row.month_calls) },
-  }
 }
 
 function creditsExceeded(refusal: Refusal, meter: Meter, allowance: Allowance, now: UnixSeconds): Problem {

@@ -5,7 +5,7 @@ import type { Report } from '../ingest/report.ts'
 import type { Accounts } from './accounts.ts'
 import { type CrowdLimits, openCrowd } from './crowd.ts'
 import { countFailures } from './failures.ts'
-import { type AccountHandler, openGate } from './gate.ts'
+import { openGate } from './gate.ts'
 import {
   crossOrigin,
   goodHosts,
@@ -44,17 +44,18 @@ export type AppOptions = {
 export function createApp(options: AppOptions): Application {
   const { market, accounts, clock, report, origins, crowd: limits, pageCode = openPageCode(clock) } = options
   const crowd = openCrowd(limits)
-  const inTurn =
-    (handler: AccountHandler): AccountHandler =>
-    (account, req, res) =>
-      crowd(() => handler(account, req, res))
+  // A question that waits for credits of its key takes no place in the crowd.
+  const charging: Accounts = {
+    ...accounts,
+    charge: (account, known, question) => accounts.charge(account, known, () => crowd(question)),
+  }
   const gate = openGate({ accounts, failures: countFailures(), clock })
   const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage(market.networks),
-    '/v0/candles': gate(inTurn(getCandles(market, accounts))),
-    '/v0/ticks': gate(inTurn(getTicks(market, accounts))),
-    '/v0/pools': gate(inTurn(getPools(market, accounts))),
+    '/v0/candles': gate(getCandles(market, charging)),
+    '/v0/ticks': gate(getTicks(market, charging)),
+    '/v0/pools': gate(getPools(market, charging)),
     '/v0/usage': gate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
     '/v0/openapi.json': getOpenApi(document),

@@ -14,13 +14,22 @@ export type Meter = {
   minutes: Map<UnixSeconds, Count>
   /** This process's count of the month. */
   month: WindowCount
-  /** What other processes used, and this one before it was last started. */
-  others: { minute: WindowCount; month: WindowCount }
+  /** What other processes used, and this one before it was last started: a month's minutes up to some, and those after it one by one. */
+  others: { before: WindowCount; recent: Map<string, Count & { minute: UnixSeconds }> }
   holds: Set<Hold>
+  /** Questions that are worked on, and those that wait for them. */
+  running: number
+  waiting: (() => void)[]
 }
 
 /** Credits set aside for a question under way, in the windows in which it was asked. */
-export type Hold = { credits: number; minute: UnixSeconds; month: UnixSeconds }
+export type Hold = {
+  credits: number
+  minute: UnixSeconds
+  month: UnixSeconds
+  /** They fit what this process has claimed. */
+  covered: boolean
+}
 
 export type Refusal = { window: 'minute' | 'month'; resetAt: UnixSeconds }
 
@@ -36,8 +45,10 @@ export function openMeter(billingStart: UnixSeconds | undefined): Meter {
     billingStart,
     minutes: new Map(),
     month: { ...NOTHING },
-    others: { minute: NOTHING, month: NOTHING },
+    others: { before: NOTHING, recent: new Map() },
     holds: new Set(),
+    running: 0,
+    waiting: [],
   }
 }
 
@@ -58,26 +69,25 @@ export function reserve(meter: Meter, allowance: Allowance, now: UnixSeconds, kn
     return { window: 'month', resetAt: month.end }
   if (usedIn(meter, 'minute', minute.start) + heldIn(meter, 'minute', minute.start) >= allowance.minute)
     return { window: 'minute', resetAt: minute.end }
-  const hold = { credits: known, minute: minute.start, month: month.start }
+  const hold = { credits: known, minute: minute.start, month: month.start, covered: false }
   meter.holds.add(hold)
   return hold
 }
 
-/**
- * Turns a hold into use. What a question costs beyond its hold may pass a limit, but only where nothing else has
- * reached that limit meanwhile: so use ends at most one question's cost above a limit, however many ran at once.
- */
-export function settle(meter: Meter, allowance: Allowance, hold: Hold, cost: number): Refusal | undefined {
-  meter.holds.delete(hold)
-  if (cost > hold.credits) {
-    for (const window of ['month', 'minute'] as const) {
-      const start = hold[window]
-      if (usedIn(meter, window, start) + heldIn(meter, window, start) >= allowance[window])
-        return { window, resetAt: periodFrom(meter, window, start).end }
-    }
+/** Which window others have used up meanwhile, so that no work is done for a question that is let in no more. */
+export function exhausted(meter: Meter, allowance: Allowance, hold: Hold): Refusal | undefined {
+  for (const window of ['month', 'minute'] as const) {
+    const start = hold[window]
+    if (usedIn(meter, window, start) >= allowance[window])
+      return { window, resetAt: periodFrom(meter, window, start).end }
   }
-  add(meter, hold.minute, hold.month, { credits: cost, calls: 0 })
   return undefined
+}
+
+/** Turns a hold into use. What a question costs beyond its hold may pass a limit: its work is done. */
+export function settle(meter: Meter, hold: Hold, cost: number): void {
+  meter.holds.delete(hold)
+  add(meter, hold.minute, hold.month, { credits: cost, calls: 0 })
 }
 
 /** A question that was not answered for reasons of ours costs nothing. */
@@ -100,13 +110,52 @@ function left(limit: number, count: Count): { limit: number; remaining: number }
   return { limit, remaining: Math.max(0, limit - count.credits) }
 }
 
+/** This process's own. */
+export function countOf(meter: Meter, minute: UnixSeconds): Count {
+  return meter.minutes.get(minute) ?? NOTHING
+}
+
+/** Takes in what another process has used of a minute: absolute, and so the larger count is the later one. */
+export function hear(meter: Meter, instance: string, minute: UnixSeconds, { credits, calls }: Count): void {
+  const { recent } = meter.others
+  const place = `${instance}:${minute}`
+  const known = recent.get(place)
+  recent.set(place, {
+    minute,
+    credits: Math.max(credits, known?.credits ?? 0),
+    calls: Math.max(calls, known?.calls ?? 0),
+  })
+  if (recent.size > MAX_RECENT) fold(meter, minute - SETTLED_SECONDS)
+}
+
+/** Minutes that grow no more are counted in one sum. */
+function fold(meter: Meter, oldest: UnixSeconds): void {
+  const { recent } = meter.others
+  for (const [place, { minute, credits, calls }] of recent) {
+    if (minute >= oldest) continue
+    recent.delete(place)
+    const { start } = monthOf(minute, meter.billingStart)
+    if (start < meter.others.before.start) continue
+    const before = at(meter.others.before, start) ?? NOTHING
+    meter.others.before = { start, credits: before.credits + credits, calls: before.calls + calls }
+  }
+}
+
+/** No question is under way for so long, so a minute this old grows no more. */
+export const SETTLED_SECONDS = 600
+const MAX_RECENT = 64
+
 function countIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): Count {
   const own = window === 'minute' ? meter.minutes.get(start) : at(meter.month, start)
-  const others = at(meter.others[window], start)
-  return {
-    credits: (own?.credits ?? 0) + (others?.credits ?? 0),
-    calls: (own?.calls ?? 0) + (others?.calls ?? 0),
+  const before = window === 'minute' ? undefined : at(meter.others.before, start)
+  let credits = (own?.credits ?? 0) + (before?.credits ?? 0)
+  let calls = (own?.calls ?? 0) + (before?.calls ?? 0)
+  for (const one of meter.others.recent.values()) {
+    if (window === 'minute' ? one.minute !== start : one.minute < start) continue
+    credits += one.credits
+    calls += one.calls
   }
+  return { credits, calls }
 }
 
 function at(count: WindowCount, start: UnixSeconds): Count | undefined {
@@ -117,7 +166,7 @@ function usedIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): n
   return countIn(meter, window, start).credits
 }
 
-function heldIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): number {
+export function heldIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): number {
   let held = 0
   for (const hold of meter.holds) if (hold[window] === start) held += hold.credits
   return held

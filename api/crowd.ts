@@ -47,7 +47,7 @@ export function openCrowd({ atOnce, waiting, waitMs }: CrowdLimits = CROWD): Cro
   }
 }
 
-function overloaded(): Problem {
+export function overloaded(): Problem {
   return new Problem('overloaded', 'More is asked at the moment than can be answered. Ask again in a second.', {
     headers: { 'Retry-After': '1' },
   })

@@ -8,4 +8,4 @@ SELECT
     toUnixTimestamp(created)       AS created,
     toUnixTimestamp(revoked)       AS revoked
 FROM api_keys FINAL
-WHERE key_hash IN (SELECT unhex(arrayJoin({hashes:Array(String)})))
+WHERE key_hash IN (SELECT toFixedString(unhex(arrayJoin({hashes:Array(String)})), 32))

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { calm } from '../ingest/hurry.ts'
 import type { UnixSeconds } from '../ingest/message.ts'
 import type { Report } from '../ingest/report.ts'
-import type { Count, Meter } from './credits.ts'
+import { type Count, type Meter, SETTLED_SECONDS } from './credits.ts'
 import type { KeyHash } from './keys.ts'
 import type { ApiFact } from './report.ts'
 import { readSql } from './store.ts'
@@ -15,8 +15,6 @@ export type UsageWriter = {
 }
 
 const INSERT = readSql(new URL('./usage-insert.sql', import.meta.url))
-/** No question is under way for so long, so a minute this old grows no more. */
-const SETTLED_AFTER_SECONDS = 600
 
 type UsageRow = {
   hash: KeyHash
@@ -60,7 +58,7 @@ export function usageWriter(options: {
   }
 
   function forgetOld(): void {
-    const oldest = Math.floor(clock().getTime() / 1000) - SETTLED_AFTER_SECONDS
+    const oldest = Math.floor(clock().getTime() / 1000) - SETTLED_SECONDS
     for (const [hash, meter] of meters) {
       for (const [minute, count] of meter.minutes) {
         if (minute >= oldest || !isStored(hash, minute, count)) continue

@@ -175,6 +175,7 @@ ${Object.entries(API_LIMITS)
         <query>GRANT SELECT ON ${ENGINE_DATABASE}.*</query>
         <query>REVOKE SELECT ON ${ENGINE_DATABASE}.api_keys</query>
         <query>REVOKE SELECT ON ${ENGINE_DATABASE}.usage</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.credit_claims</query>
       </grants>
     </api>
     <accounts>
@@ -184,6 +185,7 @@ ${Object.entries(API_LIMITS)
       <grants>
         <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.api_keys</query>
         <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.usage</query>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.credit_claims</query>
       </grants>
     </accounts>
   </users>

@@ -28,6 +28,7 @@ const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
   pool_balance_hours: { keys: ['network', 'pool'], or: 'by_block' },
   changes: { keys: ['network'] },
   usage: { keys: ['key_hash'] },
+  credit_claims: { keys: ['written'] },
 }
 
 /** Whoever verifies or rebuilds everything asks for everything that there is of a network. */

@@ -50,6 +50,7 @@ describe.skipIf(!isEngineInstalled())('the api user', () => {
     ['creates for itself', 'CREATE TEMPORARY TABLE mine (a UInt8)'],
     ['reads keys', 'SELECT * FROM api_keys'],
     ['reads usage', 'SELECT * FROM usage'],
+    ['reads claims', 'SELECT * FROM credit_claims'],
     ['reads other databases', 'SELECT * FROM other.secrets'],
     ['reads users', 'SELECT * FROM system.users'],
     ['reads what others ask', 'SELECT query FROM system.processes'],
@@ -102,6 +103,8 @@ describe.skipIf(!isEngineInstalled())('the accounts user', () => {
     expect(await outcome(accounts, "INSERT INTO api_keys (name) VALUES ('mine')")).toBe('ok')
     expect(await outcome(accounts, 'SELECT * FROM api_keys FINAL')).toBe('ok')
     expect(await outcome(accounts, 'SELECT * FROM usage FINAL')).toBe('ok')
+    expect(await outcome(accounts, 'INSERT INTO credit_claims (calls) VALUES (1)')).toBe('ok')
+    expect(await outcome(accounts, 'SELECT * FROM credit_claims')).toBe('ok')
     expect(await outcome(accounts, 'SELECT * FROM ticks')).toBe('ACCESS_DENIED')
     expect(await outcome(accounts, 'TRUNCATE TABLE api_keys')).toBe('ACCESS_DENIED')
     expect(await outcome(accounts, "SELECT * FROM file('/etc/hostname', 'LineAsString')")).toBe('ACCESS_DENIED')

@@ -1,0 +1,13 @@
+-- What keys have used in their months in other processes: of the newest minutes by process, since those may still grow, of all before in one sum.
+SELECT
+    lower(hex(key_hash))                                                                     AS hash,
+    if(minute < toDateTime({recent:UInt32}, 'UTC'), 0, toUnixTimestamp(minute))              AS at,
+    if(minute < toDateTime({recent:UInt32}, 'UTC'), '', toString(instance))                  AS by,
+    sum(usage.credits)                                                                             AS credits,
+    sum(usage.calls)                                                                               AS calls
+FROM usage FINAL
+WHERE key_hash IN (SELECT toFixedString(unhex(arrayJoin({hashes:Array(String)})), 32))
+  AND minute >= toDateTime(arrayMin({starts:Array(UInt32)}), 'UTC')
+  AND toUnixTimestamp(minute) >= transform(lower(hex(key_hash)), {hashes:Array(String)}, {starts:Array(UInt32)}, toUInt32(0))
+  AND instance != {instance:UUID}
+GROUP BY hash, at, by
