@@ -7,6 +7,7 @@ import { startAdmin } from './admin.ts'
 import { keyToPrint } from './api-key.ts'
 import { askHead } from './chain-client.ts'
 import type { NetworkConfig } from './config.ts'
+import { describeExit } from './devnet/anvil.ts'
 import { startDevnet } from './devnet/devnet.ts'
 import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
 import { startApi } from './http-api.ts'
@@ -34,9 +35,14 @@ await runProcess(async (run, telemetry) => {
     admin.watch(store)
     try {
       await runStages(chains, store, run)
+    } catch (error) {
+      // Before anything is stopped: what ends for want of a part that was stopped must not be taken for the reason.
+      fail(error)
     } finally {
       await store.close()
     }
+  } catch (error) {
+    fail(error)
   } finally {
     await chains.stop()
   }
@@ -49,7 +55,9 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
     return { networks: config.chain.networks, storeFolder, stop: async () => {} }
   }
   const devnet = await startDevnet({ dataDir: config.dataDir, report, signal })
-  void devnet.exited.then(() => fail(new Error('The devnet node ended.')))
+  void devnet.exited.then((exit) => {
+    if (!exit.expected) fail(new Error(`The devnet node ended: ${describeExit(exit)}.`))
+  })
   const { folder, replaces } = await devnetStoreFolder(config.dataDir, devnet.genesisHash)
   if (replaces !== undefined) report({ kind: 'another-devnet', folder, replaces })
   const network: NetworkConfig = {

@@ -1,6 +1,7 @@
 /** Anvil, an Ethereum node for development, as a child process on a port of its own. */
 import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
 import type { Hex } from 'viem'
 import { type Child, type Exit, startChild } from '../child.ts'
 import { type Rpc, rpcOver } from './rpc.ts'
@@ -8,8 +9,10 @@ import { type Rpc, rpcOver } from './rpc.ts'
 export const DEVNET_CHAIN_ID = 31337
 
 export type AnvilOptions = {
-  /** Of the genesis block; makes no difference where a state is loaded. */
+  /** Of the genesis block, as its gas limit. With a state, both are those of the state's genesis: the node would add a second block 0 to it. */
   genesisSeconds?: number
+  /** Random if not said. */
+  gasLimit?: number
   /** A file that anvil wrote, to go on from. */
   loadState?: string
   /** Where it writes its state when it is stopped, or when we are killed. */
@@ -20,6 +23,8 @@ export type AnvilOptions = {
   keptStates?: number
   /** Mined blocks that keep their transactions and logs; older ones answer as if they had been empty, under the same hash. */
   keptBlocks?: number
+  /** Called with its process id before it does anything. */
+  onSpawn?: (pid: number) => void
   signal?: AbortSignal
 }
 
@@ -37,27 +42,34 @@ export type Anvil = {
 
 const GAS_LIMIT = 1_000_000_000
 const START_MS = 20_000
+/** A day's state takes seconds; on a busy machine a start that is given up would only begin again. */
+const LOAD_MS = 300_000
+/** Anvil dumps every minute unless told otherwise: a dump that is not its last would be an older chain. */
+const NEVER_SECONDS = 2 ** 32 - 1
 /** Writing a day's state takes about two seconds; to lose the chain would be worse than to wait. */
 const GRACE_MS = 8_000
 
 /** Resolves when it answers. Mines only when told to. Nobody pays for gas. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  let listening = (_port: number): void => undefined
-  const port = new Promise<number>((resolve) => {
+  let listening = (_address: string): void => undefined
+  const address = new Promise<string>((resolve) => {
     listening = resolve
   })
+  const host = await secludedHost()
   const child = startChild({
     command: anvilBinary(),
-    args: argumentsOf(options),
+    args: argumentsOf(options, host),
     stopSignal: options.dumpState === undefined ? 'SIGKILL' : 'SIGTERM',
     graceMs: GRACE_MS,
     onLine(line) {
-      const match = /^Listening on 127\.0\.0\.1:(\d+)/.exec(line)
-      if (match) listening(Number(match[1]))
+      const [, shown] = /^Listening on ([\d.]+:\d+)$/.exec(line) ?? []
+      if (shown) listening(shown)
     },
   })
-  const httpPort = await portOrEnd(child, port, options.signal)
-  const httpUrl = `http://127.0.0.1:${httpPort}`
+  options.onSpawn?.(child.pid)
+  const patienceMs = options.loadState === undefined ? START_MS : LOAD_MS
+  const authority = await addressOrEnd(child, address, patienceMs, options.signal)
+  const httpUrl = `http://${authority}`
   const rpc = rpcOver(httpUrl)
   const [accounts] = await rpc([
     { method: 'eth_accounts', params: [] },
@@ -67,7 +79,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const { pid, exited } = child
   return {
     httpUrl,
-    wsUrl: `ws://127.0.0.1:${httpPort}`,
+    wsUrl: `ws://${authority}`,
     pid,
     rpc,
     accounts: accounts as Hex[],
@@ -76,25 +88,38 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   }
 }
 
-function argumentsOf({
-  genesisSeconds,
-  loadState,
-  dumpState,
-  slotsInAnEpoch,
-  keptStates,
-  keptBlocks,
-}: AnvilOptions): string[] {
+/**
+ * Anvil answers a WebSocket of any origin, and has no secret: a web page in a browser of this machine could read the chain and drive it. A page
+ * can try the ports of 127.0.0.1, but not those of 16 million addresses. Where there is only 127.0.0.1 (macOS), it is that.
+ */
+async function secludedHost(): Promise<string> {
+  const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
+  return (await canListen(host)) ? host : '127.0.0.1'
+}
+
+function canListen(host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(0, host, () => server.close(() => resolve(true)))
+  })
+}
+
+function argumentsOf(options: AnvilOptions, host: string): string[] {
+  const { genesisSeconds, loadState, dumpState, slotsInAnEpoch, keptStates, keptBlocks } = options
+  const { gasLimit = GAS_LIMIT + randomInt(GAS_LIMIT) } = options
   return [
-    ...['--host', '127.0.0.1', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
+    // Without CORS, no page can read an answer over HTTP.
+    ...['--host', host, '--no-cors', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
     // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
     ...['--no-mining', '--order', 'fifo', '--base-fee', '0', '--gas-price', '0', '--disable-min-priority-fee'],
     // The genesis block holds nothing but its time and this limit: chance keeps two chains of one second apart.
-    ...['--gas-limit', String(GAS_LIMIT + randomInt(GAS_LIMIT)), '--no-request-size-limit'],
+    ...['--gas-limit', String(gasLimit), '--no-request-size-limit'],
     // The last fork that needs no slot of state for every block: later ones make each block slower than the one before.
     ...['--hardfork', 'cancun'],
     ...(genesisSeconds === undefined ? [] : ['--timestamp', String(genesisSeconds)]),
     ...(loadState === undefined ? [] : ['--load-state', loadState]),
-    ...(dumpState === undefined ? [] : ['--dump-state', dumpState]),
+    ...(dumpState === undefined ? [] : ['--dump-state', dumpState, '--state-interval', String(NEVER_SECONDS)]),
     ...(slotsInAnEpoch === undefined ? [] : ['--slots-in-an-epoch', String(slotsInAnEpoch)]),
     ...(keptStates === undefined ? [] : ['--prune-history', String(keptStates)]),
     ...(keptBlocks === undefined ? [] : ['--transaction-block-keeper', String(keptBlocks)]),
@@ -114,11 +139,16 @@ export function anvilBinary(): string {
   }
 }
 
-async function portOrEnd(child: Child, port: Promise<number>, signal: AbortSignal | undefined): Promise<number> {
-  const timeout = AbortSignal.timeout(START_MS)
+async function addressOrEnd(
+  child: Child,
+  address: Promise<string>,
+  patienceMs: number,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const timeout = AbortSignal.timeout(patienceMs)
   const given = AbortSignal.any([timeout, ...(signal ? [signal] : [])])
   const ended = child.exited.then((exit) => {
-    throw new Error(`anvil ended while starting: code ${exit.code}, last lines: ${exit.lastLines.join(' | ')}`)
+    throw new AnvilEnded(exit)
   })
   const stopped = new Promise<never>((_, reject) => {
     if (given.aborted) reject(given.reason)
@@ -127,9 +157,26 @@ async function portOrEnd(child: Child, port: Promise<number>, signal: AbortSigna
   stopped.catch(() => undefined)
   ended.catch(() => undefined)
   try {
-    return await Promise.race([port, ended, stopped])
+    return await Promise.race([address, ended, stopped])
   } catch (error) {
     await child.stop()
     throw error
   }
+}
+
+export class AnvilEnded extends Error {
+  override readonly name = 'AnvilEnded'
+  readonly exit: Exit
+
+  constructor(exit: Exit) {
+    super(`anvil ended while starting: ${describeExit(exit)}`)
+    this.exit = exit
+  }
+}
+
+/** How it ended, and the last that it printed. */
+export function describeExit({ code, signal, lastLines }: Exit): string {
+  const how = signal ?? `code ${code}`
+  const said = lastLines.filter((line) => line.trim() !== '').slice(-3)
+  return said.length === 0 ? how : `${how}, last lines: ${said.join(' | ')}`
 }

@@ -2,7 +2,7 @@
 import { type Hash, type Hex, keccak256, toHex } from 'viem'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Report } from '../../ingest/report.ts'
-import { type Anvil, startAnvil } from './anvil.ts'
+import { type Anvil, AnvilEnded, startAnvil } from './anvil.ts'
 import { type Chain, openChain } from './chain.ts'
 import { readBytecode } from './compile.ts'
 import { type Deployment, deployContracts, deploymentOf } from './deploy.ts'
@@ -12,7 +12,15 @@ import type { Market } from './market.ts'
 import { marketsOf, openMarkets } from './open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
 import { readUsdPrices } from './spot-price.ts'
-import { labelState, ownState, removeState, type StateFolder, type StateLabel, takeState } from './state-file.ts'
+import {
+  labelState,
+  ownState,
+  removeDump,
+  removeState,
+  type StateFolder,
+  type StateLabel,
+  takeState,
+} from './state-file.ts'
 import { TOKEN_PLANS } from './token.ts'
 import { type Traders, tradersOf } from './traders.ts'
 
@@ -26,6 +34,8 @@ export type BegunChain = {
   genesisHash: Hash
   tip: { number: number; timestamp: UnixSeconds }
 }
+
+type Ends = Pick<BegunChain, 'genesisHash' | 'tip'> & { label: StateLabel }
 
 export type BeginOptions = {
   historyHours: number
@@ -53,23 +63,31 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
   const saved = await takeState(folder, planHash())
   if (saved.kind === 'none') return undefined
   try {
-    if (saved.kind === 'unusable') throw new Error(saved.reason)
-    const anvil = await startAnvil({ ...NODE, loadState: folder.load, dumpState: folder.dump, signal })
+    if (saved.kind === 'unusable') throw new StateUnusable(saved.reason)
+    const { genesisSeconds, gasLimit } = saved.label
+    const anvil = await startAnvil({
+      ...nodeOf(folder, signal),
+      loadState: folder.load,
+      ...(genesisSeconds !== undefined && { genesisSeconds }),
+      ...(gasLimit !== undefined && { gasLimit }),
+    })
     return await endedOnError(anvil, async () => {
-      await ownState(folder, anvil.pid)
       const chain = await openChain(anvil)
-      const { genesisHash, tip } = await readEnds(chain, saved.label)
+      const { genesisHash, tip, label } = await readEnds(chain, saved.label)
       const deployment = deploymentOf(chain.accounts[0])
       const markets = marketsOf(MARKET_PLANS, deployment)
       const prices = await readUsdPrices(anvil.rpc, deployment, markets)
       const traders = crowdOf({ chain, deployment, markets, prices, seed: seed ^ tip.number })
-      await removeState(folder)
-      await labelState(folder, { plan: planHash(), genesisHash })
+      await labelState(folder, label)
+      await removeDump(folder)
       return { kind: 'continued', anvil, chain, deployment, markets, traders, genesisHash, tip }
     })
   } catch (error) {
     signal.throwIfAborted()
-    report({ kind: 'devnet-state-unusable', reason: error instanceof Error ? error.message : String(error) })
+    // The state is at fault where a node refused it; where the machine is (no room, a kill), the next start has it still.
+    const refused = error instanceof AnvilEnded && error.exit.signal === null
+    if (!refused && !(error instanceof StateUnusable)) throw error
+    report({ kind: 'devnet-state-unusable', reason: error.message })
     return undefined
   }
 }
@@ -81,9 +99,8 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
   const blocks = Math.floor((historyHours * 3_600) / HISTORY_BLOCK_SECONDS)
   const from = Math.floor(Date.now() / 1_000) - blocks * HISTORY_BLOCK_SECONDS
   const genesisSeconds = from - SETUP_SECONDS
-  const anvil = await startAnvil({ ...NODE, genesisSeconds, dumpState: folder.dump, signal })
+  const anvil = await startAnvil({ ...nodeOf(folder, signal), genesisSeconds })
   const work = endedOnError(anvil, async (): Promise<BegunChain> => {
-    await ownState(folder, anvil.pid)
     const chain = await openChain(anvil)
     const deployment = deploymentOf(chain.accounts[0])
     await deployContracts(chain, deployment, genesisSeconds + 1)
@@ -94,9 +111,9 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
       if (done % PROGRESS_BLOCKS === 0) report({ kind: 'devnet-history', blocks: done, of: blocks })
     }
     await mineHistory(chain, traders, { from, blocks, blockSeconds: HISTORY_BLOCK_SECONDS, onBlock, signal })
-    const { genesisHash, tip } = await readEnds(chain)
+    const { genesisHash, tip, label } = await readEnds(chain)
     // Not before the history is whole: a dump without this label is not taken up.
-    await labelState(folder, { plan: planHash(), genesisHash })
+    await labelState(folder, label)
     return { kind: 'new', anvil, chain, deployment, markets, traders, genesisHash, tip }
   })
   return await work.catch(async (error: unknown) => {
@@ -114,17 +131,33 @@ function crowdOf({ chain, deployment, markets, prices, seed }: Crowd): Traders {
   return tradersOf({ seed, markets, prices, desk: deployment.desk, senders: [sender, ...others] })
 }
 
-async function readEnds({ rpc }: Chain, label?: StateLabel): Promise<Pick<BegunChain, 'genesisHash' | 'tip'>> {
+function nodeOf(folder: StateFolder, signal: AbortSignal) {
+  return { ...NODE, dumpState: folder.dump, onSpawn: (pid: number) => ownState(folder, pid), signal }
+}
+
+async function readEnds({ rpc }: Chain, saved?: StateLabel): Promise<Ends> {
   const [genesis, latest] = (await rpc([
     { method: 'eth_getBlockByNumber', params: ['0x0', false] },
     { method: 'eth_getBlockByNumber', params: ['latest', false] },
-  ])) as [{ hash: Hash } | null, { number: Hex; timestamp: Hex }]
-  const genesisHash = genesis?.hash ?? '0x'
-  if (label && label.genesisHash !== genesisHash) {
-    throw new Error(`it begins with block ${genesisHash}, not with ${label.genesisHash} as it did`)
+  ])) as [{ hash: Hash; timestamp: Hex; gasLimit: Hex } | null, { number: Hex; timestamp: Hex }]
+  if (!genesis) throw new StateUnusable('it has no genesis block')
+  const { hash: genesisHash } = genesis
+  if (saved && saved.genesisHash !== genesisHash) {
+    throw new StateUnusable(`it begins with block ${genesisHash}, not with ${saved.genesisHash} as it did`)
   }
-  return { genesisHash, tip: { number: Number(latest.number), timestamp: Number(latest.timestamp) } }
+  return {
+    genesisHash,
+    tip: { number: Number(latest.number), timestamp: Number(latest.timestamp) },
+    label: {
+      plan: planHash(),
+      genesisHash,
+      genesisSeconds: Number(genesis.timestamp),
+      gasLimit: Number(genesis.gasLimit),
+    },
+  }
 }
+
+class StateUnusable extends Error {}
 
 /** What a saved chain must have been made with to be continued: tokens, pools and contracts. */
 function planHash(): Hash {

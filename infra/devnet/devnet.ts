@@ -3,11 +3,12 @@ import type { Hash } from 'viem'
 import type { Network } from '../../ingest/network.ts'
 import type { Report } from '../../ingest/report.ts'
 import type { Exit } from '../child.ts'
-import { beginChain, continueChain } from './begin.ts'
+import { lockFolder } from '../folder-lock.ts'
+import { type BeginOptions, type BegunChain, beginChain, continueChain } from './begin.ts'
 import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'
 import { readSpotPrices } from './spot-price.ts'
-import { openStateFolder } from './state-file.ts'
+import { openStateFolder, type StateFolder } from './state-file.ts'
 
 export type DevnetOptions = {
   /** The chain is kept in a folder of its own in here. */
@@ -33,8 +34,8 @@ export type Devnet = {
   pid: number
   /** Keeps the chain for the next start; takes less than three seconds. */
   stop(): Promise<void>
-  /** Resolves when the node has ended, for whatever reason. */
-  exited: Promise<Exit>
+  /** Resolves when the node has ended; `expected` is true where `stop` ended it. */
+  exited: Promise<Exit & { expected: boolean }>
 }
 
 /** What a devnet reports. */
@@ -53,15 +54,21 @@ const SEED = 31337
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   const { dataDir, blockSeconds = BLOCK_SECONDS, historyHours = HISTORY_HOURS, seed = SEED, report, signal } = options
   const begunAt = performance.now()
+  const lock = await lockFolder(dataDir)
   const folder = await openStateFolder(dataDir)
   const begin = { historyHours, seed, report, signal }
-  const begun = (await continueChain(folder, begin)) ?? (await beginChain(folder, begin))
+  const begun = await continueOrBegin(folder, begin).catch(async (error: unknown) => {
+    await lock.release()
+    throw error
+  })
   const { kind, anvil, chain, deployment, markets, traders, genesisHash, tip } = begun
-  const { httpUrl, wsUrl, pid, exited } = anvil
+  const { httpUrl, wsUrl, pid } = anvil
   report({ kind: 'devnet-started', chain: kind, httpUrl, tip: tip.number, tookMs: performance.now() - begunAt })
 
   const stopped = new AbortController()
-  exited.then(() => stopped.abort())
+  let expected = false
+  const exited = anvil.exited.then((exit) => ({ ...exit, expected }))
+  void exited.then(() => stopped.abort())
   const mining = mineLive(chain, traders, {
     after: tip.timestamp,
     blockSeconds,
@@ -70,9 +77,15 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     onFailure: (error) => report({ kind: 'devnet-block-failed', reason: String(error) }),
   })
   async function stop() {
+    expected = true
     stopped.abort()
     await mining
     await anvil.stop()
+    await lock.release()
   }
   return { httpUrl, wsUrl, network: devnetNetwork(deployment, markets), genesisHash, pid, stop, exited }
+}
+
+async function continueOrBegin(folder: StateFolder, options: BeginOptions): Promise<BegunChain> {
+  return (await continueChain(folder, options)) ?? (await beginChain(folder, options))
 }

@@ -1,9 +1,9 @@
 /**
- * The chain between two runs. Anvil writes `dump.json` when it is stopped, also by the guard of a parent that was killed;
- * the next start takes the file away, so a chain is either continued exactly or begun anew, never older than it was.
+ * The chain between two runs. Anvil writes `dump.json` only when it ends by a signal that it handles, also by that of the guard of a parent that was
+ * killed. The next start takes the file away before it mines, so a chain is either continued exactly or replaced by a new one, never older than it was.
  */
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createReadStream, createWriteStream, writeFileSync } from 'node:fs'
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,57 +22,91 @@ export type StateFolder = {
 }
 
 /** `plan` tells contracts and pools of another version of this program. */
-export type StateLabel = { plan: Hash; genesisHash: Hash }
+export type StateLabel = {
+  plan: Hash
+  genesisHash: Hash
+  /** Of the genesis block; labels of older versions have neither. */
+  genesisSeconds?: number
+  gasLimit?: number
+}
 
 export type SavedState = { kind: 'none' } | { kind: 'unusable'; reason: string } | { kind: 'saved'; label: StateLabel }
 
-/** How long a node may still be writing after its parent was killed. */
+/** How long a node may still be writing after its parent was killed; its guard ends it within 8 s. */
 const WRITING_MS = 10_000
 
 export async function openStateFolder(dataDir: string): Promise<StateFolder> {
   const folder = join(dataDir, 'devnet')
   await mkdir(folder, { recursive: true })
   const file = (name: string) => join(folder, name)
-  return { dump: file('dump.json'), load: file('load.json'), label: file('label.json'), pid: file('anvil.pid') }
+  return {
+    dump: file('dump.json'),
+    load: file('load.json'),
+    label: file('label.json'),
+    pid: file('anvil.pid'),
+  }
 }
 
 /** Makes `load` from the last dump, without the call traces that nobody asks for: they are nine tenths of it. */
 export async function takeState(folder: StateFolder, plan: Hash): Promise<SavedState> {
   await oldNodeEnded(folder)
-  if (!(await exists(folder.dump))) return { kind: 'none' }
-  if (!(await exists(folder.label))) return { kind: 'unusable', reason: 'its history had not been finished' }
+  const hasDump = await exists(folder.dump)
+  const hasLabel = await exists(folder.label)
+  if (!hasDump && hasLabel) return { kind: 'unusable', reason: 'its node was killed before it wrote its state' }
+  if (!hasDump) return { kind: 'none' }
+  if (!hasLabel) return { kind: 'unusable', reason: 'its history had not been finished' }
+  const label = readLabel(await readFile(folder.label, 'utf8'))
+  if (label?.plan !== plan) return { kind: 'unusable', reason: 'it was written by another version of the devnet' }
+  const file = createReadStream(folder.dump, { highWaterMark: 1 << 20 })
+  await pipeline(file, withoutTraces, createWriteStream(folder.load))
+  return { kind: 'saved', label }
+}
+
+function readLabel(text: string): StateLabel | undefined {
   try {
-    const label = JSON.parse(await readFile(folder.label, 'utf8')) as StateLabel
-    if (label.plan !== plan) return { kind: 'unusable', reason: 'it was written by another version of the devnet' }
-    const file = createReadStream(folder.dump, { highWaterMark: 1 << 20 })
-    await pipeline(file, withoutTraces, createWriteStream(folder.load))
-    return { kind: 'saved', label }
-  } catch (error) {
-    return { kind: 'unusable', reason: error instanceof Error ? error.message : String(error) }
+    return JSON.parse(text) as StateLabel
+  } catch {
+    return undefined
   }
 }
 
-/** Once a node has the state, or none can have it. */
-export async function removeState({ dump, load, label }: StateFolder): Promise<void> {
-  for (const file of [dump, load, label]) await rm(file, { force: true })
+/** Once a node has the state. The label stays: it is true of all that this node will dump. */
+export async function removeDump({ dump, load }: StateFolder): Promise<void> {
+  for (const file of [dump, load]) await rm(file, { force: true })
 }
 
-/** So that the next start can wait for a node that outlives us. */
-export async function ownState({ pid }: StateFolder, nodePid: number): Promise<void> {
-  await writeFile(pid, String(nodePid))
+/** Once no node can have the state. */
+export async function removeState(folder: StateFolder): Promise<void> {
+  await rm(folder.label, { force: true })
+  await removeDump(folder)
+}
+
+/** So that the next start can wait for a node that outlives us; written before the node can write anything. */
+export function ownState({ pid }: StateFolder, nodePid: number): void {
+  writeFileSync(pid, String(nodePid))
 }
 
 /** From here on, what the node leaves behind can be taken up. */
 export async function labelState({ label }: StateFolder, content: StateLabel): Promise<void> {
-  await writeFile(label, JSON.stringify(content))
+  const draft = `${label}.new`
+  await writeFile(draft, JSON.stringify(content))
+  await rename(draft, label)
 }
 
-/** Where our predecessor was killed, its node is still writing the dump. */
+/** Where our predecessor was killed, its node is still writing the dump; where the guard was killed too, the node has to be told to. */
 async function oldNodeEnded({ pid: pidFile, dump }: StateFolder): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
   if (!pid) return
-  const deadline = Date.now() + WRITING_MS
-  while (Date.now() < deadline && (await isNodeOf(pid, dump))) await sleep(50)
+  const ended = async () => {
+    const deadline = Date.now() + WRITING_MS
+    while (await isNodeOf(pid, dump)) {
+      if (Date.now() > deadline) return false
+      await sleep(50)
+    }
+    return true
+  }
+  if (!(await ended())) process.kill(pid, 'SIGTERM')
+  if (!(await ended())) throw new Error(`the devnet's node of the last run, process ${pid}, does not end: stop it`)
   await rm(pidFile, { force: true })
 }
 

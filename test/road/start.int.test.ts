@@ -164,13 +164,34 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     expect((await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=1m')).data).toHaveLength(5)
   })
 
+  test('a second one on the same folder is refused, names the first, and leaves its chain alone', async () => {
+    const tip = (await ask<Health>('/v0/health')).networks[0]?.tip.number ?? 0
+    const second = run('start', { DATA_DIR: folder.path, PORT: '0' })
+    expect(await second.exited).toBe(1)
+    expect(second.output()).toContain(`the data folder ${folder.path} is in use by process ${main.pid}`)
+    await until(async () => {
+      const { networks } = await ask<Health>('/v0/health')
+      return (networks[0]?.tip.number ?? 0) > tip ? true : undefined
+    }, 'the chain goes on')
+  })
+
+  test('one that fails says why: another process has its port', async () => {
+    const other = await temporaryFolder()
+    const [, port = ''] = /API {3}\S+:(\d+)\/v0/.exec(main.output()) ?? []
+    const failing = run('start', { DATA_DIR: other.path, PORT: port })
+    expect(await failing.exited).toBe(1)
+    expect(failing.output()).toMatch(new RegExp(`EADDRINUSE.*${port}|port ${port}.*taken`))
+    expect(failing.output()).not.toMatch(/node ended/)
+    await other.remove()
+  })
+
   test('when the node is killed, the lost chain is replaced by another one, and a new store is begun beside the old', async () => {
     const before = main
     const node = descendantsOf(main.pid).find((pid) => commandOf(pid).includes('anvil'))
     expect(node).toBeDefined()
     process.kill(node ?? 0, 'SIGKILL')
     expect(await before.stop('SIGCONT')).toBe(1)
-    expect(before.output()).toMatch(/The devnet node ended/)
+    expect(before.output()).toMatch(/The devnet node ended: SIGKILL/)
     await start()
     expect(main.output()).toMatch(/another devnet/)
     expect((await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=1m')).data).toHaveLength(5)
