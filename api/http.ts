@@ -1,5 +1,7 @@
 /** What every answer of the service has: an id, leave for browsers to read it, and a form for errors. */
 import { randomUUID } from 'node:crypto'
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
 import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
 import helmet from 'helmet'
 import type { Report } from '../ingest/report.ts'
@@ -57,6 +59,14 @@ export function safeHeaders(): RequestHandler {
     // Whether there is TLS is for whoever stands before us to know.
     strictTransportSecurity: false,
   })
+}
+
+/** The same headers, for an answer that is written without Express. */
+export function safeHeaderValues(): OutgoingHttpHeaders {
+  const request = new IncomingMessage(new Socket())
+  const response = new ServerResponse(request)
+  safeHeaders()(request as Request, response as Response, () => undefined)
+  return response.getHeaders()
 }
 
 /** Keys travel in a header of ours and never in cookies, so any page may ask where the operator names none. */

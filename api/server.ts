@@ -3,6 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Application } from 'express'
 import type { Report } from '../ingest/report.ts'
+import { safeHeaderValues } from './http.ts'
 import { PROBLEMS, Problem, problemBody } from './problem.ts'
 import type { ApiFact } from './report.ts'
 
@@ -98,6 +99,11 @@ function isLast(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
 
+/** As the application sets them; there is no response of Node here that its middleware could set them on. */
+const SAFE_HEADERS = Object.entries(safeHeaderValues())
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
 /** What Node refuses before there is a request: headers that are too large, too slow, or that are not HTTP. */
 function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
@@ -111,7 +117,7 @@ function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: S
   const isHead = error.rawPacket?.subarray(0, 5).toString() === 'HEAD '
   socket.end(
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${isHead ? '' : body}`,
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n${SAFE_HEADERS}Connection: close\r\n\r\n${isHead ? '' : body}`,
   )
 }
 

@@ -99,6 +99,16 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
     expect(await raw('NOT HTTP\r\n\r\n')).toContain('bad_request')
   })
 
+  test('what the parser refuses carries the headers that keep a browser from misreading any other answer', async () => {
+    const usual = await raw(`GET /v0/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const ownHeaders =
+      /^(content-length|content-type|connection|date|etag|x-request-id|access-control-.*|vary|cache-control|keep-alive|transfer-encoding)$/
+    const safe = headerLines(usual).filter((line) => !ownHeaders.test(line.split(':')[0] ?? ''))
+    expect(safe).toContain('x-content-type-options: nosniff')
+    for (const refused of [`GET / HTTP/1.1\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`, 'NOT HTTP\r\n\r\n'])
+      expect(headerLines(await raw(refused))).toEqual(expect.arrayContaining(safe))
+  })
+
   test('HEAD and preflight are understood, and browsers may read our headers', async () => {
     const head = await service.get(QUESTION, undefined, 'HEAD')
     expect([head.status, head.body]).toEqual([200, ''])
@@ -184,3 +194,9 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
     })
   }
 })
+
+function headerLines(answer: string): string[] {
+  const [head = ''] = answer.split('\r\n\r\n')
+  const [, ...lines] = head.split('\r\n')
+  return lines.map((line) => line.replace(/^[^:]+/, (name) => name.toLowerCase()))
+}
