@@ -8,13 +8,13 @@ export const TIME_RULE =
   'an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05'
 
 const DATE = '(\\d{4})-(\\d{2})-(\\d{2})'
-const CLOCK = '(\\d{2}):(\\d{2}):(\\d{2})(?:\\.(\\d+))?'
+const CLOCK = '(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d+))?)?'
 /** A raw `+` in a query string arrives as a blank. */
 const ZONE = '([zZ]|([+\\- ])(\\d{2}):?(\\d{2}))'
 const TIME = new RegExp(`^${DATE}(?:[tT]${CLOCK}${ZONE}?)?$`)
 export const TIME_PATTERN = TIME.source
 
-/** Without a zone it is UTC; a bare date is its first second. Undefined where the text is none of these. */
+/** Without a zone it is UTC; without seconds it is the first second of the minute, and a bare date that of the day. Undefined where the text is none of these. */
 export function parseTime(text: string): Instant | undefined {
   const match = TIME.exec(text)
   if (match === null) return undefined
