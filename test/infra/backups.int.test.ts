@@ -90,7 +90,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
         "INSERT INTO coverage (network, filter, source, first, last, job) VALUES ('ethereum', '', 'backfill', 1, 2, 1)",
     })
     await bring('slow')
-    await expect(restore(target, 'slow', () => {})).rejects.toThrow(/hold something already.*coverage/)
+    await expect(restore(target, 'slow', () => {})).rejects.toThrow(/hold something already/)
     await target.owner.command({ query: 'TRUNCATE TABLE coverage' })
   })
 
