@@ -7,6 +7,7 @@ import type { AuditStep } from '../../aggregator/audit.ts'
 import { openJob, readJob } from '../../aggregator/job.ts'
 import { knownRanges } from '../../aggregator/known-ranges.ts'
 import { verify } from '../../aggregator/verify.ts'
+import { listKeys } from '../../api/keys.ts'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
 import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/audited.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
@@ -185,6 +186,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   await service.stop()
+  await listKeys(client)
   // Where answers may be a while old, it looks whether it has to look.
   const holding = await startService({ client, networks: NETWORKS_SERVED, clock, freshMs: 10_000 })
   await holding.get('/v0/health')

@@ -144,7 +144,7 @@ describe.skipIf(!isEngineInstalled())('a server with these users', () => {
     const grants = (xml: string) =>
       [...xml.matchAll(/<query>((?:GRANT|REVOKE) .* ON candlepool\..*)<\/query>/g)].map(([, it]) => it)
     expect(grants(server)).toEqual(grants(embedded))
-    expect(grants(server)).toHaveLength(5)
+    expect(grants(server)).toHaveLength(7)
     const profile = (xml: string, name: string) =>
       new RegExp(`<${name}>\\s*(<readonly>.*?)</${name}>`, 's').exec(xml)?.[1]?.replace(/\s+/g, ' ')
     expect(profile(server, 'candlepool_api')).toBe(profile(embedded, 'api'))
