@@ -11,12 +11,15 @@ import { type Restated, readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import { firstTime, flushed, type Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
+import { finishJob, type Job } from './job.ts'
 import type { Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
 import { restate, runsOf } from './restate.ts'
+import { positionAfterStored } from './resume.ts'
 import { readHorizon } from './retention.ts'
+import { rewind } from './rewind.ts'
 import { rollBack } from './rollback.ts'
 import { type Disk, readSettled, type Settling, settleForGood, settlingOf } from './settling.ts'
 import { faultOf } from './storable.ts'
@@ -63,10 +66,10 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     for await (const entries of log.read(position.offset, stop)) {
       if (!writer) {
         writer = await startWriter(client, options)
-        const { keeping, tip, settling } = writer
+        const { keeping, tip, settling, rewindBy } = writer
         besides = Promise.all([
           restateAll(client, options, writer, turns, stop).finally(() => ended.abort()),
-          keepUp(client, { ...options, shards, keeping, tip, settling, turns, signal: stop }),
+          keepUp(client, { ...options, shards, keeping, tip, settling, rewindBy, turns, signal: stop }),
         ])
         besides.catch(() => undefined)
       }
@@ -131,10 +134,12 @@ type Writer = {
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
+  /** Takes back the blocks of a job, whatever they are, and all messages of the log so far. */
+  rewindBy(job: Job): Promise<void>
 }
 
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
-  const { network, log, position, disk, report, onWritten } = options
+  const { network, log, position, shards = [client], disk, report, onWritten, signal } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => takeCharge(client, network))
   // In one process the lock on the data folder has seen to it.
@@ -155,6 +160,8 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   let isStalled = false
   let pending: Placed[] = []
   let pendingTicks = 0
+  /** Messages before it are of a branch that was taken back. */
+  let oldest = 0
   const flushes = flushesOf(client, network, keeping, persist, {
     onStored: (flush) => onWritten?.({ network, flushed: { ...flush, isRecorded: false } }),
     onRecorded(flush, placed, ms) {
@@ -195,7 +202,34 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     settling,
     tip: () => ledger.tip?.timestamp ?? 0,
     store,
+    async rewindBy(job) {
+      const began = performance.now()
+      await store()
+      const first = job.from
+      const to = await persist(() => ledger.at(first - 1))
+      if (!to) throw new Error(`Block ${first - 1} is not on the ledger of ${network}.`)
+      const tip = ledger.tip ?? to
+      oldest = await persist(async () =>
+        endOfLog(position, await positionAfterStored(client, network), await log.end?.()),
+      )
+      const version = tombstoneVersion({ generation, offset: oldest })
+      await persist(async () => settling?.lowerTo({ number: to.number, version: versions.next() }))
+      const pools = await persist(() => rewind(client, { network, to, version, remaking, shards, signal }))
+      keeping.open.forgetAll(tip.timestamp)
+      keeping.history = undefined
+      ledger.rollBack(to)
+      restated.rewound({ job: job.id, first })
+      isStalled = false
+      await persist(async () => settling?.settle())
+      // Cut off before this, it is done again from its beginning.
+      await persist(() => finishJob(client, job))
+      onWritten?.({ network })
+      const depth = tip.number - to.number
+      const ms = performance.now() - began
+      report({ kind: 'rewound', network, job: job.id, to: to.number, depth, pools: pools.length, ms })
+    },
     async take(entry) {
+      if (entry.offset < oldest) return
       if (await isRejected(options, log, entry)) return
       const { offset: at } = entry
       const placement = await persist(() => ledger.place(entry.message))
@@ -218,6 +252,11 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       if (pendingTicks >= TICKS_PER_FLUSH) await begin()
     },
   }
+}
+
+/** Above every message that is stored or may be in the log, and not above any that comes. */
+function endOfLog({ generation, offset }: Position, afterStored: Position, end = 0): number {
+  return Math.max(offset, end, afterStored.generation === generation ? afterStored.offset : 0)
 }
 
 /** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */

@@ -1,12 +1,12 @@
 /** Coverage: which ranges of final blocks are known whole, because a job read them. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Restatement } from '../ingest/message.ts'
+import type { BlockRef, Restatement, UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
 import { ledgerStart, newestBlock } from './ledger.ts'
 import { filterOf, poolsOfFilters, recordFilter } from './pool-filter.ts'
-import { ask, insertRows, run } from './store.ts'
+import { ask, insertRows, loadSql, run } from './store.ts'
 import type { Version } from './version.ts'
 
 /** Both ends included. */
@@ -32,6 +32,8 @@ export async function recordCoverage(
 /** Whether this job, or a later one, has stated just this range for just these pools. */
 export async function isRestated(client: ClickHouseClient, restatement: Restatement): Promise<boolean> {
   const { network, job, pools, from, to } = restatement
+  // What a rewind has overtaken is never stated.
+  if (isRewound(await readRewinds(client, network), restatement)) return true
   const rows = await ask(
     client,
     `SELECT 1 FROM coverage
@@ -42,10 +44,28 @@ export async function isRestated(client: ClickHouseClient, restatement: Restatem
   return rows.length > 0
 }
 
-/** What jobs have stated, by the same measure. */
+/** What jobs have stated, by the same measure; and what they must not state any more. */
 export type Restated = {
   has(restatement: Restatement): boolean
   add(restatement: Restatement): void
+  /** What earlier jobs have said of blocks above it is of a branch that is gone. */
+  rewound(rewind: Rewind): void
+}
+
+/** A job that took back all blocks from `first` on. */
+export type Rewind = { job: number; first: number }
+
+function isRewound(rewinds: readonly Rewind[], { job, to }: Restatement): boolean {
+  return rewinds.some((rewind) => job < rewind.job && to >= rewind.first)
+}
+
+function readRewinds(client: ClickHouseClient, network: NetworkName): Promise<Rewind[]> {
+  return ask<Rewind>(
+    client,
+    `SELECT id AS job, toFloat64(first) AS first FROM jobs FINAL
+     WHERE network = {network:String} AND kind = 'rewind' AND state = 'done'`,
+    { network },
+  )
 }
 
 /**
@@ -59,11 +79,56 @@ export async function readRestated(client: ClickHouseClient, network: NetworkNam
      WHERE network = {network:String} GROUP BY first, last, filter`,
     { network },
   )
+  const rewinds = await readRewinds(client, network)
   const keyOf = ({ from, to }: BlockRange, filter: string) => `${from} ${to} ${filter}`
-  const jobs = new Map(rows.map((row) => [keyOf(row, row.filter), row.job]))
+  const stated = new Map(rows.map(({ to, job, ...row }) => [keyOf({ ...row, to }, row.filter), { to, job }]))
   return {
-    has: (one) => (jobs.get(keyOf(one, filterOf(one.pools))) ?? -1) >= one.job,
-    add: (one) => jobs.set(keyOf(one, filterOf(one.pools)), one.job),
+    has: (one) => (stated.get(keyOf(one, filterOf(one.pools)))?.job ?? -1) >= one.job || isRewound(rewinds, one),
+    add: (one) => stated.set(keyOf(one, filterOf(one.pools)), { to: one.to, job: one.job }),
+    rewound(rewind) {
+      rewinds.push(rewind)
+      for (const [key, { to }] of stated) if (to >= rewind.first) stated.delete(key)
+    },
+  }
+}
+
+const statedTicks = loadSql(import.meta.url, './sql/wrong_coverage.sql')
+
+/** Nothing above `to` is known any more of jobs; what they know of the blocks up to it stays. May be repeated. */
+export async function lowerCoverage(
+  client: ClickHouseClient,
+  shards: readonly ClickHouseClient[],
+  network: NetworkName,
+  to: BlockRef & { timestamp: UnixSeconds },
+): Promise<void> {
+  const rows = await ask<{ from: number; filter: string; source: string }>(
+    client,
+    `SELECT toFloat64(first) AS "from", filter, source FROM coverage FINAL
+     WHERE network = {network:String} AND first <= {to:UInt64} AND last > {to:UInt64}`,
+    { network, to: to.number },
+  )
+  for (const { from, filter, source } of rows) {
+    const stated = { network, from, to: to.number, pools: poolsOf(filter) ?? [] }
+    const [counted] = await ask<{ counted_ticks: string; counted_digest: string }>(client, statedTicks, stated)
+    await run(
+      client,
+      `INSERT INTO coverage (network, filter, source, first, last, first_time, last_time, ticks, digest, job, version)
+       SELECT network, filter, source, first, {to:UInt64}, first_time, toDateTime({time:UInt32}, 'UTC'), {ticks:UInt64}, {digest:UInt64}, job, version
+       FROM coverage FINAL
+       WHERE network = {network:String} AND filter = {filter:String} AND source = {source:String}
+         AND first = {from:UInt64} AND last > {to:UInt64}
+       ORDER BY version DESC LIMIT 1`,
+      {
+        ...{ network, filter, source, from, to: to.number, time: to.timestamp },
+        ...{ ticks: counted?.counted_ticks ?? '0', digest: counted?.counted_digest ?? '0' },
+      },
+    )
+  }
+  for (const shard of shards) {
+    await run(shard, 'DELETE FROM coverage WHERE network = {network:String} AND last > {to:UInt64}', {
+      network,
+      to: to.number,
+    })
   }
 }
 

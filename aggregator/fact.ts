@@ -15,6 +15,9 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'rebuilt'; job: number; ms: number }
   | { kind: 'rebuild-failed'; job: number; error: unknown }
   | { kind: 'rolled-back'; to: number; depth: number; pools: number }
+  /** Blocks were taken back because an operator asked for it. */
+  | { kind: 'rewound'; job: number; to: number; depth: number; pools: number; ms: number }
+  | { kind: 'rewind-failed'; job: number; error: unknown }
   /** The tables can't hold it: it was passed over. */
   | { kind: 'message-rejected'; offset: number; reason: string }
   | { kind: 'stalled'; number: number; tip: number }

@@ -7,8 +7,8 @@ import type { BlockRange } from './coverage.ts'
 import { claimJobNumber } from './job-number.ts'
 import { ask, insertRows, run } from './store.ts'
 
-/** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. */
-export const JOB_KINDS = ['backfill', 'audit', 'rebuild'] as const
+/** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. A rewind takes back all blocks of its range. */
+export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
 export const JOB_STATES = ['open', 'done', 'failed'] as const

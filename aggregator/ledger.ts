@@ -6,7 +6,7 @@ import { blocksOf, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { StoredChain, StoredTip } from '../ingest/stored-chain.ts'
 import { ask, loadSql } from './store.ts'
-import type { Version } from './version.ts'
+import { positionOf, type Version } from './version.ts'
 
 /** What a message is to the ledger. */
 export type Placement =
@@ -148,8 +148,7 @@ export class Ledger implements KnownChain {
     const known = this.#recent.get(number)
     const [oldest] = this.#recent.keys()
     if (known || (oldest !== undefined && number >= oldest)) return known
-    const [stored] = await readBlocks(this.#client, this.#network, number + 1, 1)
-    return stored?.number === number ? stored : undefined
+    return storedBlock(this.#client, this.#network, number)
   }
 }
 
@@ -187,6 +186,12 @@ async function readBlocks(
   }
 }
 
+/** The block of just this number. */
+export async function storedBlock(client: ClickHouseClient, network: NetworkName, number: number) {
+  const [stored] = await readBlocks(client, network, number + 1, 1)
+  return stored?.number === number ? stored : undefined
+}
+
 /** The ledger's tip, as it is stored. */
 export async function newestBlock(client: ClickHouseClient, network: NetworkName): Promise<StoredBlock | undefined> {
   const [tip] = await readBlocks(client, network, Number.MAX_SAFE_INTEGER, 1)
@@ -197,8 +202,34 @@ export async function newestBlock(client: ClickHouseClient, network: NetworkName
 export function storedChain(client: ClickHouseClient, network: NetworkName): StoredChain {
   return {
     tip: () => newestBlock(client, network),
+    passed: async () => positionOf(await newestVersion(client, network)).offset,
     below: (number, limit) => readBlocks(client, network, number, limit),
   }
+}
+
+/** Of the tip or of a tombstone above it, as `positionInLog` reads it; 0 where nothing is stored. */
+async function newestVersion(client: ClickHouseClient, network: NetworkName): Promise<Version> {
+  const tip = await newestBlock(client, network)
+  const [row] = await ask<{ newest: string }>(
+    client,
+    `SELECT toString(max(version)) AS newest FROM blocks WHERE network = {network:String} AND number >= {tip:UInt64}`,
+    { network, tip: tip?.number ?? 0 },
+  )
+  return BigInt(row?.newest ?? 0)
+}
+
+/**
+ * The newest block up to `number` that the ledger can end with: inside of a range of history not every block is stored, and the
+ * block before the range is the answer. `number` is below the tip.
+ */
+export async function endBelow(client: ClickHouseClient, network: NetworkName, number: number): Promise<number> {
+  const [above] = await ask<{ first: number }>(
+    client,
+    `SELECT toFloat64(min(first)) AS first FROM blocks FINAL
+     WHERE network = {network:String} AND blocks.number > {block:UInt64} AND blocks.number <= {last:UInt64}`,
+    { network, block: number, last: number + MAX_RANGE_BLOCKS },
+  )
+  return above ? Math.min(number, above.first - 1) : number
 }
 
 /** No stored tick is later: neither one of the tip or below it, nor one that a job has stated beyond it. */

@@ -1,4 +1,4 @@
-/** Upkeep: the rebuilds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
+/** Upkeep: the rebuilds and rewinds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { calm } from '../ingest/hurry.ts'
 import type { UnixSeconds } from '../ingest/message.ts'
@@ -25,6 +25,7 @@ export type UpkeepOptions = {
   /** The time of the newest stored block. */
   tip(): UnixSeconds
   settling: Settling | undefined
+  rewindBy(job: Job): Promise<void>
   turns: Turns
   report: Report<AggregatorFact>
   onWritten?: ((written: Written) => void) | undefined
@@ -37,9 +38,23 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
   while (!signal.aborted) {
     await calm()
     // Tables that do not answer have no jobs for us now.
+    const rewinds = await openJobs(client, network, 'rewind').catch(() => [])
+    for (const job of rewinds) if (!signal.aborted) await runRewind(client, job, options)
     const jobs = await openJobs(client, network, 'rebuild').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runRebuild(client, job, options)
     await pause(LOOK_MS, signal)
+  }
+}
+
+/** Between two flushes. */
+async function runRewind(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
+  const { network, rewindBy, turns, report, signal } = options
+  try {
+    await turns.urgent(() => rewindBy(job))
+  } catch (error) {
+    if (signal.aborted) return
+    report({ kind: 'rewind-failed', network, job: job.id, error })
+    await failJob(client, job, error instanceof Error ? error.message : String(error)).catch(() => undefined)
   }
 }
 

@@ -2,4 +2,4 @@
 import { runOnLogs } from './stage.ts'
 import { runAggregator } from './stages.ts'
 
-await runOnLogs(({ network }, log, store, run) => runAggregator(network.name, log, store, run))
+await runOnLogs('aggregator', ({ network }, log, store, run) => runAggregator(network.name, log, store, run))

@@ -17,8 +17,9 @@ export type ProcessFact =
   | { kind: 'another-devnet'; folder: string; replaces: string }
   | { kind: 'stage-started'; stage: StageName; network: NetworkName }
   | { kind: 'stage-restarted'; stage: StageName; network: NetworkName; error: unknown }
-  /** No retry mends it: the process ends. */
+  /** No retry mends it: the others of the process go on. */
   | { kind: 'stage-halted'; stage: StageName; network: NetworkName; error: unknown }
+  | { kind: 'stage-resumed'; stage: StageName; network: NetworkName }
   | { kind: 'job-started'; network: NetworkName; job: number; from: number; to: number }
   | { kind: 'job-done'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }

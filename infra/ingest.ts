@@ -2,4 +2,4 @@
 import { runOnLogs } from './stage.ts'
 import { runListener } from './stages.ts'
 
-await runOnLogs(runListener)
+await runOnLogs('listener', runListener)

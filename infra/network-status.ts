@@ -1,6 +1,7 @@
 /** How far a network is read, stored and audited, and what is missing in between. */
 import { type AuditRecord, readRecords } from '../aggregator/audit-record.ts'
 import type { BlockRange } from '../aggregator/coverage.ts'
+import { type Halt, readHalts } from '../aggregator/halts.ts'
 import { gapsBetween, type KnownRange, knownRanges } from '../aggregator/known-ranges.ts'
 import { newestBlock } from '../aggregator/ledger.ts'
 import { ask } from '../aggregator/store.ts'
@@ -22,6 +23,8 @@ export type NetworkStatus = {
   /** What is known whole, and what is missing between that. */
   known: readonly KnownRange[]
   gaps: readonly KnownRange[]
+  /** Stages that can't go on. */
+  halts: readonly Halt[]
   /** Absent before the first audit. */
   audit?: AuditSums
 }
@@ -53,11 +56,12 @@ export async function statusOf(
   now: UnixSeconds,
 ): Promise<NetworkStatus> {
   const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
-  const [head, newest, known, records] = await Promise.all([
+  const [head, newest, known, records, halts] = await Promise.all([
     urls ? askHead(urls) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),
+    readHalts(owner, [network]),
   ])
   const [oldest] = known
   const tip = newest && { number: newest.number, time: newest.timestamp }
@@ -68,6 +72,7 @@ export async function statusOf(
     ...(oldest && { first: oldest.from }),
     known,
     gaps: gapsBetween(known),
+    halts,
     ...(records.length > 0 && { audit: sumsOf(records) }),
   }
 }

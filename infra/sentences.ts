@@ -36,6 +36,8 @@ export const SENTENCES = {
   ],
   rebuilt: ['info', 'candles were made anew from their ticks'],
   'rebuild-failed': ['warn', 'candles could not be made anew; the old ones stay'],
+  rewound: ['warn', 'blocks are taken out of the tables, final ones too, as an operator asked for'],
+  'rewind-failed': ['warn', 'blocks could not be taken back; the tables are as they were'],
   'rolled-back': ['info', 'blocks that the chain has replaced are taken out of the tables'],
   'message-rejected': [
     'error',
@@ -86,7 +88,11 @@ export const SENTENCES = {
   'another-devnet': ['warn', 'this is another chain than the stored one; a new store is begun beside it'],
   'stage-started': ['debug', 'a stage begins'],
   'stage-restarted': ['warn', 'a stage begins again from what is stored'],
-  'stage-halted': ['error', "a stage can't go on and no retry mends it; the process ends"],
+  'stage-halted': [
+    'error',
+    "a stage of one network can't go on and no retry mends it; it looks again once a minute, and all others work",
+  ],
+  'stage-resumed': ['info', 'a stage that had halted works again'],
   'job-started': ['info', 'a job begins'],
   'job-done': ['info', 'a job is done'],
   'job-failed': ['warn', 'a job has failed; the command that asked for it says why'],

@@ -1,9 +1,10 @@
 /** One stage as a process of its own, over tables that other processes use too. */
+import type { HaltedStage } from '../aggregator/halts.ts'
 import { startAdmin } from './admin.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Run, runProcess } from './run.ts'
-import { type Logs, openLogs } from './stages.ts'
+import { type Logs, withLogs } from './stages.ts'
 import { findStore, type Store } from './store.ts'
 
 /** What a stage needs of a cluster that it is a part of. */
@@ -36,22 +37,20 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
 
 /** Runs `task` for every network, each with its log in Kafka: nothing else joins processes. */
 export function runOnLogs(
+  stage: HaltedStage,
   task: (network: NetworkConfig, logs: Logs, store: Store, run: Run) => Promise<void>,
 ): Promise<void> {
   return runStage(async (store, run) => {
-    const { config, signal, fail } = run
+    const { config } = run
     if (config.log.kind !== 'kafka') {
       throw new Error(
         'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
       )
     }
     await Promise.all(
-      networksOf(run).map(async (network) => {
-        const logs = await openLogs(config.log, network.network.name, store, run)
-        signal.addEventListener('abort', () => void logs.close(), { once: true })
-        await task(network, logs, store, run).catch(fail)
-        await logs.close()
-      }),
+      networksOf(run).map((network) =>
+        withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
+      ),
     )
   })
 }

@@ -2,6 +2,7 @@
 
 import { aggregate } from '../aggregator/aggregate.ts'
 import type { Written } from '../aggregator/changes.ts'
+import type { HaltedStage } from '../aggregator/halts.ts'
 import { ledgerStart, storedChain } from '../aggregator/ledger.ts'
 import { positionAfterStored, positionInLog } from '../aggregator/resume.ts'
 import { applyRetention } from '../aggregator/retention.ts'
@@ -22,6 +23,7 @@ import { connectChain } from './chain-client.ts'
 import type { Config, NetworkConfig } from './config.ts'
 import { prepareDisk } from './disk.ts'
 import type { StageName } from './fact.ts'
+import { runHaltable } from './halting.ts'
 import { inProcessLog } from './log/in-process.ts'
 import { kafkaHistory, kafkaLog } from './log/kafka.ts'
 import type { Run } from './run.ts'
@@ -53,9 +55,28 @@ export async function openLogs(config: Config['log'], network: NetworkName, stor
   }
 }
 
+/** `use` has the network's logs until the signal aborts. A topic of one network that Kafka refuses halts `stage` of that network. */
+export function withLogs(
+  stage: HaltedStage,
+  network: NetworkName,
+  store: Store,
+  run: Run,
+  use: (logs: Logs, run: Run) => Promise<void>,
+): Promise<void> {
+  return runHaltable(stage, network, store, run, async (attempt) => {
+    const logs = await openLogs(run.config.log, network, store, attempt)
+    // Appends that nobody will store any more must not hold their listeners.
+    attempt.signal.addEventListener('abort', () => void logs.close(), { once: true })
+    await use(logs, attempt)
+    await logs.close()
+  })
+}
+
 /** Listens until the signal aborts, and audits what is stored of it once that is final. */
 export function runListener(network: NetworkConfig, logs: Logs, store: Store, run: Run): Promise<void> {
-  return asStage('listener', network.network.name, run, () => runListening(network, logs, store, run))
+  return runHaltable('listener', network.network.name, store, run, (attempt) =>
+    runListening(network, logs, store, attempt),
+  )
 }
 
 async function runListening(
@@ -134,12 +155,13 @@ export function runAggregator(
   run: Run,
   onWritten: (written: Written) => void = () => {},
 ): Promise<void> {
-  const { config, report, signal } = run
+  const { config } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored
-  const aggregating = () => restarting('aggregator', network, run, aggregateOnce)
-  return asStage('aggregator', network, run, aggregating)
+  return runHaltable('aggregator', network, store, run, (attempt) =>
+    restarting('aggregator', network, attempt, () => aggregateOnce(attempt)),
+  )
 
-  async function aggregateOnce(): Promise<void> {
+  async function aggregateOnce({ report, signal }: Run): Promise<void> {
     const { stream: log, history } = logs
     const { owner, shards, servers } = store
     const { position, disk } = await untilStored({ network, report, signal }, async () => {
@@ -147,22 +169,6 @@ export function runAggregator(
       return { disk: await prepareDisk(store, config), position: await findPosition(owner, network, log) }
     })
     await aggregate(owner, { network, log, history, position, shards, disk, report, onWritten, signal })
-  }
-}
-
-/** Says that the stage begins, and why where it can't go on. */
-async function asStage(
-  stage: StageName,
-  network: NetworkName,
-  { report, signal }: Run,
-  task: () => Promise<void>,
-): Promise<void> {
-  report({ kind: 'stage-started', stage, network })
-  try {
-    await task()
-  } catch (error) {
-    if (!signal.aborted) report({ kind: 'stage-halted', stage, network, error })
-    throw error
   }
 }
 

@@ -27,7 +27,7 @@ type Block = { number: number; timestamp?: UnixSeconds }
 
 type NetworkState = {
   stages: Set<StageName>
-  halted?: string
+  halted: Map<StageName, string>
   head?: Block & { timestamp: UnixSeconds; seenAt: UnixSeconds }
   appended?: Block
   writer: 'waiting' | 'standing by' | 'writing'
@@ -41,7 +41,7 @@ export function openStanding(hide: (text: string) => string): Standing {
   const states = new Map<NetworkName, NetworkState>()
 
   function stateOf(network: NetworkName): NetworkState {
-    const state = states.get(network) ?? { stages: new Set(), writer: 'waiting' }
+    const state = states.get(network) ?? { stages: new Set(), halted: new Map(), writer: 'waiting' }
     states.set(network, state)
     return state
   }
@@ -49,8 +49,9 @@ export function openStanding(hide: (text: string) => string): Standing {
   const handlers: FactHandlers = {
     'stage-started': ({ stage, network }) => stateOf(network).stages.add(stage),
     'stage-halted': ({ stage, network, error }) => {
-      stateOf(network).halted = hide(`its ${stage} has halted: ${describeError(error)}`)
+      stateOf(network).halted.set(stage, hide(`its ${stage} has halted: ${describeError(error)}`))
     },
+    'stage-resumed': ({ stage, network }) => stateOf(network).halted.delete(stage),
     'stage-restarted': ({ stage, network }) => {
       if (stage !== 'aggregator') return
       const state = stateOf(network)
@@ -91,7 +92,8 @@ export function openStanding(hide: (text: string) => string): Standing {
     standingBy: () => [...states].filter(([, state]) => isStandingBy(state)).map(([network]) => network),
     reasons: (view) =>
       [...states].flatMap(([network, state]) => {
-        const reason = state.halted ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
+        const [halted] = state.halted.values()
+        const reason = halted ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
         const tip = view.tips.get(network)
         if (tip) state.lastTip = tip.number
         return reason === undefined ? [] : [`${network}: ${reason}`]

@@ -13,7 +13,7 @@ import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
 import { startApi } from './http-api.ts'
 import { runJobs } from './jobs.ts'
 import { type Run, runProcess } from './run.ts'
-import { openLogs, runAggregator, runListener } from './stages.ts'
+import { type Logs, runAggregator, runListener, withLogs } from './stages.ts'
 import { openStore, type Store } from './store.ts'
 
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
@@ -77,14 +77,16 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const pageCode = openPageCode(() => new Date())
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
-  const logs = await Promise.all(networks.map(({ network }) => openLogs(config.log, network.name, store, run)))
-  for (const [index, network] of networks.entries()) {
-    const log = logs[index]
-    if (!log) continue
-    keep(runAggregator(network.network.name, log, store, run, (written) => look(written)))
-    keep(runListener(network, log, store, run))
-    // In a cluster it is the command itself that reads: anybody can append to Kafka.
-    if (config.log.kind === 'in-process') keep(runJobs(network, log.history, store, run))
+  for (const network of networks) {
+    const { name } = network.network
+    const stagesOf = async (logs: Logs, attempt: Run) => {
+      const written = (it: Written) => look(it)
+      const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
+      // In a cluster it is the command itself that reads: anybody can append to Kafka.
+      if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.history, store, attempt))
+      await Promise.all(parts)
+    }
+    keep(withLogs('aggregator', name, store, run, stagesOf))
   }
   const serving = await startApi(
     networks.map(({ network }) => network),
@@ -99,8 +101,6 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   await firstData(networks, store, signal)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key) })
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
-  // Appends that nobody will store any more must not hold their listeners.
-  await Promise.all(logs.map((log) => log.close()))
   await Promise.all(stages)
 }
 

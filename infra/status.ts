@@ -16,7 +16,7 @@ await runCommand(async (store, config) => {
   const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
   printTable([header, ...statuses.map(rowOf)])
   for (const status of statuses) {
-    const notes = [...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
+    const notes = [...notesOfHalts(status), ...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
     if (notes.length > 0) print('', ...notes)
   }
 })
@@ -42,6 +42,12 @@ function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): 
     textOf(audit?.mismatched),
     textOf(audit?.upTo),
   ]
+}
+
+function notesOfHalts({ network, halts }: NetworkStatus): string[] {
+  return halts.map(
+    ({ stage, since, reason }) => `${network}: its ${stage} has halted since ${timeOf(since)}: ${reason}`,
+  )
 }
 
 function noteOfNothing({ network, tip, first }: NetworkStatus): string[] {

@@ -24,7 +24,7 @@ export class ChainReplaced extends Error {
       : `The ${network} node is on another chain than what is stored: block ${number} is stored as ${hash}, and is ${found} there.`
     super(
       `${what} Nothing stored was changed. Check that ${network.toUpperCase()}_RPC_URL names nodes of the right chain; ` +
-        'if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.',
+        `if the chain itself was replaced, go back to a block below: npm run rewind -- --network ${network} --to BLOCK`,
     )
     this.network = network
     this.stored = stored

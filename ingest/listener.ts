@@ -97,7 +97,10 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
  */
 async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
   const tip = await stored.tip()
-  const last = useLog ? await log.last() : undefined
+  const newest = useLog ? await log.last() : undefined
+  // What the tables are done with adds nothing to them: after a rewind it is of the branch that was taken back.
+  const isNews = newest && newest.offset >= ((await stored.passed?.()) ?? 0)
+  const last = isNews ? newest : undefined
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
   const logged = last && tipOf(last.message)
   if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)

@@ -14,6 +14,8 @@ export type TickLog<M = Message> = {
   last(): Promise<Entry<M> | undefined>
   /** The entry at exactly this offset, if the log still has it. */
   at(offset: Offset): Promise<Entry<M> | undefined>
+  /** The offset that the next record will have. Absent where nothing is kept. */
+  end?(): Promise<Offset>
   /**
    * Everything from `from` on (from the oldest kept entry where that is later), then what is appended, until `signal` aborts.
    * The first batch is empty and says that the log is the caller's to read: until then another process may be reading.

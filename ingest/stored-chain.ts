@@ -1,4 +1,5 @@
 /** What the tables already hold of a network's chain, as the listener needs to know it. */
+import type { Offset } from './log.ts'
 import type { BlockRef } from './message.ts'
 
 export type StoredTip = BlockRef & {
@@ -9,6 +10,8 @@ export type StoredTip = BlockRef & {
 export type StoredChain = {
   /** The newest stored block. */
   tip(): Promise<StoredTip | undefined>
+  /** The place in the log up to which the tables have taken in what it says, or taken it back; absent where no log keeps anything. */
+  passed?(): Promise<Offset>
   /** Stored blocks below `number`, newest first, at most `limit`. */
   below(number: number, limit: number): Promise<BlockRef[]>
 }

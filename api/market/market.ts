@@ -1,11 +1,13 @@
 /** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Written } from '../../aggregator/changes.ts'
+import { type Halt, readHalts } from '../../aggregator/halts.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { Network, NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import type { Report } from '../../ingest/report.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query.ts'
+import { refreshed } from '../refreshed.ts'
 import type { ApiFact } from '../report.ts'
 import { shared } from '../shared.ts'
 import { instantOf, wholeSecond } from '../time.ts'
@@ -42,7 +44,7 @@ export type CandlesAnswer = Answer<Candle> & {
 }
 
 export type PoolsAnswer = { rows: readonly PoolState[]; cost: number }
-export type NetworkStatus = { network: Network; tip: Tip | undefined }
+export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: readonly Halt[] }
 
 export type Market = {
   networks: readonly Network[]
@@ -84,6 +86,7 @@ export function openMarket(options: {
     rows.forget(network, pools)
     newest.forget(network, pools)
   }
+  const halted = refreshed(() => readHalts(reader, names), freshMs)
   const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
 
   /** What is held is as new as the standings, so these are read before. */
@@ -159,7 +162,12 @@ export function openMarket(options: {
     },
     async status() {
       const standings = await watch.standings()
-      return networks.map((network) => ({ network, tip: standings.get(network.name)?.tip }))
+      const halts = await halted.get()
+      return networks.map((network) => ({
+        network,
+        tip: standings.get(network.name)?.tip,
+        halts: halts.filter((it) => it.network === network.name),
+      }))
     },
     look: watch.look,
   }

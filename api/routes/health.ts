@@ -10,15 +10,23 @@ export function getHealth(market: Market, clock: () => Date): RequestHandler {
     const networks = await market.status()
     if (networks.some((status) => status.network.devnet)) setDevnet(res)
     const now = Math.floor(clock().getTime() / 1000)
-    sendAnswer(res, { status: 'ok', networks: networks.map((status) => toNetwork(status, now)) }, false)
+    const status = networks.some(({ halts }) => halts.length > 0) ? 'degraded' : 'ok'
+    sendAnswer(res, { status, networks: networks.map((it) => toNetwork(it, now)) }, false)
   }
 }
 
-function toNetwork({ network, tip }: NetworkStatus, now: number) {
+function toNetwork({ network, tip, halts }: NetworkStatus, now: number) {
   return {
     network: network.name,
     devnet: network.devnet,
     tip: tip === undefined ? null : { number: tip.number, hash: tip.hash, time: formatTime(tip.timestamp) },
     lag_seconds: tip === undefined ? null : lagSeconds(tip, now),
+    // Why is for operators: `npm run status` and their log say it.
+    halted: halts.length === 0 ? null : haltedOf(halts),
   }
+}
+
+function haltedOf(halts: NetworkStatus['halts']) {
+  const since = Math.min(...halts.map((halt) => halt.since))
+  return { stages: halts.map(({ stage }) => stage).sort(), since: formatTime(since) }
 }

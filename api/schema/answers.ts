@@ -109,7 +109,9 @@ const Usage = z.strictObject({
 })
 
 const Health = z.strictObject({
-  status: z.literal('ok'),
+  status: z
+    .enum(['ok', 'degraded'])
+    .describe('degraded: the reading of a network has halted; all that is stored is answered.'),
   networks: z.array(
     z.strictObject({
       network: network(),
@@ -119,6 +121,10 @@ const Health = z.strictObject({
         .nullable()
         .describe('The newest block that is stored.'),
       lag_seconds: count().nullable(),
+      halted: z
+        .strictObject({ stages: z.array(z.enum(['listener', 'aggregator'])), since: time() })
+        .nullable()
+        .describe('Which stages stand still until the operator acts: no newer block is stored. null: none.'),
     }),
   ),
 })

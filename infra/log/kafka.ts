@@ -15,8 +15,8 @@ import type { OpenedReader } from './group-reader.ts'
 import { entryAt, lastEntry, recordsOf } from './lookup.ts'
 import { setAside } from './quarantine.ts'
 import { readTopic } from './reader.ts'
-import { CLIENT_RETRY, OUTAGE_RETRY } from './retry.ts'
-import { ensureTopic } from './topic.ts'
+import { CLIENT_RETRY, OUTAGE_RETRY, retried } from './retry.ts'
+import { boundsOf, ensureTopic } from './topic.ts'
 
 // Of a CommonJS module like this one, Node sees only some of the exports by name.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
@@ -85,6 +85,7 @@ async function openTopic(
     },
     last: () => lastEntry(kafka, context),
     at: (offset) => entryAt(kafka, context, offset),
+    end: async () => (await retried('ask', context, () => boundsOf(kafka, context.topic))).ends,
     async reject(offset, reason) {
       await setAside(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
     },

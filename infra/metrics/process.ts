@@ -14,7 +14,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
   })
   const halted = new Gauge({
     name: 'candlepool_stage_halted',
-    help: "1 where a stage can't go on; its process ends then.",
+    help: "1 where a stage of a network can't go on; all others of its process work.",
     labelNames: ofStage,
     registers,
   })
@@ -38,7 +38,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     registers,
   })
   for (const network of networks) {
-    for (const task of ['backfill', 'rebuild']) {
+    for (const task of ['backfill', 'rebuild', 'rewind']) {
       for (const outcome of ['done', 'failed']) jobs.inc({ network, task, outcome }, 0)
     }
   }
@@ -55,10 +55,13 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     },
     'stage-restarted': ({ stage, network }) => restarts.inc({ stage, network }),
     'stage-halted': ({ stage, network }) => halted.set({ stage, network }, 1),
+    'stage-resumed': ({ stage, network }) => halted.set({ stage, network }, 0),
     'job-started': ({ network }) => running.inc({ network }),
     'job-done': ({ network }) => endBackfill(network, 'done'),
     'job-failed': ({ network }) => endBackfill(network, 'failed'),
     rebuilt: ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'done' }),
+    rewound: ({ network }) => jobs.inc({ network, task: 'rewind', outcome: 'done' }),
+    'rewind-failed': ({ network }) => jobs.inc({ network, task: 'rewind', outcome: 'failed' }),
     'rebuild-failed': ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'failed' }),
     'backfill-waiting': ({ network }) => waits.inc({ network }),
   }

@@ -1,4 +1,4 @@
-/** What was final is known after a restart, by the real tables: a chain that replaced it meanwhile ends the process. */
+/** What was final is known after a restart, by the real tables: a chain that replaced it meanwhile halts the listener. */
 import { numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpcLog } from '../../ingest/rpc.ts'
@@ -74,15 +74,16 @@ describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
     expect(await second.stop()).toBe(0)
   })
 
-  test('ends where it was replaced below, and says what to do', async () => {
+  test('halts where it was replaced below, says what to do, and answers what is stored', async () => {
     rpc.chain.logs = chainFrom(FINAL, 2)
     rpc.chain.head = FINAL + 6
     const third = start()
-    expect(await third.exited).toBe(1)
+    await untilStored(third, FINAL + 4)
+    await third.untilPrinted(/"kind":"stage-halted","stage":"listener","network":"ethereum"/)
+    expect(await third.stop()).toBe(0)
     const [stored, found] = [madeUpHash(FINAL, 1), madeUpHash(FINAL, 2)]
-    expect(third.output()).toMatch(/"kind":"stage-halted","stage":"listener","network":"ethereum"/)
     expect(third.output()).toContain(
-      `The ethereum chain was replaced below its finality: block ${FINAL} was final as ${stored}, and is ${found} now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.\n`,
+      `The ethereum chain was replaced below its finality: block ${FINAL} was final as ${stored}, and is ${found} now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, go back to a block below: npm run rewind -- --network ethereum --to BLOCK`,
     )
   })
 })

@@ -256,7 +256,7 @@ describe('a listener that is started again', () => {
     })
     stop = async () => {}
     await expect(listening).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[ChainReplaced: The ethereum chain was replaced below its finality: block 18944450 was final as 0x00000007000000000000000000000000000000000000000000000000012111c2, and is 0x00000000000000000000000000000000000000000000000000000000012111c2 now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and with new topics in Kafka.]`,
+      `[ChainReplaced: The ethereum chain was replaced below its finality: block 18944450 was final as 0x00000007000000000000000000000000000000000000000000000000012111c2, and is 0x00000000000000000000000000000000000000000000000000000000012111c2 now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, go back to a block below: npm run rewind -- --network ethereum --to BLOCK]`,
     )
   })
 

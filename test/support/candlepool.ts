@@ -27,6 +27,7 @@ export type Script =
   | 'status'
   | 'verify'
   | 'rebuild'
+  | 'rewind'
   | 'backup'
   | 'restore'
 
