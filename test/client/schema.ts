@@ -245,8 +245,11 @@ export interface components {
             subscription_plan: string;
         };
         Health: {
-            /** @constant */
-            status: "ok";
+            /**
+             * @description degraded: the reading of a network has halted; all that is stored is answered.
+             * @enum {string}
+             */
+            status: "ok" | "degraded";
             networks: {
                 /** @enum {string} */
                 network: "ethereum" | "arbitrum" | "polygon" | "base" | "optimism";
@@ -263,6 +266,15 @@ export interface components {
                     time: string;
                 } | null;
                 lag_seconds: number | null;
+                /** @description Which stages stand still until the operator acts: no newer block is stored. null: none. */
+                halted: {
+                    stages: ("listener" | "aggregator")[];
+                    /**
+                     * Format: date-time
+                     * @example 2024-01-05T00:00:00Z
+                     */
+                    since: string;
+                } | null;
             }[];
         };
         /** @description A problem as RFC 9457 has it, with a code and a request id of ours. */

@@ -4,7 +4,7 @@ import { NETWORKS } from '../../ingest/networks.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
-import { DAY } from '../support/recorded.ts'
+import { DAY, madeUpHash } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { dayReplacedFrom } from '../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
@@ -29,6 +29,8 @@ describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 
     const day = recordedDayChain({ finalized: FINAL })
     replaced = await startRpcServer({ ...day, head: FINAL + 20 })
     other = await startRpcServer({ ...day, head: FINAL + 20, chainId: NETWORKS.polygon.chainId })
+    // So that history is stored in several ranges, each of which can be gone back to.
+    for (const node of [replaced, other]) node.faults.maxBlocks = 30
     folder = await temporaryFolder()
     ;[adminPort] = (await freePorts(1)) as [number]
   })
@@ -90,6 +92,43 @@ describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 
     expect(await first.main.stop()).toBe(0)
     const second = await start()
     await expectHalted(second, says)
+
+    const rewind = async (...args: string[]) => {
+      const command = run('rewind', environment(), args)
+      return { code: await command.exited, said: command.output() }
+    }
+    const ethereum = ['--network', 'ethereum', '--to']
+    expect(await rewind(...ethereum, String(FINAL + 99), '--yes')).toEqual({
+      code: 1,
+      said: expect.stringContaining(`--to ${FINAL + 99} is above the stored tip of ethereum, block ${FINAL + 20}.`),
+    })
+    expect(await rewind(...ethereum, '5', '--yes')).toEqual({
+      code: 1,
+      said: expect.stringContaining('--to 5 is below the first stored block of ethereum'),
+    })
+    expect(await rewind('--network', 'mars', '--to', 'x', '--yes')).toEqual({
+      code: 1,
+      said: expect.stringMatching(/--network is none of [\s\S]*--to is not a block number\nUsage: npm run rewind/),
+    })
+    expect(await rewind(...ethereum, String(FINAL))).toEqual({
+      code: 1,
+      said: expect.stringMatching(/go back further/),
+    })
+    const wanted = String(FORK - 1)
+    expect((await rewind(...ethereum, wanted)).said).toMatch(/Nothing was changed: there is no terminal to ask at/)
+    expect((await second.of('ethereum'))?.tip).toMatchObject({ number: FINAL + 20 })
+    const done = await rewind(...ethereum, wanted, '--yes')
+    expect(done).toEqual({ code: 0, said: expect.stringMatching(/Block \d+ is the tip of ethereum now/) })
+    replaced.chain.head = FINAL + 22
+    await second.untilTip('ethereum', FINAL + 22)
+    await until(async () => ((await second.health()).status === 'ok' ? true : undefined), 'it is well again')
+    expect(await second.of('ethereum')).toMatchObject({
+      tip: { hash: madeUpHash(FINAL + 22, 1) },
+      halted: null,
+    })
+    expect(await second.admin('/metrics')).toContain('candlepool_stage_halted{stage="listener",network="ethereum"} 0')
+    const verified = run('verify', environment(), ['--network', 'ethereum'])
+    expect(await verified.exited).toBe(0)
     expect(await second.main.stop()).toBe(0)
   })
 
