@@ -5,7 +5,7 @@ import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
 import { ledgerStart, newestBlock } from './ledger.ts'
-import { filterOf, poolsOfFilters, recordFilter } from './pool-filter.ts'
+import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './pool-filter.ts'
 import { ask, insertRows, loadSql, run } from './store.ts'
 import type { Version } from './version.ts'
 
@@ -108,7 +108,9 @@ export async function lowerCoverage(
     { network, to: to.number },
   )
   for (const { from, filter, source } of rows) {
-    const stated = { network, from, to: to.number, pools: poolsOf(filter) ?? [] }
+    // Too many pools for one statement: it is forgotten, and so read again.
+    if (isDigest(filter)) continue
+    const stated = { network, from, to: to.number, pools: poolsIn(filter) }
     const [counted] = await ask<{ counted_ticks: string; counted_digest: string }>(client, statedTicks, stated)
     await run(
       client,

@@ -15,8 +15,8 @@ export type BlocksToRead = {
   head: Header
   /** The block before `first`, where it is known. */
   parent: BlockRef | undefined
-  /** The head, where it has been read already. */
-  early?: { client: Client; block: LogBlock } | undefined
+  /** All of them, where they have been read already. */
+  early?: { client: Client; blocks: readonly LogBlock[] } | undefined
 }
 
 /** The blocks from `first` on, as far as each is the parent of the next: a chain that changes meanwhile is seen on the next look. */
@@ -25,9 +25,10 @@ export async function readBlocks(
   filter: LogFilter,
   { first, last, head, parent, early }: BlocksToRead,
 ): Promise<LogBlock[]> {
-  const isRead = early && first === head.number && head.parentHash === parent?.hash
+  const [oldest] = early?.blocks ?? []
+  const isRead = early && oldest?.header.number === first && oldest.header.parentHash === parent?.hash
   const { client, blocks } = isRead
-    ? { client: early.client, blocks: [early.block] }
+    ? early
     : await endpoints.run(
         async (client) => {
           const headers = await linked(client, first, last, head, parent)

@@ -1,14 +1,16 @@
-/** What is asked of a block that a node has told of, beside the question whether it is the head: one round trip instead of two. */
+/** What is asked of blocks that a node has told of, beside the question whether they are on its chain: one round trip for all of it. */
 import type { Client } from 'viem'
 import type { Assembler } from './assemble.ts'
 import { type LogBlock, readBlock } from './blocks.ts'
 import type { PoolBalance } from './pool.ts'
-import type { Header } from './rpc.ts'
+import { getHeader, type Header } from './rpc.ts'
 
 export type Early = {
   client: Client
   /** Undefined where the node could not tell. */
-  block: Promise<LogBlock | undefined>
+  blocks: Promise<readonly LogBlock[] | undefined>
+  /** Whether the newest of them is on the node's chain below this head. */
+  isBelow(head: Header): Promise<boolean>
   balances: Balances
 }
 
@@ -19,16 +21,22 @@ export type Balances = {
   giveUp(): Promise<void>
 }
 
-/** Asks this one node; a failure says nothing, since the block may have gone again. */
-export function readEarly(client: Client, header: Header, assembler: Assembler): Early {
+/** Asks this one node for blocks of which each is the parent of the next, up to `newest`; a failure says nothing, since they may have gone again. */
+export function readEarly(client: Client, told: readonly Header[], newest: Header, assembler: Assembler): Early {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
+  // Of one block the head itself nearly always tells.
+  const onChain = told.length === 1 ? undefined : getHeader(client, newest.number).catch(() => undefined)
   return {
     client,
-    block: readBlock(client, assembler.filter, header).catch(() => undefined),
+    blocks: Promise.all(told.map((header) => readBlock(client, assembler.filter, header))).catch(() => undefined),
+    async isBelow(head) {
+      if (head.hash === newest.hash || head.parentHash === newest.hash) return true
+      return head.number > newest.number && (await onChain)?.hash === newest.hash
+    },
     balances: balancesAt(
-      header,
+      newest,
       assembler,
-      assembler.balances.read(header, asked).catch(() => []),
+      assembler.balances.read(newest, asked).catch(() => []),
     ),
   }
 }

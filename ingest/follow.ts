@@ -14,6 +14,7 @@ import { bootstrapPrices } from './reference.ts'
 import type { Report } from './report.ts'
 import { getFinality, getHeads, type Header, type Heads } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
+import type { ToldHeads } from './told-heads.ts'
 import { TRAIL_BLOCKS, type Trail } from './trail.ts'
 import { pause, type Waker } from './wait.ts'
 
@@ -25,7 +26,9 @@ export type FollowOptions = {
   /** The first block of an empty trail. */
   firstBlock: number
   /** Wakes the listener when the node has a new head; it looks by itself every `pollMs` too. */
-  waker: Waker<Header>
+  waker: Waker
+  /** Heads that nodes have told of. */
+  told: ToldHeads
   pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
@@ -51,9 +54,10 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       view = seen
       replaced = 0
       if (returnTo(view.ancestor, options)) isPriced = false
-      const { head, final } = seen
+      const { chainHead, final } = seen
       const finalized = seen.finalized ?? trail.finalized
-      report({ kind: 'head-seen', network: network.name, number: head.number, timestamp: head.timestamp, finalized })
+      const { number, timestamp } = chainHead
+      report({ kind: 'head-seen', network: network.name, number, timestamp, finalized })
       const before = trail.tip ?? final
       if (!isPriced && before) {
         await bootstrapPrices(onBranch(endpoints, before), network, assembler.usd, nextBlock(options))
@@ -66,7 +70,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
         if (final) settle(final, !seen.isGuess, options)
         const messages = await hurried(() => live(endpoints, seen, options))
         yield messages
-        behind = messages.length > 0 && nextBlock(options) <= head.number
+        behind = messages.length > 0 && nextBlock(options) <= chainHead.number
       }
     } catch (error) {
       const isDoubtful = error instanceof ChainReplaced && ++replaced < LOOKS_BEFORE_HALT
@@ -83,27 +87,34 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
   }
 }
 
-/** The chain as one node has it; `ancestor` is where it left the trail, `early` what was read of its head. */
-type View = Heads & { ancestor: BlockRef | undefined; early: Early | undefined }
+/**
+ * The chain as one node has it, up to `head`, which is what is read now: the node's own head, or the newest that was told where
+ * `early` has read that. `ancestor` is where it left the trail.
+ */
+type View = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: Early | undefined }
 
 /**
  * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
  * fork of its own for ever.
  */
 function look(endpoints: Endpoints, options: FollowOptions): Promise<View> {
-  const { network, trail, firstBlock, assembler, waker } = options
+  const { network, trail, firstBlock, assembler } = options
   const { tip } = trail
-  const told = waker.latest && isChild(waker.latest, tip) ? waker.latest : undefined
+  const told = options.told.after(tip, BLOCKS_AT_ONCE)
+  const newest = told.at(-1)
   return endpoints.run(
     async (client) => {
-      const early = told && readEarly(client, told, assembler)
+      const early = newest && readEarly(client, told, newest, assembler)
       // Where nothing is stored, the first message has to be final.
       const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
         await early?.balances.giveUp()
         throw error
       })
       const { head, finalized = -1 } = heads
-      if (early && head.hash === told.hash) return { ...heads, ancestor: tip, early }
+      // What is newer than all that was told is read at the next look, which follows at once.
+      if (early && (await early.isBelow(head))) {
+        return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
+      }
       await early?.balances.giveUp()
       // What is stored first is final, whoever said so: all else may be replaced.
       if (!tip && firstBlock > Math.max(0, finalized)) {
@@ -114,7 +125,8 @@ function look(endpoints: Endpoints, options: FollowOptions): Promise<View> {
       }
       // The tip again, or its child: the common case needs no further look at the chain.
       const goesOn = tip?.hash === head.hash || isChild(head, tip)
-      return { ...heads, ancestor: goesOn ? tip : await trail.ancestorOn(client, network.name), early: undefined }
+      const ancestor = goesOn ? tip : await trail.ancestorOn(client, network.name)
+      return { ...heads, chainHead: head, ancestor, early: undefined }
     },
     { atLeast: tip?.number },
   )
@@ -198,8 +210,8 @@ async function live(endpoints: Endpoints, view: View, options: FollowOptions): P
   // Beside the logs of one block, what moves in it is read with the next one; of several, after them.
   let balances = early?.balances ?? (first === head.number ? beginBalances() : undefined)
   try {
-    const block = await early?.block
-    const read = early && block ? { client: early.client, block: { ...block, header: head } } : undefined
+    const blocks = await early?.blocks
+    const read = early && blocks ? { client: early.client, blocks } : undefined
     const messages = await readMessages(endpoints, { first, last, head, early: read }, options)
     const newest = messages.at(-1)
     if (newest?.number !== head.number) return messages

@@ -14,6 +14,7 @@ import { RpcFailed } from './rpc-error.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain, StoredTip } from './stored-chain.ts'
 import type { StoredPools } from './stored-pools.ts'
+import { ToldHeads } from './told-heads.ts'
 import { TRAIL_BLOCKS, Trail } from './trail.ts'
 import { pause, Waker } from './wait.ts'
 
@@ -44,8 +45,12 @@ const STORED_POOLS_MS = 1_000
 /** Runs until the signal aborts; throws only what a retry cannot mend. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, signal, report } = options
-  const waker = new Waker<Header>()
-  const unwatch = options.watchHeads?.((header) => waker.wake(header))
+  const waker = new Waker()
+  const told = new ToldHeads()
+  const unwatch = options.watchHeads?.((header) => {
+    if (header) told.add(header)
+    waker.wake()
+  })
   let useLog = true
   try {
     while (!signal.aborted) {
@@ -65,6 +70,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         trail,
         firstBlock: first,
         waker,
+        told,
         pollMs: options.pollMs ?? POLL_MS,
         report,
         signal,

@@ -35,14 +35,11 @@ export async function repeated<T>(
 }
 
 /** Lets one side sleep until the other has news; news that came while nobody slept is not lost. */
-export class Waker<News> {
-  /** What was told last, where it was told. */
-  latest: News | undefined
+export class Waker {
   #news = false
   #wakeUp: (() => void) | undefined
 
-  wake(news?: News): void {
-    this.latest = news
+  wake(): void {
     this.#news = true
     this.#wakeUp?.()
   }

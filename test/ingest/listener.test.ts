@@ -6,7 +6,7 @@ import type { IngestFact } from '../../ingest/fact.ts'
 import { listen, type WatchHeads } from '../../ingest/listener.ts'
 import { blocksOf, type Message, tipOf } from '../../ingest/message.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
-import { getHead, type Header } from '../../ingest/rpc.ts'
+import { getHead, getHeader, type Header } from '../../ingest/rpc.ts'
 import type { Start } from '../../ingest/start.ts'
 import type { StoredChain } from '../../ingest/stored-chain.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
@@ -282,9 +282,9 @@ describe('a listener that is started again', () => {
 
 describe('a head that a node tells of', { timeout: 20_000 }, () => {
   const recent = { start: { kind: 'block', number: FINALIZED - 5 } } as const
-  /** Follows up to the last block but one; `tell` gives the last one to the node, and says so. */
-  async function almostThere() {
-    rpc.chain.head = DAY.lastBlock - 1
+  /** Follows up to some blocks below the last one, the last but one; `tell` gives the last one to the node, and says so. */
+  async function almostThere(lag = 1) {
+    rpc.chain.head = DAY.lastBlock - lag
     let onHead: (header?: Header) => void = () => {}
     let [trips, underWay] = [0, 0]
     const log = start({
@@ -303,9 +303,22 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     })
     await untilHead(log)
     // Of what moved in the last block but one, balances are due with the last.
+    const node = createClient({ transport: http(rpc.url) })
     rpc.chain.head = DAY.lastBlock
-    const head = await getHead(createClient({ transport: http(rpc.url) }))
+    const head = await getHead(node)
+    const below = DAY.lastBlock - lag
     return {
+      below,
+      /** Gives blocks to the node, up to each of these, and tells of them one after the other, at once; resolves once the last is appended. */
+      async tellAll(numbers: readonly number[], change = (headers: Header[]) => headers) {
+        rpc.chain.head = DAY.lastBlock
+        const headers = await Promise.all(numbers.map((number) => getHeader(node, number) as Promise<Header>))
+        rpc.chain.head = numbers.at(-1) ?? below
+        trips = 0
+        for (const header of change(headers)) onHead(header)
+        await untilHead(log)
+        return { messages: log.messages, trips }
+      },
       async tell(header: Partial<Header> = {}) {
         trips = 0
         onHead({ ...head, ...header })
@@ -324,6 +337,37 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     const { message, trips } = await tell()
     expect(trips).toBe(1)
     expect(message).toEqual(await clean())
+  })
+
+  test('is read in one round trip with those before it that were told while the listener was busy', async () => {
+    const { below, tellAll, clean } = await almostThere(6)
+    const { messages, trips } = await tellAll([1, 2, 3, 4, 5, 6].map((it) => below + it))
+    expect(trips).toBe(1)
+    expect(messages.slice(-6).map((message) => tipOf(message).number)).toEqual(
+      [1, 2, 3, 4, 5, 6].map((it) => below + it),
+    )
+    expect(messages.at(-1)).toEqual(await clean())
+  })
+
+  test('is read in one round trip again after a listener fell out of step', async () => {
+    const { below, tellAll, clean } = await almostThere(9)
+    // Nobody told of those between: the node is asked where its chain is.
+    const behind = await tellAll([below + 3])
+    expect(behind.trips).toBeGreaterThan(1)
+    expect((await tellAll([below + 4, below + 5])).trips).toBe(1)
+    expect((await tellAll([below + 6])).trips).toBe(1)
+    expect((await tellAll([below + 7, below + 8, below + 9])).trips).toBe(1)
+    expect((await untilHead({ messages: behind.messages } as ArrayLog)).at(-1)).toEqual(await clean())
+  })
+
+  test('and comes with one of a branch that was left, told later, is read as without that', async () => {
+    const { below, tellAll, clean } = await almostThere(3)
+    const { messages } = await tellAll([below + 1, below + 2, below + 3], (headers) => [
+      ...headers,
+      { ...(headers[1] as Header), hash: madeUpHash(1, 2) },
+    ])
+    expect(messages.slice(-3).map((message) => tipOf(message).number)).toEqual([1, 2, 3].map((it) => below + it))
+    expect(messages.at(-1)).toEqual(await clean())
   })
 
   test.each([
