@@ -92,7 +92,12 @@ describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 
     expect(await first.main.stop()).toBe(0)
     const second = await start()
     await expectHalted(second, says)
+    expect(await second.main.stop()).toBe(0)
+  })
 
+  test('is taken up again by a rewind beside it', async () => {
+    const second = await start()
+    await until(async () => ((await second.of('ethereum'))?.halted ? true : undefined), 'ethereum is halted')
     const rewind = async (...args: string[]) => {
       const command = run('rewind', environment(), args)
       return { code: await command.exited, said: command.output() }
