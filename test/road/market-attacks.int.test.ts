@@ -1,6 +1,8 @@
 /** Attacks on a listed pair, on real contracts: what an attacker's own pools say of WETH-USDC is not what a symbol is answered with. */
-import type { Address } from 'viem'
+import { type Address, encodeDeployData, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readBytecode } from '../../infra/devnet/compile.ts'
+import { tokenAbi } from '../../infra/devnet/contracts.ts'
 import type { Market } from '../../infra/devnet/market.ts'
 import { openMarkets } from '../../infra/devnet/open-markets.ts'
 import { FIRST_PRICES, type MarketPlan } from '../../infra/devnet/plan.ts'
@@ -63,14 +65,18 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   }
 
   /** A v4 pool of the attacker. */
-  async function open(plan: Partial<MarketPlan>, usdcPerEther = 3_200): Promise<Market> {
+  async function open(
+    plan: Partial<MarketPlan>,
+    usdcPerEther = 3_200,
+    tokens = markets.deployment.tokens,
+  ): Promise<Market> {
     const plans: MarketPlan[] = [
       { protocol: 'v4', pair: ['USDC', 'WETH'], fee: 0, tickSpacing: nextSpacing++, depth: [{ usd: 20_000 }], ...plan },
     ]
-    const prices = { ...FIRST_PRICES, WETH: usdcPerEther, ETH: usdcPerEther }
+    const prices = { ...FIRST_PRICES, WETH: usdcPerEther, ETH: usdcPerEther, FAKE: 1 }
     const { timestamp } = await anvil.block('latest')
     // Without the factory: it takes each fee once.
-    const deployment = { ...markets.deployment, factory: markets.deployment.deployer }
+    const deployment = { ...markets.deployment, tokens, factory: markets.deployment.deployer }
     const [market] = await openMarkets(anvil.chain, deployment, { plans, prices, timestamp: timestamp + 1 })
     if (!market) throw new Error('no pool was opened')
     await mine()
@@ -170,10 +176,59 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     await expectHonest(pool, 'deviating-price')
   })
 
+  test('does not follow a pool that deviates where no pool of the pair is a reference: most held value decides', async () => {
+    const pool = await open({ pair: ['DAI', 'WETH'], depth: [{ usd: 500_000 }] })
+    await markets.swap(markets.market('v3 DAI/WETH 3000'), { zeroForOne: true, amount: 1_000n * ETHER })
+    await mine()
+    await markets.swap(pool, { zeroForOne: true, amount: 302_000_000n * ETHER })
+    await mine()
+    const { body, headers } = await service.get('/v0/candles?symbol=WETH-DAI&interval=1m&limit=30')
+    for (const { high, low } of Candles.parse(body).data) {
+      expect(Math.abs(high / 3_200 - 1)).toBeLessThan(0.01)
+      expect(Math.abs(low / 3_200 - 1)).toBeLessThan(0.01)
+    }
+    expect(headers.get('x-market-lead')).toBe(`deviating-price; passed-over=${pool.id}`)
+  })
+
   test('does not follow pools of a token that only calls itself USDC', async () => {
-    const symbols = await service.get('/v0/pools?symbol=WETH-USDC')
-    const stable = markets.deployment.tokens.find(({ symbol }) => symbol === 'USDC')?.address.toLowerCase()
-    for (const { token0, token1 } of Pools.parse(symbols.body).data)
-      expect([token0.address, token1.address]).toContain(stable)
+    const { chain } = anvil
+    const [from] = chain.accounts
+    const { desk, tokens } = markets.deployment
+    const data = encodeDeployData({
+      abi: tokenAbi,
+      bytecode: readBytecode().PlainToken,
+      args: ['USD Coin', 'USDC', 6],
+    })
+    const [creation] = await chain.send([{ from, data }])
+    await mine()
+    const [receipt] = await anvil.rpc([{ method: 'eth_getTransactionReceipt', params: [creation] }])
+    const address = (receipt as { contractAddress: Address }).contractAddress.toLowerCase() as Address
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [desk, 1n << 160n] })
+    await chain.send([{ from, to: address, data: mint }])
+    await mine()
+    const weth = tokens.find(({ symbol }) => symbol === 'WETH')?.address ?? address
+    const fake = { symbol: 'FAKE', name: 'USD Coin', decimals: 6, shape: 'plain', address } as const
+    const pair: [string, string] = address < weth.toLowerCase() ? ['FAKE', 'WETH'] : ['WETH', 'FAKE']
+    const pool = await open({ pair, depth: [{ usd: 100_000_000 }] }, 320_000, [...tokens, fake])
+    await markets.swap(pool, { zeroForOne: true, amount: 10n ** 9n })
+    await mine()
+    const { prices, pool: lead } = await answers()
+    for (const price of prices) expect(Math.abs(price / 3_200 - 1)).toBeLessThan(0.01)
+    expect(lead).not.toBe(pool.id)
+    const { body } = await service.get('/v0/pools?symbol=WETH-USDC')
+    expect(Pools.parse(body).data.map(({ id }) => id)).not.toContain(pool.id)
+  })
+
+  test('is the same from a service that has just started', async () => {
+    const clock = () => new Date((tip.timestamp + 1) * 1000)
+    const cold = await startService({ client: database.client, networks: [markets.network], clock })
+    for (let day = 0; day < 5; day++) {
+      const to = new Date((tip.timestamp - day * 24 * HOUR) * 1000).toISOString()
+      const path = `/v0/candles?symbol=WETH-USDC&interval=1h&limit=20&to=${to}`
+      const [one, other] = await Promise.all([service.get(path), cold.get(path)])
+      expect(Candles.parse(one.body).data).toEqual(Candles.parse(other.body).data)
+      for (const name of ['x-market-pool', 'x-market-lead']) expect(one.headers.get(name)).toBe(other.headers.get(name))
+    }
+    await cold.stop()
   })
 })
