@@ -38,8 +38,8 @@ const FIRST_RANGE_BLOCKS = 250
 const MAX_RANGE_BLOCKS = 2_000
 /** Ranges grow while they hold fewer: so many are decoded at once without holding up live work. */
 const GOOD_RANGE_LOGS = 2_000
-/** Where so much cannot be proven, nothing will be. */
-const MOST_UNDECIDED = 1_000
+/** So many blocks that no receipts prove are asked for again: the newest ones. The audit passes on whatever their number. */
+const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
 const EVERY_MS = 5_000
 
@@ -84,7 +84,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       logs: record.logs + found.logs,
       // What a block that was undecided until now had priced is behind us: it is gone through once more.
       next: to < record.next && wrong.length > 0 ? to + 1 : Math.max(record.next, to + 1),
-      undecided: [...undecided.filter(isOpen), ...found.undecided],
+      undecided: newest([...undecided.filter(isOpen), ...found.undecided]),
       repairing: repairing.filter((block) => isOpen(block) || found.undecided.includes(block)),
     })
     going = {
@@ -112,7 +112,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       records.find((it) => it.job === stretch.job && it.first === stretch.from) ?? beginRecord(stretch)
     for (const stretch of stretches) {
       const record = recordOf(stretch)
-      if (record.next > stretch.to || record.undecided.length >= MOST_UNDECIDED) continue
+      if (record.next > stretch.to) continue
       const to = Math.min(stretch.to, record.next + width - 1)
       const before = goingTo(stretch, record.next)
       if (to === stretch.to && before && performance.now() - before.sinceMs < everyMs) continue
@@ -142,6 +142,10 @@ function count(record: AuditRecord, found: Comparison): AuditRecord {
     invented: record.invented + found.invented,
     repriced: record.repriced + found.repriced,
   }
+}
+
+function newest(blocks: readonly number[]): number[] {
+  return [...blocks].sort((a, b) => a - b).slice(-MAX_UNDECIDED)
 }
 
 function keyOf(job: number, first: number): string {

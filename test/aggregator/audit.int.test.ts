@@ -2,7 +2,7 @@
 import { numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../aggregator/audit.ts'
-import { readRecords, writeRecord } from '../../aggregator/audit-record.ts'
+import { beginRecord, readRecords, writeRecord } from '../../aggregator/audit-record.ts'
 import { insertContents } from '../../aggregator/contents.ts'
 import { gapsIn, readCoverage } from '../../aggregator/coverage.ts'
 import { openJob, openJobs, readJob } from '../../aggregator/job.ts'
@@ -301,6 +301,20 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await finish(step)
     expect(await record()).toMatchObject({ omitted: 1, undecided: [], next: FINALIZED + 1 })
     await expectClean()
+  })
+
+  test('passes on to newer blocks where a thousand older ones cannot be proven', async () => {
+    const log = some(logsOf(V3_TOPICS.swap), 0.8)
+    nodes.one.faults.hideLogs = hide(log)
+    for (const { faults } of [nodes.one, nodes.two]) faults.hideReceipts = () => true
+    await listen()
+    const older = Array.from({ length: 1_000 }, (_, index) => FIRST - 1_000 + index)
+    const begun = beginRecord({ network: 'ethereum', job: 0, pools: undefined, from: FIRST, to: FINALIZED })
+    await writeRecord(database.client, { ...begun, next: FIRST + 10, undecided: older })
+    const step = listening.audit()
+    for (let steps = 0; steps < 20 && (await record())?.next !== FINALIZED + 1; steps++) await step()
+    expect(await record()).toMatchObject({ next: FINALIZED + 1 })
+    expect((await record())?.undecided).toEqual([...older.slice(1), Number(log.blockNumber)])
   })
 
   test.each(['nothing of a repair', 'half of a repair', 'a whole repair'])(
