@@ -201,6 +201,7 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     case 'eth_getBlockReceipts': {
       const number = numberOf(chain, params[0] as string)
       const transactions = number > chain.head ? [] : transactionsOf(logsIn(chain, number))
+      if (transactions.length === 0 && faults.hideReceipts?.(number)) return { result: null }
       return { result: transactions.map((hash) => receiptOf(chain, faults, hash)) }
     }
     case 'eth_getTransactionReceipt':
