@@ -11,6 +11,7 @@ import type { PoolId } from './pool.ts'
 import type { Report } from './report.ts'
 import type { Header } from './rpc.ts'
 import { RpcFailed } from './rpc-error.ts'
+import { StallDetector } from './stall-detector.ts'
 import { firstBlock, type Start } from './start.ts'
 import type { StoredChain, StoredTip } from './stored-chain.ts'
 import type { StoredPools } from './stored-pools.ts'
@@ -38,8 +39,8 @@ export type ListenOptions = {
 export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 
 const POLL_MS = 1_000
-/** Messages appended while the stored tip stands still for this long are sent again: the reader could not use them. */
-const STUCK_MS = 60_000
+/** So often the stored tip is compared with what was appended. */
+const STALL_LOOK_MS = 60_000
 const STORED_POOLS_MS = 1_000
 
 /** Runs until the signal aborts; throws only what a retry cannot mend. */
@@ -51,6 +52,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
     if (header) told.add(header)
     waker.wake()
   })
+  const stalls = new StallDetector(options.stored, STALL_LOOK_MS)
   let useLog = true
   try {
     while (!signal.aborted) {
@@ -75,13 +77,12 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         report,
         signal,
       })
-      const stuck = stuckWatch(options.stored, STUCK_MS)
       for await (const messages of stream) {
         if (messages.length > 0) await options.log.append(messages)
         for (const message of messages) report(appended(message))
-        const stored = await stuck(messages)
-        if (!stored) continue
-        report({ kind: 'republishing', network: network.name, stored: stored.tip?.number, appended: stored.appended })
+        const stall = await stalls.look(messages)
+        if (!stall) continue
+        report({ kind: 'republishing', network: network.name, stored: stall.tip?.number, appended: stall.appended })
         useLog = false
         break
       }
@@ -153,36 +154,6 @@ async function untilItWorks<T>(
     }
   }
   return undefined
-}
-
-/**
- * Tells when the stored tip is not what was appended last, and has not moved from one look to the next, `ms` later.
- * It is asked when nothing is appended too: a chain may stand still just then.
- */
-function stuckWatch(stored: StoredChain, ms: number) {
-  let lookedAt = Date.now()
-  /** What the last look found, where it was not what had been appended by then. */
-  let late: { tip: BlockRef | undefined } | undefined
-  let last: BlockRef | undefined
-  let appended = 0
-  return async function look(messages: readonly Message[]) {
-    const newest = messages.at(-1)
-    if (newest) last = tipOf(newest)
-    appended += messages.length
-    if (last === undefined || Date.now() - lookedAt < ms) return undefined
-    lookedAt = Date.now()
-    // Tables that do not answer say nothing about the tip.
-    const answer = await stored.tip().then(
-      (tip) => ({ tip }),
-      () => undefined,
-    )
-    if (!answer) return undefined
-    const isStuck = late !== undefined && late.tip?.hash === answer.tip?.hash
-    const found = { tip: answer.tip, appended }
-    late = answer.tip?.hash === last.hash ? undefined : answer
-    if (!late) appended = 0
-    return isStuck && late ? found : undefined
-  }
 }
 
 function appended(message: Message): IngestFact {
