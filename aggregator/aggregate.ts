@@ -246,6 +246,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       const place = { generation, offset: at }
       if (placement.kind === 'rollback') await undo(placement.to, tombstoneVersion(place))
       const { message } = placement
+      if (!ledger.tip && message.parentHash !== undefined) report(beginsLate(message))
       ledger.append(message)
       pending.push({ message, position: place })
       pendingTicks += ticksIn(message)
@@ -257,6 +258,14 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 /** Above every message that is stored or may be in the log, and not above any that comes. */
 function endOfLog({ generation, offset }: Position, afterStored: Position, end = 0): number {
   return Math.max(offset, end, afterStored.generation === generation ? afterStored.offset : 0)
+}
+
+/** A stream begins with a message that has no parent: the messages before this one are no longer in the log, and not in the tables. */
+function beginsLate(message: Message): AggregatorFact {
+  const { network } = message
+  const first = message.kind === 'range' ? message.from : message.number
+  const command = `npm run backfill -- --network ${network} --from-block BLOCK --to-block ${first - 1}`
+  return { kind: 'begins-late', network, first, command }
 }
 
 /** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */

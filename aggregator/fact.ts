@@ -8,6 +8,8 @@ export type AuditCounts = Record<'logs' | 'mismatched' | 'omitted' | 'invented' 
 
 export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'aggregator-started'; tip: LedgerBlock | undefined; epoch: bigint; generation: number; offset: number }
+  /** The tables were empty, and the log no longer has what came before this block: the command reads it. */
+  | { kind: 'begins-late'; first: number; command: string }
   | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: UnixSeconds; ms: number }
   | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }
   /** Some blocks are as the chain has them; `job` is 0 where the listener stored them. */

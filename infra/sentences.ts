@@ -27,6 +27,10 @@ export const SENTENCES = {
   republishing: ['warn', 'what was appended was not stored; it is appended again from the stored tip on'],
   // Aggregator
   'aggregator-started': ['info', 'this process writes the tables of the network from now on'],
+  'begins-late': [
+    'warn',
+    'nothing is stored, and the log no longer has its first messages: blocks before this one are missing until a backfill reads them',
+  ],
   flushed: ['debug', 'blocks are stored'],
   restated: ['debug', 'history that a job has read is stored'],
   audited: ['debug', 'stored blocks are as another endpoint has them'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
-import { asBlocks, type Chain, fullBlocks, mine, newTo } from '../support/chain.ts'
+import { asBlocks, asRange, type Chain, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { tell } from './listening.ts'
 import { networkOf, startAggregator } from './running.ts'
@@ -54,6 +54,26 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () 
     expect(await run(network, A, log)).toMatchObject({ generation: 0, offset: 2 })
     expect(await run(network, B, log)).toMatchObject({ generation: 0, offset: 4 })
     expect(await run(network, B, log)).toMatchObject({ generation: 0, offset: 6, kinds: ['aggregator-started'] })
+  })
+
+  test('an empty store says from which block on it is filled, where the log no longer begins with its first message', async () => {
+    const [late, whole] = [another(), another()]
+    const [, second] = BASE
+    const aggregator = await startAggregator(database.client, { network: late })
+    await aggregator.append(asBlocks(late, BASE.slice(1)))
+    await aggregator.stop()
+    expect(aggregator.facts.filter(({ kind }) => kind === 'begins-late')).toEqual([
+      {
+        kind: 'begins-late',
+        network: late,
+        first: second?.number,
+        command: `npm run backfill -- --network ${late} --from-block BLOCK --to-block ${(second?.number ?? 0) - 1}`,
+      },
+    ])
+    const from = await startAggregator(database.client, { network: whole })
+    await from.append([{ ...asRange(whole, BASE), parentHash: undefined }])
+    await from.stop()
+    expect(from.facts.map(({ kind }) => kind)).not.toContain('begins-late')
   })
 
   test('every start has an epoch above the last, so that its candles count', async () => {
