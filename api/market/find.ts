@@ -6,7 +6,7 @@ import { Problem } from '../problem.ts'
 import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
-import { type Candidate, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
+import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
 import { type Listing, listingKey } from './listing.ts'
 import type { View } from './orientation.ts'
 import { type MarketStore, readHeld, readValues } from './pool-state.ts'
@@ -51,17 +51,12 @@ export async function findLead(
     resolution = resolve(store.catalogue, symbol.splits, probed)
     candidates = await candidatesOf(store, resolution, scope)
   }
-  const traded = candidates.filter(hasTraded)
-  const lead = await leadAmong(store, traded.length > 0 ? traded : candidates, scope)
+  const lead = await leadAmong(store, candidates, scope)
   if (lead === undefined) throw noMatch(resolution, symbol, probed)
   return { ...lead, probed: probed.length }
 }
 
 type Traded = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
-
-function hasTraded({ trades }: Traded): boolean {
-  return trades > 0
-}
 
 /** The pair's pools, and what they traded. */
 async function candidatesOf(

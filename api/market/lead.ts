@@ -28,23 +28,30 @@ export const SMALL_POOL_USD = 10_000
 export const MAX_DEVIATION = 0.01
 
 /**
- * Of those that traded in the range, else of all: the one with most volume in 24 h, then in the range, then with most value. Volume
- * costs nothing in a pool of one's own, so that it counts up to what the pool held that day. Small pools only where no other is left, and
- * of pools whose prices are all far from the pair's the nearest. Equals follow the order of networks and ids, so that the answer is
- * always the same.
+ * Of the pools whose prices are near the pair's, or else the nearest: of those that traded in the range, else of all, the one with most
+ * volume in 24 h, then in the range, then with most value. Volume costs nothing in a pool of one's own, so that it counts up to what the
+ * pool held that day. A price costs nothing there either, and the range may be short, so that prices are judged before trades. Small
+ * pools only where no other is left. Equals follow the order of networks and ids, so that the answer is always the same.
  */
 export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
-  const active = preferring(candidates, (candidate) => candidate.trades > 0)
-  const sound = preferring(active, (candidate) => candidate.valueUsd >= SMALL_POOL_USD)
-  const nearest = Math.min(...sound.map(({ deviation }) => deviation))
-  const agreeing = sound.filter(({ deviation }) => deviation <= Math.max(MAX_DEVIATION, nearest))
+  const nearest = Math.min(...preferring(candidates, isSound).map(({ deviation }) => deviation))
+  const agreeing = candidates.filter(({ deviation }) => deviation <= Math.max(MAX_DEVIATION, nearest))
+  const sound = preferring(preferring(agreeing, hasTraded), isSound)
   const isHeldKnown = sound.some(({ heldUsd }) => heldUsd > 0)
-  const lead = firstOf(agreeing, isHeldKnown ? countedVolume : ({ dayUsdMicros }) => dayUsdMicros)
+  const lead = firstOf(sound, isHeldKnown ? countedVolume : ({ dayUsdMicros }) => dayUsdMicros)
   if (!lead) return undefined
-  const loudest = firstOf(sound, ({ dayUsdMicros }) => dayUsdMicros)
+  const loudest = firstOf(preferring(preferring(candidates, hasTraded), isSound), ({ dayUsdMicros }) => dayUsdMicros)
   if (!loudest || loudest === lead) return { candidate: lead, passedOver: undefined }
   const reason = agreeing.includes(loudest) ? 'unheld-volume' : 'deviating-price'
   return { candidate: lead, passedOver: { pool: loudest.listing.pool.id, reason } }
+}
+
+export function hasTraded({ trades }: Pick<Candidate, 'trades'>): boolean {
+  return trades > 0
+}
+
+function isSound({ valueUsd }: Candidate): boolean {
+  return valueUsd >= SMALL_POOL_USD
 }
 
 function preferring(candidates: readonly Candidate[], good: (candidate: Candidate) => boolean): readonly Candidate[] {

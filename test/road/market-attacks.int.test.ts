@@ -7,7 +7,7 @@ import type { Market } from '../../infra/devnet/market.ts'
 import { openMarkets } from '../../infra/devnet/open-markets.ts'
 import { FIRST_PRICES, type MarketPlan } from '../../infra/devnet/plan.ts'
 import { ticksAround } from '../../infra/devnet/sqrt-price.ts'
-import { Candles, Pools } from '../api/body.ts'
+import { Candles, Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -89,14 +89,16 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   const washed = (market: Market, zeroForOne: boolean, amount: bigint, end?: number) =>
     markets.swap(market, { zeroForOne, amount, ...(end !== undefined && { sqrtPriceLimitX96: limitAt(end) }) })
 
-  async function answers(): Promise<{ prices: number[]; pool: string | null; why: string | null }> {
-    const { body, headers } = await service.get('/v0/candles?symbol=WETH-USDC&interval=1m&limit=30')
+  async function answers(
+    range = 'interval=1m&limit=30',
+  ): Promise<{ prices: number[]; pool: string | null; why: string | null }> {
+    const { body, headers } = await service.get(`/v0/candles?symbol=WETH-USDC&${range}`)
     const prices = Candles.parse(body).data.flatMap(({ open, high, low, close }) => [open, high, low, close])
     return { prices, pool: headers.get('x-market-pool'), why: headers.get('x-market-lead') }
   }
 
-  async function expectHonest(attacker: Market, reason: string): Promise<void> {
-    const { prices, pool, why } = await answers()
+  async function expectHonest(attacker: Market, reason: string, range?: string): Promise<void> {
+    const { prices, pool, why } = await answers(range)
     expect(prices.length).toBeGreaterThan(0)
     for (const price of prices) expect(Math.abs(price / 3_200 - 1)).toBeLessThan(0.01)
     expect(pool).not.toBe(attacker.id)
@@ -116,6 +118,18 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
       await washed(pool, zeroForOne, zeroForOne ? 302n * MILLION : 94_000n * ETHER, zeroForOne ? undefined : 320_000)
     await mine()
     await expectHonest(pool, 'deviating-price')
+  })
+
+  test('does not follow the only trade of a range of seconds', async () => {
+    const pool = await open({})
+    await tradeHonestly()
+    await washed(pool, false, 10n ** 30n, 7)
+    await mine()
+    const { status, body } = await service.get(`/v0/ticks?pool=${pool.id}&limit=1`)
+    expect([status, Ticks.parse(body).data.length]).toEqual([200, 1])
+    const [{ timestamp = '' } = {}] = Ticks.parse(body).data
+    const to = new Date(Date.parse(timestamp) + 1_000).toISOString()
+    await expectHonest(pool, 'deviating-price', `interval=1s&limit=5&to=${to}`)
   })
 
   test('does not follow $1bn to and fro within one block that ends at a price of 7', async () => {

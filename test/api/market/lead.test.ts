@@ -65,3 +65,12 @@ test('where all prices are far from the pair’s, the nearest pool leads', () =>
   const far = candidate('a1', { dayUsdMicros: 9n, deviation: 0.5 })
   expect(lead(far, candidate('a2', { deviation: 0.02 }), candidate('a3', { deviation: 0.03 }))).toBe('a2')
 })
+
+test('a pool that alone traded in the range does not lead where its price is far from the pair’s', () => {
+  const far = candidate('a1', { dayUsdMicros: 9n, deviation: 0.5 })
+  const silent = candidate('a2', { trades: 0 })
+  expect(leadOf([far, silent])).toEqual({
+    candidate: silent,
+    passedOver: { pool: far.listing.pool.id, reason: 'deviating-price' },
+  })
+})
