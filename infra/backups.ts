@@ -14,8 +14,8 @@ const VOUCHING = ['blocks', 'coverage', 'audits', 'jobs']
 const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 /** Without any of these a database is not one of ours, or not whole. */
 const EXPECTED = [...VOUCHING, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
-/** A process leaves rows in these at its start. */
-const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled']
+/** Processes leave rows in these by themselves: what they claim of a minute, and that one has halted. */
+const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims']
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name

@@ -18,7 +18,8 @@ beforeAll(async () => {
 })
 
 beforeEach(async () => {
-  proxy = await startProxy(Number(new URL(node.wsUrl).port))
+  const { port, hostname } = new URL(node.wsUrl)
+  proxy = await startProxy(Number(port), hostname)
   stopping = new AbortController()
   facts = []
 })

@@ -149,7 +149,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
         query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND ${told} ORDER BY name`,
         format: 'JSONEachRow',
       })
-      expect(await answer.json()).toEqual([{ name: 'candles' }, { name: 'ticks' }])
+      expect(await answer.json()).toEqual([{ name: 'candles' }, { name: 'pool_balances' }, { name: 'ticks' }])
     }
     const covered = () => readCoverage(over.owner, network, undefined)
     expect((await covered()).length).toBeGreaterThan(0)

@@ -17,11 +17,11 @@ export type TcpProxy = {
   stop(): Promise<void>
 }
 
-export async function startProxy(targetPort: number): Promise<TcpProxy> {
+export async function startProxy(targetPort: number, targetHost = '127.0.0.1'): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let made = 0
   const server = createServer((socket) => {
-    const target = connect(targetPort, '127.0.0.1')
+    const target = connect(targetPort, targetHost)
     made++
     sockets.add(socket)
     socket
