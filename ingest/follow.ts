@@ -207,7 +207,7 @@ async function live(endpoints: Endpoints, view: View, options: FollowOptions): P
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
   const beginBalances = () => balancesAt(head, assembler, readBalances(head, options))
-  // Beside the logs of one block, what moves in it is read with the next one; of several, after them.
+  // Beside the logs of one block, and of several that were told, what moves in them is read with the next one; of others, after them.
   let balances = early?.balances ?? (first === head.number ? beginBalances() : undefined)
   try {
     const blocks = await early?.blocks

@@ -32,7 +32,7 @@ export async function startShards(count: number): Promise<Shards> {
   const ports = await freePorts(2 * count)
   const [tcpPorts, httpPorts] = [ports.slice(0, count), ports.slice(count)]
   // A reset from a neighbour would end a shard; the proxy lets none through.
-  const doors = await Promise.all(tcpPorts.map(startProxy))
+  const doors = await Promise.all(tcpPorts.map((port) => startProxy(port)))
   const paths = tcpPorts.map((_, index) => enginePaths(join(folder.path, String(index))))
   const [first, ...others] = paths
   if (!first) throw new Error('A cluster has at least one shard.')
