@@ -12,7 +12,7 @@ import type { AggregatorFact } from './fact.ts'
 import { firstTime, flushed, type Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
 import { finishJob, type Job } from './job.ts'
-import type { Keeping } from './keeping.ts'
+import { disturbHistory, type Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
@@ -21,9 +21,9 @@ import { positionAfterStored } from './resume.ts'
 import { readHorizon } from './retention.ts'
 import { rewind } from './rewind.ts'
 import { rollBack } from './rollback.ts'
-import { type Disk, readSettled, type Settling, settleForGood, settlingOf } from './settling.ts'
+import { type Disk, readSettled, readVouched, type Settling, settleForGood, settlingOf } from './settling.ts'
 import { faultOf } from './storable.ts'
-import { Turns } from './turns.ts'
+import { type InTurn, Turns } from './turns.ts'
 import { untilStored } from './until-stored.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
@@ -94,7 +94,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
 async function restateAll(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { keeping, tip, restated }: Writer,
+  { keeping, tip, restated, vouch }: Writer,
   turns: Turns,
   signal: AbortSignal,
 ): Promise<void> {
@@ -110,9 +110,11 @@ async function restateAll(
       if (!restated.has(message)) unstored.push(message)
     }
     for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
+      const began = performance.now()
+      const inTurn: InTurn = (task) => turns.patient(task)
+      await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, disk }))
       await turns.patient(async () => {
-        const began = performance.now()
-        await untilStored(options, () => restate(client, run, keeping, tip(), disk))
+        await untilStored(options, vouch)
         onWritten?.({ network })
         const ms = performance.now() - began
         for (const message of run) {
@@ -131,6 +133,8 @@ type Writer = {
   settling: Settling | undefined
   /** The time of the newest stored block. */
   tip(): UnixSeconds
+  /** Notes that all candles have their ticks; to be called while nothing is on its way. */
+  vouch(): Promise<void>
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
@@ -148,11 +152,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
   const restated = await persist(() => readRestated(client, network))
   const ledger = await persist(() => Ledger.load(client, network))
   const settled = await persist(() => readSettled(client, network))
-  await persist(() => clearAway(client, { network, position, tip: ledger.tip, settled, remaking }))
+  const vouched = await persist(() => readVouched(client, network))
+  await persist(() => clearAway(client, { network, position, tip: ledger.tip, settled, vouched, remaking }))
   const standing = { number: ledger.tip?.number ?? -1, version: versions.next() }
   const settling = disk && settlingOf(client, network, disk, standing, report)
   if (settling) await persist(settling.settle)
-  else if (settled) await persist(() => settleForGood(client, network, versions))
+  else await persist(() => settleForGood(client, network, versions))
   const since = await persist(() => newestTick(client, network, ledger.tip))
   const keeping: Keeping = { ...remaking, open: new OpenBuckets(since), history: undefined }
   const { generation, offset } = position
@@ -176,7 +181,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     const placed = pending
     pending = []
     pendingTicks = 0
-    if (keeping.history && firstTime(placed) < keeping.history.until) keeping.history = undefined
+    disturbHistory(keeping, firstTime(placed))
     await flushes.begin(placed)
   }
 
@@ -187,6 +192,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
+    disturbHistory(keeping, to.timestamp)
     const tip = ledger.tip ?? to
     await persist(async () => settling?.lowerTo({ number: to.number, version: versions.next() }))
     const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
@@ -201,6 +207,10 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     restated,
     settling,
     tip: () => ledger.tip?.timestamp ?? 0,
+    async vouch() {
+      if (settling) settling.reached({ number: ledger.tip?.number ?? -1, version: versions.next() })
+      else await settleForGood(client, network, versions)
+    },
     store,
     async rewindBy(job) {
       const began = performance.now()

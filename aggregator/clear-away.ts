@@ -18,20 +18,22 @@ export type ClearAwayOptions = {
   tip: LedgerBlock | undefined
   /** How far the tables were settled, where that matters. */
   settled: Settled | undefined
+  /** Candles of no higher version have their ticks. */
+  vouched: bigint
   remaking: Remaking
 }
 
 /** Buries what will not be written again: the remains of a flush or rollback that was cut off. */
 export async function clearAway(
   client: ClickHouseClient,
-  { network, position, tip, settled, remaking }: ClearAwayOptions,
+  { network, position, tip, settled, vouched, remaking }: ClearAwayOptions,
 ): Promise<void> {
   const to = tip ?? { number: -1, timestamp: 0 }
   const above = { network, since: to.timestamp }
   const [beyond, unsettled] = await Promise.all([
-    ask<Touched>(client, candlesBeyond, above),
-    settled ? ask<Touched>(client, candlesUnsettled, { ...above, version: settled.version }) : [],
+    ask<Touched>(client, candlesBeyond, { ...above, vouched: vouched.toString() }),
+    settled ? ask<Touched>(client, candlesUnsettled, { ...above, version: settled.version.toString() }) : [],
   ])
-  const doubted = [...beyond, ...unsettled]
+  const doubted = beyond.concat(unsettled)
   await rollBack(client, { network, to, version: tombstoneVersion(position), remaking, doubted })
 }

@@ -16,7 +16,7 @@ import { type Position, rowVersion } from './version.ts'
 export type Placed = { message: Message; position: Position }
 
 /** A flush whose rows are on their way. */
-export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles'> &
+export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles' | 'storeFolded' | 'unknown' | 'makeAnew'> &
   Omit<Flushed, 'isRecorded'> & {
     /** Resolves once its ticks and candles are in the tables, and `before` has come about. Ends, also in failure, once nothing is under way any more. */
     store(before?: Promise<void>): Promise<void>

@@ -12,6 +12,7 @@ import { type Remaking, recompute, type Touched } from './recompute.ts'
 import { RowBinary } from './row-binary.ts'
 import type { RowContext } from './rows.ts'
 import { ask, insertBinary, loadSql, together } from './store.ts'
+import type { InTurn } from './turns.ts'
 
 const poolsAhead = loadSql(import.meta.url, './sql/pools_ahead.sql')
 
@@ -23,6 +24,11 @@ export type Folding = {
   stored: Promise<void>
   /** To be called once the rows are stored; sooner only where it is folded, by whoever finds candles without ticks after a crash. */
   storeCandles(): Promise<void>
+  /** The part of it that was folded in memory. */
+  storeFolded(): Promise<void>
+  /** Pools that memory knows too little of, whose candles `makeAnew` has the tables make. */
+  unknown: readonly PoolId[]
+  makeAnew(pools: readonly PoolId[], inTurn?: InTurn): Promise<void>
   touched: readonly Touched[]
   /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
   buckets: readonly Bucket[] | undefined
@@ -58,19 +64,24 @@ export async function foldContents(
   const isFolded = unknown.length === 0
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
-  async function makeAnew(pools: readonly PoolId[], { first, last }: { first: UnixSeconds; last: UnixSeconds }) {
+  async function makeAnew(pools: readonly PoolId[], inTurn: InTurn = (task) => task()): Promise<void> {
     if (pools.length === 0) return
-    await recompute(client, network, { pools, first, last }, remaking)
-    const [made, ahead] = await Promise.all([
-      readOpenBuckets(client, network, pools, last),
-      readAhead(client, network, pools, last, contents.at(-1)?.block.number ?? 0),
-    ])
-    open.remember(
-      pools,
-      made.filter(({ pool }) => !ahead.has(pool)),
-      last,
-    )
+    const { first, last } = timesOf(contents)
+    await recompute(client, network, { pools, first, last }, remaking, inTurn)
+    await inTurn(async () => {
+      const [made, ahead] = await Promise.all([
+        readOpenBuckets(client, network, pools, last),
+        readAhead(client, network, pools, last, contents.at(-1)?.block.number ?? 0),
+      ])
+      open.remember(
+        pools,
+        made.filter(({ pool }) => !ahead.has(pool)),
+        last,
+      )
+    })
   }
+
+  const storeFolded = () => insertBinary(client, 'candles', candles)
 
   return {
     stored,
@@ -78,7 +89,10 @@ export async function foldContents(
     buckets: isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets : undefined,
     isFolded,
     version,
-    storeCandles: () => together([insertBinary(client, 'candles', candles), makeAnew(unknown, timesOf(contents))]),
+    storeCandles: () => together([storeFolded(), makeAnew(unknown)]),
+    storeFolded,
+    unknown,
+    makeAnew,
   }
 }
 

@@ -238,12 +238,20 @@ export async function newestTick(
   network: NetworkName,
   tip: LedgerBlock | undefined,
 ): Promise<UnixSeconds> {
+  const [covered] = await ask<{ newest: number }>(
+    client,
+    'SELECT toUnixTimestamp(max(last_time)) AS newest FROM coverage WHERE network = {network:String}',
+    { network },
+  )
+  const known = Math.max(tip?.timestamp ?? 0, covered?.newest ?? 0)
+  // Parts that hold nothing later are not read at all: what is left is a job or a flush that was cut off.
   const [row] = await ask<{ newest: number }>(
     client,
-    'SELECT toUnixTimestamp(max(time)) AS newest FROM ticks WHERE network = {network:String} AND block > {tip:Int64}',
-    { network, tip: tip?.number ?? -1 },
+    `SELECT toUnixTimestamp(max(time)) AS newest FROM ticks
+     WHERE network = {network:String} AND block > {tip:Int64} AND time > toDateTime({known:UInt32}, 'UTC')`,
+    { network, tip: tip?.number ?? -1, known },
   )
-  return Math.max(tip?.timestamp ?? -1, row?.newest ?? -1)
+  return Math.max(tip?.timestamp ?? -1, covered?.newest || -1, row?.newest || -1)
 }
 
 /** A range says where it began in its last row: the one that the oldest row belongs to ends at most so many blocks later. */

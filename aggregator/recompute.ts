@@ -7,6 +7,7 @@ import { bucketStart, RESOLUTIONS } from './candle.ts'
 import type { CandleVersions } from './owner.ts'
 import { poolGroups } from './pool-groups.ts'
 import { loadSql, run } from './store.ts'
+import type { InTurn } from './turns.ts'
 
 /** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
 export type Scope = { pools: readonly PoolId[]; first: number; last: number }
@@ -34,12 +35,13 @@ export type Remaking = {
   horizon(): UnixSeconds
 }
 
-/** 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
+/** Each statement takes a turn of its own. 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
 export async function recompute(
   client: ClickHouseClient,
   network: NetworkName,
   scope: Scope,
   { versions, horizon }: Remaking,
+  inTurn: InTurn = (task) => task(),
 ): Promise<void> {
   const oldest = horizon()
   for (const pools of poolGroups(scope.pools)) {
@@ -47,10 +49,12 @@ export async function recompute(
       const from = Math.max(bucketStart(scope.first, resolution), Math.ceil(oldest / resolution) * resolution)
       const to = bucketStart(scope.last, resolution) + resolution
       if (from >= to) continue
-      const parameters = { network, pools, from, to, version: versions.next().toString() }
       const finer = RESOLUTIONS[index - 1]
-      if (finer === undefined) await run(client, fromTicks, parameters)
-      else await run(client, fromCandles, { ...parameters, resolution, finer })
+      await inTurn(async () => {
+        const parameters = { network, pools, from, to, version: versions.next().toString() }
+        if (finer === undefined) await run(client, fromTicks, parameters)
+        else await run(client, fromCandles, { ...parameters, resolution, finer })
+      })
     }
   }
 }

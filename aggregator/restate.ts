@@ -8,13 +8,14 @@ import { recordChanges } from './changes.ts'
 import { insertBalances, insertContents } from './contents.ts'
 import { recordCoverage } from './coverage.ts'
 import { foldContents } from './folding.ts'
-import type { Keeping } from './keeping.ts'
+import type { Keeping, Restating } from './keeping.ts'
 import { OpenBuckets } from './open-buckets.ts'
-import { askGroups, filterGroups } from './pool-groups.ts'
+import { askGroups, filterGroups, poolGroups } from './pool-groups.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
 import type { RowContext } from './rows.ts'
 import type { Disk } from './settling.ts'
 import { ask, loadSql, run, together } from './store.ts'
+import type { InTurn } from './turns.ts'
 import { finalRowVersion, finalTombstoneVersion } from './version.ts'
 
 const touchedBetween = loadSql(import.meta.url, './sql/touched_between.sql')
@@ -29,55 +30,112 @@ const DAY = 86_400
 /** Of one job, for one set of pools, each beginning where the one before it ends. */
 export type Run = readonly [Restatement, ...Restatement[]]
 
-/**
- * May be repeated after a failure at any statement; the coverage, written last, says that it need not be.
- * `tip` is the time of the newest block that the stream has stored.
- */
-export async function restate(
-  client: ClickHouseClient,
-  restatements: Run,
-  keeping: Keeping,
-  tip: UnixSeconds,
-  disk?: Pick<Disk, 'sync'>,
-): Promise<void> {
+/** The stream waits for one turn at the most: each has so many ticks, or makes the candles of one resolution of so many pools. */
+const TICKS_PER_TURN = 5_000
+const POOLS_PER_TURN = 50
+
+export type RestateOptions = {
+  keeping: Keeping
+  /** The time of the newest block that the stream has stored, or is storing. */
+  tip(): UnixSeconds
+  /** What the stream does, it does between two of these. */
+  inTurn: InTurn
+  disk?: Pick<Disk, 'sync'> | undefined
+}
+
+/** May be repeated after a failure at any statement; the coverage, written last, says that it need not be. */
+export async function restate(client: ClickHouseClient, restatements: Run, options: RestateOptions): Promise<void> {
+  const { keeping, tip, inTurn, disk } = options
   const [first] = restatements
   const last = restatements.at(-1) ?? first
   const { network, job, pools = [] } = first
   const row = finalRowVersion(job)
   const contents = restatements.flatMap(({ blocks }) => blocks.map((block) => ({ network, block, version: row })))
-  const stated = { network, first: first.from, last: last.to, pools }
+  const stated = { network, first: first.from, last: last.to, pools, job }
   const until = bucketStart(last.timestamp, DAY) + DAY
   const going = keeping.history
   // Given up until this is done: after a failure nobody knows what is stored.
   keeping.history = undefined
+  const restating = { until, isDisturbed: false }
+  keeping.restating = restating
   keeping.open.runsAhead(last.timestamp)
-  let touched: readonly Touched[]
-  if (await isTouched(client, stated, until)) {
-    touched = await replace(client, stated, contents, job, keeping)
-  } else {
+  /** In the turn in which the stream forgets what it held: it must have written nothing to these days before that. */
+  const tell = (touched: readonly Touched[], open?: OpenBuckets) =>
+    inTurn(async () => {
+      if (open && restating.isDisturbed) return false
+      keeping.open.forget(
+        touched.map(({ pool }) => pool),
+        tip(),
+      )
+      await recordChanges(client, network, touched, { sequence: keeping.versions.next() })
+      keeping.restating = undefined
+      if (open) keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
+      return true
+    })
+  let isTold = false
+  if (!(await isTouched(client, stated, until, inTurn))) {
     // Buckets that begin after all that was there before have only what is stated from here on.
     const goesOn = going?.job === job && going.pools === String(pools) && going.next === first.from
     const open = goesOn
       ? going.open
       : new OpenBuckets(Math.max(first.firstTimestamp, contents[0]?.block.timestamp ?? 0))
-    const folding = await foldContents(client, network, contents, { ...keeping, open })
-    touched = folding.touched
-    await folding.stored
-    await together([
-      folding.storeCandles(),
-      insertBalances(client, contents),
-      bury(client, ['liquidity_changes'], stated, job),
-    ])
-    keeping.history = { job, pools: String(pools), next: last.to + 1, until, open }
+    const touched = await append(client, stated, contents, { keeping, restating, open, inTurn })
+    isTold = touched !== undefined && (await tell(touched, open))
   }
-  keeping.open.forget(
-    touched.map(({ pool }) => pool),
-    tip,
-  )
-  await recordChanges(client, network, touched, { sequence: keeping.versions.next() })
+  if (!isTold) await tell(await replace(client, stated, contents, options))
   // What is covered is not read again.
   await disk?.sync()
   await recordCoverage(client, restatements, row)
+}
+
+/** Where nothing was stored before, candles are folded in memory. Undefined where something else was written there meanwhile. */
+async function append(
+  client: ClickHouseClient,
+  stated: Stated,
+  contents: readonly RowContext[],
+  { keeping, restating, open, inTurn }: { keeping: Keeping; restating: Restating; open: OpenBuckets; inTurn: InTurn },
+): Promise<readonly Touched[] | undefined> {
+  const { network } = stated
+  const touched: (readonly Touched[])[] = []
+  for (const piece of piecesOf(contents)) {
+    const folding = await inTurn(async () => {
+      if (restating.isDisturbed) return undefined
+      const begun = await foldContents(client, network, piece, { ...keeping, open })
+      await begun.stored
+      await together([begun.storeFolded(), insertBalances(client, piece)])
+      return begun
+    })
+    if (!folding) return undefined
+    for (const group of poolGroups(folding.unknown, POOLS_PER_TURN)) await folding.makeAnew(group, inTurn)
+    touched.push(folding.touched)
+  }
+  await bury(client, ['liquidity_changes'], stated, inTurn)
+  return restating.isDisturbed ? undefined : merged(touched.flat())
+}
+
+/** A pool of several pieces is told once. */
+function merged(touched: readonly Touched[]): readonly Touched[] {
+  const pools = new Map<PoolId, Touched>()
+  for (const { pool, first, last } of touched) {
+    const known = pools.get(pool) ?? { pool, first, last }
+    pools.set(pool, { pool, first: Math.min(known.first, first), last: Math.max(known.last, last) })
+  }
+  return [...pools.values()]
+}
+
+/** Pieces of so many ticks and more; a block is not cut. */
+function piecesOf(contents: readonly RowContext[]): RowContext[][] {
+  const pieces: RowContext[][] = []
+  let rows = Number.POSITIVE_INFINITY
+  for (const content of contents) {
+    if (rows >= TICKS_PER_TURN) {
+      pieces.push([])
+      rows = 0
+    }
+    pieces.at(-1)?.push(content)
+    rows += content.block.ticks.length + content.block.liquidity.length
+  }
+  return pieces
 }
 
 /** Whether anything was ever stored of these blocks, or of later ones up to a second. */
@@ -85,30 +143,39 @@ async function isTouched(
   client: ClickHouseClient,
   { network, first, pools }: Stated,
   until: UnixSeconds,
+  inTurn: InTurn,
 ): Promise<boolean> {
   for (const group of filterGroups(pools)) {
-    const rows = await ask(client, isTouchedSql, { network, first, until, pools: group })
+    const rows = await inTurn(() => ask(client, isTouchedSql, { network, first, until, pools: group }))
     if (rows.length > 0) return true
   }
   return false
 }
 
-type Stated = { network: NetworkName; first: number; last: number; pools: readonly PoolId[] }
+type Stated = { network: NetworkName; first: number; last: number; pools: readonly PoolId[]; job: number }
 
 /** Over whatever is stored of these blocks: what is not stated of them is buried, and the tables make their candles anew. */
 async function replace(
   client: ClickHouseClient,
   stated: Stated,
   contents: readonly RowContext[],
-  job: number,
-  keeping: Keeping,
+  { keeping, tip, inTurn }: RestateOptions,
 ): Promise<readonly Touched[]> {
-  await together([insertContents(client, contents), insertBalances(client, contents)])
-  await bury(client, ['ticks', 'liquidity_changes'], stated, job)
+  for (const piece of piecesOf(contents)) {
+    await inTurn(() => together([insertContents(client, piece), insertBalances(client, piece)]))
+  }
+  await bury(client, ['ticks', 'liquidity_changes'], stated, inTurn)
+  const { network, first, last } = stated
   const touched = await askGroups(filterGroups(stated.pools), (pools) =>
-    ask<Touched>(client, touchedBetween, { ...stated, pools }),
+    inTurn(() => ask<Touched>(client, touchedBetween, { network, first, last, pools })),
   )
-  await recompute(client, stated.network, scopeOf(touched), keeping)
+  for (let start = 0; start < touched.length; start += POOLS_PER_TURN) {
+    const group = touched.slice(start, start + POOLS_PER_TURN)
+    const scope = scopeOf(group)
+    // From here on all ticks are as stated: what the stream goes on in is made of them.
+    await inTurn(async () => keeping.open.forget(scope.pools, tip()))
+    await recompute(client, network, scope, keeping, inTurn)
+  }
   return touched
 }
 
@@ -116,12 +183,12 @@ async function replace(
 async function bury(
   client: ClickHouseClient,
   tables: readonly (keyof typeof buryUnstated)[],
-  stated: Stated,
-  job: number,
+  { job, ...stated }: Stated,
+  inTurn: InTurn,
 ): Promise<void> {
   const versions = { row: finalRowVersion(job).toString(), tombstone: finalTombstoneVersion(job).toString() }
   for (const pools of filterGroups(stated.pools)) {
-    await together(tables.map((table) => run(client, buryUnstated[table], { ...stated, pools, ...versions })))
+    for (const table of tables) await inTurn(() => run(client, buryUnstated[table], { ...stated, pools, ...versions }))
   }
 }
 

@@ -3,16 +3,20 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { recordChanges } from './changes.ts'
+import { poolGroups } from './pool-groups.ts'
 import { type Remaking, recompute, scopeOf, type Touched } from './recompute.ts'
 import { ask, loadSql, run } from './store.ts'
-import type { Version } from './version.ts'
+import { FINAL_HISTORY, type Version } from './version.ts'
 
 const touched = loadSql(import.meta.url, './sql/touched.sql')
 const buryBlocks = loadSql(import.meta.url, './sql/bury_blocks.sql')
 const restoreBalanceHours = loadSql(import.meta.url, './sql/restore_balance_hours.sql')
-const buryRest = ['ticks', 'pools', 'liquidity_changes'].map((table) =>
-  loadSql(import.meta.url, `./sql/bury_${table}.sql`),
-)
+const buryTicks = loadSql(import.meta.url, './sql/bury_ticks.sql')
+const buryBesides = (['pools', 'liquidity_changes'] as const).map((table) => ({
+  bury: loadSql(import.meta.url, `./sql/bury_${table}.sql`),
+  poolsAbove: `SELECT DISTINCT pool FROM ${table}
+    WHERE network = {network:String} AND block > {block:Int64} AND version < {version:UInt64}`,
+}))
 
 export type RollbackOptions = {
   network: NetworkName
@@ -28,10 +32,18 @@ export type RollbackOptions = {
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
   const { network, to, remaking, doubted = [] } = options
-  const above = { network, block: to.number, since: to.timestamp, version: options.version.toString() }
+  const above = { network, block: to.number, version: options.version.toString() }
+  const ofTicks = { ...above, since: to.timestamp }
   await run(client, buryBlocks, above)
-  const pools = [...doubted, ...(await ask<Touched>(client, touched, above))]
-  for (const bury of buryRest) await run(client, bury, above)
+  const traded = await ask<Touched>(client, touched, { ...ofTicks, final: FINAL_HISTORY.toString() })
+  const pools = doubted.concat(traded)
+  // FINAL reads all that the key allows: it is asked of the pools alone that have something there.
+  for (const group of poolGroups(traded.map(({ pool }) => pool)))
+    await run(client, buryTicks, { ...ofTicks, pools: group })
+  for (const { bury, poolsAbove } of buryBesides) {
+    const found = await ask<{ pool: PoolId }>(client, poolsAbove, above)
+    for (const group of poolGroups(found.map(({ pool }) => pool))) await run(client, bury, { ...above, pools: group })
+  }
   await run(client, restoreBalanceHours, above)
   await recompute(client, network, scopeOf(pools), remaking)
   await recordChanges(client, network, pools, { sequence: remaking.versions.next() })

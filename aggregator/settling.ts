@@ -52,6 +52,16 @@ export async function readSettled(client: ClickHouseClient, network: NetworkName
   return { number: Number(row.number), version: BigInt(row.version) }
 }
 
+/** Candles of no higher version have all their ticks: what a crash can leave of them is later. 0 where that was never noted. */
+export async function readVouched(client: ClickHouseClient, network: NetworkName): Promise<bigint> {
+  const [row] = await ask<{ version: string }>(
+    client,
+    'SELECT toString(version) AS version FROM settled FINAL WHERE network = {network:String}',
+    { network },
+  )
+  return BigInt(row?.version ?? 0)
+}
+
 /** Takes off the ledger what may not be whole: the first thing that is done to tables which nobody has open. What is left above it goes as after any crash. */
 export async function goBackToSettled(client: ClickHouseClient): Promise<void> {
   const networks = await ask<{ network: NetworkName }>(client, 'SELECT DISTINCT network FROM settled', {})
@@ -68,7 +78,7 @@ export async function goBack(client: ClickHouseClient, network: NetworkName): Pr
   await run(client, buryBlocks, { network, block: settled.number, version })
 }
 
-/** Where every write is synced, or none has to be, nothing is gone back to. */
+/** Where every write is synced, or none has to be, nothing is gone back to: noted is only which candles have all their ticks. */
 export function settleForGood(client: ClickHouseClient, network: NetworkName, versions: CandleVersions): Promise<void> {
   return note(client, network, EVERYTHING, versions.next())
 }

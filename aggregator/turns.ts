@@ -2,6 +2,9 @@
 
 type Waiting = () => void
 
+/** Runs a task in a turn, and gives what it gives. */
+export type InTurn = <T>(task: () => Promise<T>) => Promise<T>
+
 export class Turns {
   #busy = false
   readonly #urgent: Waiting[] = []

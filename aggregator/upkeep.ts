@@ -9,7 +9,7 @@ import { RESOLUTIONS } from './candle.ts'
 import { recordChanges, type Written } from './changes.ts'
 import type { AggregatorFact } from './fact.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs } from './job.ts'
-import type { Keeping } from './keeping.ts'
+import { disturbHistory, type Keeping } from './keeping.ts'
 import { rebuild } from './rebuild.ts'
 import type { Settling } from './settling.ts'
 import type { Turns } from './turns.ts'
@@ -65,7 +65,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
     const version = await turns.patient(async () => {
       keeping.open.forgetAll(tip())
-      keeping.history = undefined
+      disturbHistory(keeping, Number.NEGATIVE_INFINITY)
       return keeping.versions.next()
     })
     const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS

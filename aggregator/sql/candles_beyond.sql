@@ -1,5 +1,7 @@
--- Which pools have candles that hold the ledger's tip or are later: candles set out beside their ticks, and may have arrived alone.
+-- Which pools have candles that hold the ledger's tip or are later, and that nothing vouches for: candles set out beside their ticks, and
+-- may have arrived alone.
 SELECT pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last
 FROM candles
 WHERE network = {network:String} AND resolution = 1 AND time >= toDateTime({since:UInt32}, 'UTC') AND trades > 0
+  AND version > {vouched:UInt128}
 GROUP BY pool

@@ -1,5 +1,6 @@
 /** Candles of one pool: read from the coarsest stored ones that fit, gaps carried forward where that is the truth. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { KnownRange } from '../../aggregator/known-ranges.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import { bucketFrom, bucketOf as startOf } from '../interval.ts'
 import type { Fill, PriceKind } from '../query.ts'
@@ -24,6 +25,8 @@ export type CandleAsk = {
   price: PriceKind
   /** Ascending. */
   unknown: readonly Range[]
+  /** What jobs have read of the pool, ascending. */
+  covered: readonly KnownRange[]
 }
 
 /** Where candles are read: what is held of them, and what holds all. */
@@ -36,18 +39,21 @@ export async function readCandles(
   tip: Tip | undefined,
   now: UnixSeconds,
 ): Promise<readonly Candle[]> {
-  const { interval, limit, fill } = asked
+  const { interval, limit, fill, covered } = asked
   const grid = gridOf(asked.range, interval)
   if (grid.from >= grid.to) return []
-  // What the ledger does not show yet may be there in part.
-  const shown = (rows: readonly Candle[]) => rows.filter(({ time }) => tip !== undefined && time <= tip.timestamp)
+  // What neither the ledger nor a job vouches for yet may be there in part.
+  const isShown = ({ time }: Candle) =>
+    (tip !== undefined && time <= tip.timestamp) ||
+    covered.some(({ fromTime, toTime }) => time <= toTime && fromTime < time + interval)
+  const shown = (rows: readonly Candle[]) => rows.filter(isShown)
   if (fill === 'none') {
     const from = await busySince(store.reader, asked.view.listing, grid, interval, limit)
     const { traded } = await readTraded(store, asked, { from, to: grid.to })
     return shown(traded).slice(-limit)
   }
   const { unknown } = asked
-  const lastFilled = lastFillable(tip, now, interval)
+  const lastFilled = lastFillable(tip, now, interval, covered)
   // Where nothing is unknown every bucket up to the last filled one has a row once the pool has traded, so no row lies further back than this.
   const end = Math.min(grid.to, lastFilled + interval)
   let window = end <= grid.from ? grid : { from: Math.max(grid.from, end - limit * interval), to: grid.to }
@@ -71,13 +77,18 @@ export function gridOf(range: Range, interval: number): Range {
 }
 
 /**
- * The last bucket that may be filled: the one that holds the tip, for the chain has told all up to there; and from there up
- * to now only while the ledger keeps up, for then silence means no trade.
+ * The last bucket that may be filled: the one that holds the tip, or the newest block that a job has read, for the chain has told all
+ * up to there; and from the tip up to now only while the ledger keeps up, for then silence means no trade.
  */
-export function lastFillable(tip: Tip | undefined, now: UnixSeconds, interval: number): UnixSeconds {
-  if (tip === undefined) return Number.NEGATIVE_INFINITY
-  const reached = isFresh(tip, now) ? Math.max(tip.timestamp, now) : tip.timestamp
-  return startOf(reached, interval)
+export function lastFillable(
+  tip: Tip | undefined,
+  now: UnixSeconds,
+  interval: number,
+  covered: readonly KnownRange[] = [],
+): UnixSeconds {
+  const told = Math.max(tip?.timestamp ?? -1, covered.at(-1)?.toTime ?? -1)
+  if (told < 0) return Number.NEGATIVE_INFINITY
+  return startOf(tip && isFresh(tip, now) ? Math.max(told, now) : told, interval)
 }
 
 /** The newest `limit` rows of a window. Before the pool's first trade there is no close to carry, so there is no row. */

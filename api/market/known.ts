@@ -65,12 +65,14 @@ function covers({ filter, pools }: Covered, pool: PoolId): boolean {
   return filter === '' || (pools ? pools.has(pool) : poolsIn(filter).includes(pool))
 }
 
+/** What jobs have read of a pool: unbroken runs, ascending. It vouches for candles as the tip does. */
+export function coveredRuns({ coverage }: Known, pool: Pool): KnownRange[] {
+  return joined(coverage.filter((run) => covers(run, pool.id)))
+}
+
 /** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */
 export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, created: number | undefined): Range[] {
-  const runs = joined([
-    ...known.coverage.filter((run) => covers(run, pool.id)),
-    ...(known.ledger && tip ? [runOf(known.ledger, tip)] : []),
-  ])
+  const runs = joined([...coveredRuns(known, pool), ...(known.ledger && tip ? [runOf(known.ledger, tip)] : [])])
   const [first] = runs
   if (first === undefined) return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }]
   const since = created === undefined ? -1 : runs.findIndex(({ from, to }) => from <= created && created <= to)
@@ -91,9 +93,17 @@ export function silentUntil(unknown: readonly Range[], { from, to }: Range): Uni
   return next?.from ?? Number.POSITIVE_INFINITY
 }
 
-/** The time since the tip, where the ledger does not keep up. */
-export function behind(tip: Tip | undefined, now: UnixSeconds): Range[] {
-  return tip === undefined || isFresh(tip, now) ? [] : [{ from: tip.timestamp + 1, to: Number.POSITIVE_INFINITY }]
+/** The time since the tip, or since the newest block that a job has read, where the ledger does not keep up. */
+export function behind(tip: Tip | undefined, now: UnixSeconds, covered: readonly KnownRange[] = []): Range[] {
+  if (tip && isFresh(tip, now)) return []
+  const reached = Math.max(tip?.timestamp ?? -1, covered.at(-1)?.toTime ?? -1)
+  return reached < 0 ? [] : [{ from: reached + 1, to: Number.POSITIVE_INFINITY }]
+}
+
+/** Whether nothing of a range is left to come: the ledger is past its end, or jobs have read it whole. */
+export function isPast({ from, to }: Range, tip: Tip | undefined, covered: readonly KnownRange[]): boolean {
+  if (tip && to <= tip.timestamp) return true
+  return covered.some(({ fromTime, toTime }) => fromTime <= from && to <= toTime)
 }
 
 /** What of some ascending ranges lies within another. */

@@ -15,7 +15,7 @@ import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
 import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
-import { behind, type Known, overlaps, unknownTimes } from './known.ts'
+import { behind, coveredRuns, isPast, type Known, overlaps, unknownTimes } from './known.ts'
 import type { PassedOver } from './lead.ts'
 import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
@@ -126,12 +126,13 @@ export function openMarket(options: {
       const { network, pool, created } = view.listing
       const { tip, known = NOTHING } = standings.get(network.name) ?? {}
       const unknown = unknownTimes(known, tip, pool, created)
-      const asked = { view, interval, range, limit, fill, price, unknown }
+      const covered = coveredRuns(known, pool)
+      const asked = { view, interval, range, limit, fill, price, unknown, covered }
       const rows = await readCandles({ reader, cache }, asked, tip, now.seconds)
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
       const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
-      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds)], { from: range.from, to: end })
-      return { view, passedOver, rows, cost, closed: tip !== undefined && grid.to <= tip.timestamp, incomplete }
+      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds, covered)], { from: range.from, to: end })
+      return { view, passedOver, rows, cost, closed: isPast(grid, tip, covered), incomplete }
     },
     async ticks(query) {
       const now = instantOf(clock())
