@@ -44,7 +44,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
     const found = await ask<{ pool: PoolId }>(client, poolsAbove, above)
     for (const group of poolGroups(found.map(({ pool }) => pool))) await run(client, bury, { ...above, pools: group })
   }
-  await run(client, restoreBalanceHours, above)
+  await run(client, restoreBalanceHours, ofTicks)
   await recompute(client, network, scopeOf(pools), remaking)
   await recordChanges(client, network, pools, { sequence: remaking.versions.next() })
   return pools.map(({ pool }) => pool)
