@@ -16,7 +16,7 @@ import { disturbHistory, type Keeping } from './keeping.ts'
 import { Ledger, newestTick } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
-import { restate, runsOf } from './restate.ts'
+import { type Run, restate, runsOf } from './restate.ts'
 import { positionAfterStored } from './resume.ts'
 import { readHorizon } from './retention.ts'
 import { rewind } from './rewind.ts'
@@ -47,7 +47,7 @@ export type AggregateOptions = {
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
 const TICKS_PER_FLUSH = 50_000
-/** While these are stated the stream waits. */
+/** So many ticks are stated as one run at the most. */
 const TICKS_PER_RESTATEMENT = 20_000
 
 /**
@@ -57,6 +57,8 @@ const TICKS_PER_RESTATEMENT = 20_000
 export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
   const { log, position, shards = [client], signal } = options
   const turns = new Turns()
+  // A restatement takes many turns: a rewind comes before or after all of them.
+  const runs = new Turns()
   // Neither log is read on its own: whatever ends one ends the other.
   const ended = new AbortController()
   const stop = AbortSignal.any([signal, ended.signal])
@@ -68,8 +70,8 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         writer = await startWriter(client, options)
         const { keeping, tip, settling, rewindBy } = writer
         besides = Promise.all([
-          restateAll(client, options, writer, turns, stop).finally(() => ended.abort()),
-          keepUp(client, { ...options, shards, keeping, tip, settling, rewindBy, turns, signal: stop }),
+          restateAll(client, options, writer, { turns, runs }, stop).finally(() => ended.abort()),
+          keepUp(client, { ...options, shards, keeping, tip, settling, rewindBy, turns, runs, signal: stop }),
         ])
         besides.catch(() => undefined)
       }
@@ -90,15 +92,30 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
   }
 }
 
-/** Restates what jobs have read, one message at a time, between the flushes of the stream. */
+/** Restates what jobs have read, run by run, in turns between the flushes of the stream. */
 async function restateAll(
   client: ClickHouseClient,
   options: AggregateOptions,
   { keeping, tip, restated, vouch }: Writer,
-  turns: Turns,
+  { turns, runs }: { turns: Turns; runs: Turns },
   signal: AbortSignal,
 ): Promise<void> {
   const { history, network, disk, report, onWritten } = options
+  const inTurn: InTurn = (task) => turns.patient(task)
+  async function stateRun(run: Run): Promise<void> {
+    const began = performance.now()
+    await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, disk }))
+    await inTurn(async () => {
+      await untilStored(options, vouch)
+      onWritten?.({ network })
+      const ms = performance.now() - began
+      for (const message of run) {
+        const { job, from, to } = message
+        restated.add(message)
+        report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
+      }
+    })
+  }
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
   for await (const entries of history.read(0, signal)) {
@@ -110,18 +127,10 @@ async function restateAll(
       if (!restated.has(message)) unstored.push(message)
     }
     for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
-      const began = performance.now()
-      const inTurn: InTurn = (task) => turns.patient(task)
-      await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, disk }))
-      await turns.patient(async () => {
-        await untilStored(options, vouch)
-        onWritten?.({ network })
-        const ms = performance.now() - began
-        for (const message of run) {
-          const { job, from, to } = message
-          restated.add(message)
-          report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
-        }
+      await runs.patient(async () => {
+        // A rewind may have overtaken some of it since it was read.
+        const valid = run.filter((message) => !restated.has(message))
+        for (const rest of runsOf(valid, TICKS_PER_RESTATEMENT)) await stateRun(rest)
       })
     }
   }

@@ -20,10 +20,11 @@ import { finalRowVersion, finalTombstoneVersion } from './version.ts'
 
 const touchedBetween = loadSql(import.meta.url, './sql/touched_between.sql')
 const isTouchedSql = loadSql(import.meta.url, './sql/is_touched.sql')
-const buryUnstated = {
-  ticks: loadSql(import.meta.url, './sql/bury_unstated_ticks.sql'),
-  liquidity_changes: loadSql(import.meta.url, './sql/bury_unstated_liquidity_changes.sql'),
-}
+const buryUnstatedTicks = loadSql(import.meta.url, './sql/bury_unstated_ticks.sql')
+const buryUnstatedLiquidity = loadSql(import.meta.url, './sql/bury_unstated_liquidity_changes.sql')
+const olderLiquidity = `SELECT DISTINCT pool FROM liquidity_changes
+  WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
+    AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)}) AND version < {row:UInt64}`
 
 const DAY = 86_400
 
@@ -109,7 +110,7 @@ async function append(
     for (const group of poolGroups(folding.unknown, POOLS_PER_TURN)) await folding.makeAnew(group, inTurn)
     touched.push(folding.touched)
   }
-  await bury(client, ['liquidity_changes'], stated, inTurn)
+  await buryLiquidity(client, stated, inTurn)
   return restating.isDisturbed ? undefined : merged(touched.flat())
 }
 
@@ -164,31 +165,45 @@ async function replace(
   for (const piece of piecesOf(contents)) {
     await inTurn(() => together([insertContents(client, piece), insertBalances(client, piece)]))
   }
-  await bury(client, ['ticks', 'liquidity_changes'], stated, inTurn)
-  const { network, first, last } = stated
+  await buryLiquidity(client, stated, inTurn)
+  const { network, job, ...between } = stated
+  const parameters = { network, ...between, row: finalRowVersion(job).toString() }
   const touched = await askGroups(filterGroups(stated.pools), (pools) =>
-    inTurn(() => ask<Touched>(client, touchedBetween, { network, first, last, pools })),
+    ask<Touched & { has_older: 0 | 1 }>(client, touchedBetween, { ...parameters, pools }),
   )
+  const older = touched.filter(({ has_older }) => has_older)
+  const tombstone = finalTombstoneVersion(job).toString()
+  for (let start = 0; start < older.length; start += POOLS_PER_TURN) {
+    const { pools, first: since, last: until } = scopeOf(older.slice(start, start + POOLS_PER_TURN))
+    await inTurn(() => run(client, buryUnstatedTicks, { ...parameters, pools, since, until, tombstone }))
+  }
   for (let start = 0; start < touched.length; start += POOLS_PER_TURN) {
     const group = touched.slice(start, start + POOLS_PER_TURN)
     const scope = scopeOf(group)
-    // From here on all ticks are as stated: what the stream goes on in is made of them.
-    await inTurn(async () => keeping.open.forget(scope.pools, tip()))
-    await recompute(client, network, scope, keeping, inTurn)
+    // The stream may have read coarser candles before they are made of what is stated: it folds on none of them after this turn.
+    await recompute(client, network, scope, keeping, (task) =>
+      inTurn(async () => {
+        const done = await task()
+        keeping.open.forget(scope.pools, tip())
+        return done
+      }),
+    )
   }
   return touched
 }
 
-/** What is stored of these blocks by anybody else. */
-async function bury(
-  client: ClickHouseClient,
-  tables: readonly (keyof typeof buryUnstated)[],
-  { job, ...stated }: Stated,
-  inTurn: InTurn,
-): Promise<void> {
-  const versions = { row: finalRowVersion(job).toString(), tombstone: finalTombstoneVersion(job).toString() }
-  for (const pools of filterGroups(stated.pools)) {
-    for (const table of tables) await inTurn(() => run(client, buryUnstated[table], { ...stated, pools, ...versions }))
+/** FINAL reads all that the key allows: it is asked of the pools alone that have something older there. */
+async function buryLiquidity(client: ClickHouseClient, { job, ...stated }: Stated, inTurn: InTurn): Promise<void> {
+  const parameters = { ...stated, row: finalRowVersion(job).toString() }
+  const found = await askGroups(filterGroups(stated.pools), (pools) =>
+    ask<{ pool: PoolId }>(client, olderLiquidity, { ...parameters, pools }),
+  )
+  const tombstone = finalTombstoneVersion(job).toString()
+  for (const pools of poolGroups(
+    found.map(({ pool }) => pool),
+    POOLS_PER_TURN,
+  )) {
+    await inTurn(() => run(client, buryUnstatedLiquidity, { ...parameters, pools, tombstone }))
   }
 }
 

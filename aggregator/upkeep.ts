@@ -27,6 +27,8 @@ export type UpkeepOptions = {
   settling: Settling | undefined
   rewindBy(job: Job): Promise<void>
   turns: Turns
+  /** Restatements and rewinds, each of them whole. */
+  runs: Turns
   report: Report<AggregatorFact>
   onWritten?: ((written: Written) => void) | undefined
   signal: AbortSignal
@@ -46,11 +48,11 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
   }
 }
 
-/** Between two flushes. */
+/** Between two flushes, and between two restatements. */
 async function runRewind(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
-  const { network, rewindBy, turns, report, signal } = options
+  const { network, rewindBy, turns, runs, report, signal } = options
   try {
-    await turns.urgent(() => rewindBy(job))
+    await runs.urgent(() => turns.urgent(() => rewindBy(job)))
   } catch (error) {
     if (signal.aborted) return
     report({ kind: 'rewind-failed', network, job: job.id, error })

@@ -1,5 +1,7 @@
 -- What some blocks touched. Without FINAL: a repeated restatement must see the buckets whose ticks it has already buried.
-SELECT pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last
+SELECT
+    pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last,
+    min(version) < {row:UInt64} AS has_older
 FROM ticks
 WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
   AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})

@@ -1,16 +1,16 @@
-/** A start beside history that jobs alone have stored: it reads no more of much than of little, and candles are answered before it. */
+/** History that jobs have stored: a start reads no more of much than of little, and live blocks are stored between the turns of a job. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { coveredRuns, readKnown } from '../../api/market/known.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
-import { asBlocks, asRestatement, type Chain, fullBlocks, mine, POOLS } from '../support/chain.ts'
+import { asBlocks, asRestatement, type Chain, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { networkOf, startAggregator } from './running.ts'
 import { counted, intercepted } from './statements.ts'
 
 const PLANS = fullBlocks(60, 4).map((plan) => ({ ...plan, secondsLater: 600 }))
 const SHORT = mine([], PLANS)
+const TICKS = SHORT.reduce((sum, { ticks }) => sum + ticks.length, 0)
 /** Rows of a stated history, copied over so many days. */
 const COPIES = { short: 100, long: 1_000 }
 
@@ -29,10 +29,18 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
     await running.stop()
   }
 
-  test('a start reads no more of ten times as much', async () => {
+  async function countTicks(network: NetworkName): Promise<number> {
+    const query = `SELECT toFloat64(count()) AS ticks FROM ticks WHERE network = '${network}'`
+    const [stored] = await (await database.client.query({ query, format: 'JSONEachRow' })).json<{ ticks: number }>()
+    return stored?.ticks ?? 0
+  }
+
+  test('neither a start nor a restatement reads more beside ten times as much', async () => {
     const rows: number[] = []
+    const restated: number[] = []
     for (const [name, copies] of Object.entries(COPIES)) {
       const network = networkOf(name)
+      const stated = inProcessLog<Restatement>({ nextOffset: 0 })
       await state(network, SHORT)
       const days = `ARRAY JOIN range(1, ${copies}) AS day`
       for (const [table, moved] of [
@@ -47,24 +55,24 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
         await database.client.command({ query: copy })
         await database.client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
       }
+      expect(await countTicks(network)).toBe(copies * TICKS)
       const counting = counted(database.client)
       const running = await startAggregator(counting.client, { network })
       await running.stop()
       rows.push(counting.rowsRead())
+      const restating = counted(database.client)
+      const again = await startAggregator(restating.client, { network, history: stated })
+      const started = restating.rowsRead()
+      await stated.append([asRestatement(network, SHORT, { job: 2 })])
+      await stated.close()
+      await again.stop()
+      restated.push(restating.rowsRead() - started)
     }
     const [short = 0, long = 0] = rows
-    // All that there is would be more than 100,000 ticks alone.
-    expect(long - short).toBeLessThan(20_000)
-  })
-
-  test('coverage tells which candles are whole, without a ledger', async () => {
-    const network = networkOf('covered')
-    await state(network, SHORT)
-    const known = (await readKnown(database.client, [network])).get(network)
-    const [pool] = POOLS
-    if (!known || !pool) throw new Error('The network was asked for.')
-    expect(known.ledger).toBeUndefined()
-    expect(coveredRuns(known, pool)).toMatchObject([{ toTime: SHORT.at(-1)?.timestamp }])
+    // A row of coverage for each stretch that was stated is read, and read again for the newest.
+    expect(long - short).toBeLessThan(6 * (COPIES.long - COPIES.short))
+    const [beside = 0, besideMore = 0] = restated
+    expect(besideMore).toBeLessThan(1.5 * beside)
   })
 
   test('a live block is stored between two statements of a restatement, each of which has few pools', async () => {

@@ -5,6 +5,7 @@ import { beginRecord, readRecords, writeRecord } from '../../aggregator/audit-re
 import { type Job, openJob, readJob } from '../../aggregator/job.ts'
 import { storedChain } from '../../aggregator/ledger.ts'
 import { verify } from '../../aggregator/verify.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
 import type { TickLog } from '../../ingest/log.ts'
 import type { Message, Restatement } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
@@ -204,6 +205,46 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
       if (cut.includes(false)) break
     }
     expect(cuts).toBeGreaterThan(6)
+  })
+
+  test('asked for amid a restatement takes back all of it', async () => {
+    const network = another()
+    let isArmed = false
+    let asked: Promise<Job> | undefined
+    let isOpen = false
+    let isSeen = () => {}
+    const seen = new Promise<void>((resolve) => {
+      isSeen = resolve
+    })
+    const client = intercepted(database.client, async (send, _, [options]) => {
+      const { query = '', query_params = {} } = options as { query?: string; query_params?: Record<string, unknown> }
+      if (isArmed && !asked && query.startsWith('INSERT INTO ticks')) {
+        asked = askFor(network)
+        await asked
+        isOpen = true
+        await seen
+        // It waits for its turn.
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      const answer = await send()
+      if (isOpen && query_params['kind'] === 'rewind') isSeen()
+      return answer
+    })
+    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const aggregator = await startAggregator(client, { network, history })
+    await aggregator.append(asBlocks(network, OLD))
+    isArmed = true
+    await history.append([asRestatement(network, refined(OLD, TO + 1, OLD.at(-1)?.number ?? 0), { job: 0 })])
+    await untilDone(network, await (asked ?? Promise.reject(new Error('Nothing was stated.'))))
+    expect(await coverageOf(network)).toEqual([])
+    await aggregator.append(asBlocks(network, newTo(BASE, NEW)))
+    await history.close()
+    await stop(aggregator)
+    const clean = another()
+    const reader = await startAggregator(database.client, { network: clean })
+    await reader.append(asBlocks(clean, NEW))
+    await stop(reader)
+    await expectNew(network, clean)
   })
 
   test('of a block that is not on the ledger fails, and changes nothing', async () => {

@@ -101,3 +101,50 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
     expect((await candles(60)).minutes).toEqual(span(0, 60))
   })
 })
+
+describe.skipIf(withoutClickHouse)('a store of backfills alone', () => {
+  let database: TestDatabase
+  let service: Service
+  let aggregator: Awaited<ReturnType<typeof startAggregator>>
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    const { client } = database
+    aggregator = await startAggregator(client, { network: 'ethereum', history })
+    const pools = [POOL.id]
+    await history.append([asRestatement('ethereum', CHAIN.slice(0, 20), { job: 1, pools })])
+    await history.append([asRestatement('ethereum', CHAIN.slice(40, 46), { job: 2, pools })])
+    const clock = () => new Date(minute(MINUTES) * 1_000)
+    service = await startService({ client, networks: [NETWORKS.ethereum], clock })
+  })
+
+  afterAll(async () => {
+    await service?.stop()
+    await aggregator?.stop()
+    await history.close()
+    await database?.drop()
+  })
+
+  test.each([
+    // Filled up to the newest block of each job: of the minute that it lies in, what is known is not the whole.
+    ['', [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 44, 45]],
+    ['&fill=none', [0, 2, 14, 44]],
+  ])('answers the candles of what they have read%s', async (query, expected) => {
+    const path = `/v0/candles?pool=${POOL.id}&interval=1m&limit=100&from=${shown(0)}&to=${shown(MINUTES)}${query}`
+    const { status, body, headers } = await service.get(path)
+    expect({ status, body }).toMatchObject({ status: 200 })
+    const { data } = body as { data: { time: string }[] }
+    expect(data.map(({ time }) => (Date.parse(time) / 1_000 - START) / 60)).toEqual(expected)
+    const after = (at: number) => shown(at).replace(':00Z', ':01Z')
+    expect(headers.get('X-Market-Incomplete')).toBe(`${after(19)}/${shown(40)}, ${after(45)}/${shown(MINUTES)}`)
+  })
+
+  test('calls candles closed that they have read whole', async () => {
+    const path = `/v0/candles?pool=${POOL.id}&interval=1m&from=${shown(0)}&to=${shown(19)}&limit=100`
+    const { body, headers } = await service.get(path)
+    expect((body as { data: unknown[] }).data).toHaveLength(19)
+    expect(headers.get('X-Market-Incomplete')).toBeNull()
+    expect(headers.get('Cache-Control')).toBe('private, no-cache')
+  })
+})

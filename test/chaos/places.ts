@@ -6,10 +6,18 @@ const FILES = new Map(
   readdirSync(FOLDER).map((file) => [readFileSync(new URL(file, FOLDER), 'utf8'), file.replace('.sql', '')]),
 )
 
+const OF_RESTATEMENTS: ReadonlySet<string> = new Set([
+  'is_touched',
+  'touched_between',
+  'bury_unstated_ticks',
+  'bury_unstated_liquidity_changes',
+  'insert coverage',
+])
+
 /** `start: ask owners`, `rollback: bury_ticks`, `flush: insert candles`, `restate: candles_from_candles 3600`. */
 export type Place = string
 
-/** The steps take turns, so that each is known by its first statement, and its end by its last. */
+/** The steps take turns, so that each is known by its first statement, and its end by its last; a restatement takes many turns. */
 export type Places = {
   /** Undefined for the look for jobs that comes by the clock. */
   of(query: string, parameters: Readonly<Record<string, unknown>>): Place | undefined
@@ -27,14 +35,22 @@ export function placesOf(): Places {
       if (statement === 'ask jobs') return undefined
       // By the clock as well, beside any step; and before what is taken back.
       if (statement === 'insert settled') return `settle: ${statement}`
+      // What a restatement alone asks, it may ask between the statements of another step.
+      if (step !== 'start' && OF_RESTATEMENTS.has(statement)) {
+        if (statement === 'is_touched') step = 'restate'
+        else if (statement === 'insert coverage' && step === 'restate') step = 'flush'
+        return `restate: ${statement}`
+      }
       if (step !== 'start') {
         if (statement === 'bury_blocks') step = 'rollback'
-        else if (statement === 'is_touched') step = 'restate'
         // A rollback that touched no pool has no changes to tell.
-        else if (step === 'rollback' && /^insert (?!changes)/.test(statement)) step = 'flush'
+        else if (step === 'rollback' && /^insert (?!changes)|^open_buckets|^pools_ahead/.test(statement)) step = 'flush'
+        // The stream writes between the turns of a restatement.
+        else if (step === 'restate' && statement === 'insert blocks') return `flush: ${statement}`
+        else if (step === 'flush' && statement === 'ask liquidity_changes') return `restate: ${statement}`
       }
       const place = `${step}: ${statement}`
-      if (place === 'rollback: insert changes' || place === 'restate: insert coverage') step = 'flush'
+      if (place === 'rollback: insert changes') step = 'flush'
       return place
     },
   }
