@@ -8,14 +8,16 @@ import { openJob, readJob } from '../../aggregator/job.ts'
 import { knownRanges } from '../../aggregator/known-ranges.ts'
 import { verify } from '../../aggregator/verify.ts'
 import { listKeys } from '../../api/keys.ts'
+import { inProcessLog } from '../../infra/log/in-process.ts'
 import { V3_TOPICS } from '../../ingest/decode-v3.ts'
+import type { Restatement } from '../../ingest/message.ts'
 import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/audited.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { type Asked, recorded } from '../aggregator/statements.ts'
 import { buyEther, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
 import { startService } from '../api/service.ts'
 import { until } from '../support/candlepool.ts'
-import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
+import { asBlocks, asRestatement, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
 import { block, openStore } from '../support/store.ts'
@@ -32,8 +34,12 @@ const LARGE: Record<string, { keys: readonly string[]; or?: string }> = {
   credit_claims: { keys: ['written'] },
 }
 
-/** Whoever verifies or rebuilds everything asks for everything that there is of a network. */
-const WHOLE = [/^SELECT pool, .* AS ticks,/, /^SELECT toFloat64\(min\(block\)\) AS first/]
+/** A verification, a rebuild and a rewind ask for everything that there is of a network. */
+const WHOLE = [
+  /^SELECT pool, .* AS ticks,/,
+  /^SELECT toFloat64\(min\(block\)\) AS first/,
+  /^-- Which pools have candles, of any/,
+]
 /** Asked once, at the start: the newest pieces of every pool. */
 const NEWEST = /^-- Which pools have candles that hold the ledger's tip/
 
@@ -153,6 +159,20 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     for (const block of mine(base, fullBlocks(3, 6), branch)) await aggregator.append(asBlocks(network, [block]))
     await aggregator.stop()
   }
+  // A job that finds neither swaps nor liquidity in what the stream has stored, and a rewind.
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const aggregator = await startAggregator(client, { network, history })
+  const emptied = mine(base, fullBlocks(3, 6), 'b').map((block) => ({ ...block, ticks: [], liquidity: [] }))
+  await history.append([asRestatement(network, emptied, { job: 1 })])
+  const [first, tip] = [base.at(-1)?.number ?? 0, emptied.at(-1)?.number ?? 0]
+  const above = { network, from: first + 1, to: tip, pools: undefined, concurrency: 1 }
+  const { id } = await openJob(client, above, 'rewind')
+  await until(
+    async () => ((await readJob(client, network, id))?.state === 'done' ? true : undefined),
+    'the rewind has ended',
+  )
+  await history.close()
+  await aggregator.stop()
   for await (const difference of verify(client, { network: 'ethereum', signal: new AbortController().signal })) {
     throw new Error(`Nothing is wrong there: ${JSON.stringify(difference)}`)
   }
