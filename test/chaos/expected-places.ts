@@ -35,6 +35,8 @@ const STEPS = {
     'ask retention',
     'ask coverage',
     'ask blocks',
+    'newest_blocks',
+    'block_window',
     'candles_beyond',
     'candles_unsettled',
     ...ROLLBACK,
