@@ -110,7 +110,7 @@ async function stateFirstDay(): Promise<void> {
   const newest = blockAt(to, SHAPE)
   const { timestamp, hash } = newest
   const firstTimestamp = SHAPE.firstTime
-  await history.append([{ kind: 'restatement', network, job: 1, from: 0, to, firstTimestamp, timestamp, hash, blocks }])
+  await history.append([{ kind: 'restatement', network, job: 1, pools: undefined, from: 0, to, firstTimestamp, timestamp, hash, blocks }])
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating
