@@ -69,8 +69,10 @@ async function start(): Promise<Started> {
 
 async function startAggregator(): Promise<number> {
   const log = inProcessLog<Message>({ nextOffset: 0 })
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const stopping = new AbortController()
-  const position = await positionAfterStored(client, SHAPE.network)
+  const { network } = SHAPE
+  const position = await positionAfterStored(client, network)
   let startedAt = Number.NaN
   await new Promise<void>((resolve, reject) => {
     const report = ({ kind }: { kind: string }) => {
@@ -78,9 +80,10 @@ async function startAggregator(): Promise<number> {
       startedAt = performance.now()
       stopping.abort()
     }
-    aggregate(client, { network: SHAPE.network, log, position, report, signal: stopping.signal }).then(resolve, reject)
+    const { signal } = stopping
+    aggregate(client, { network, log, history, position, report, signal }).then(resolve, reject)
   })
-  await log.close()
+  await Promise.all([log.close(), history.close()])
   return startedAt
 }
 
@@ -110,7 +113,9 @@ async function stateFirstDay(): Promise<void> {
   const newest = blockAt(to, SHAPE)
   const { timestamp, hash } = newest
   const firstTimestamp = SHAPE.firstTime
-  await history.append([{ kind: 'restatement', network, job: 1, pools: undefined, from: 0, to, firstTimestamp, timestamp, hash, blocks }])
+  await history.append([
+    { kind: 'restatement', network, job: 1, pools: undefined, from: 0, to, firstTimestamp, timestamp, hash, blocks },
+  ])
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating
