@@ -117,7 +117,7 @@ async function restateAll(
     })
   }
   // Without jobs there is nothing to do until the stream ends.
-  if (!history) return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  if (!history) return untilAborted(signal)
   for await (const entries of history.read(0, signal)) {
     const unstored: Restatement[] = []
     for (const entry of entries) {
@@ -277,6 +277,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 /** Above every message that is stored or may be in the log, and not above any that comes. */
 function endOfLog({ generation, offset }: Position, afterStored: Position, end = 0): number {
   return Math.max(offset, end, afterStored.generation === generation ? afterStored.offset : 0)
+}
+
+/** An aborted signal tells no listener that is added later. */
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** A stream begins with a message that has no parent: the messages before this one are no longer in the log, and not in the tables. */
