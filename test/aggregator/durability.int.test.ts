@@ -31,12 +31,13 @@ describe.skipIf(withoutClickHouse)('durability', () => {
         'owners',
         'pool_balance_hours',
         'pool_balances',
+        'pool_filters',
         'pools',
         'settled',
         'ticks',
       ],
     ],
-    ['what is not settled', ['coverage', 'jobs', 'owners', 'settled']],
+    ['what is not settled', ['coverage', 'jobs', 'owners', 'pool_filters', 'settled']],
     ['none', []],
   ] as const)('%s: %s are on the disk when they are answered', async (which, tables) => {
     await applyDurability(database.client, which)
