@@ -5,6 +5,7 @@ import { storedStretches } from '../../aggregator/coverage.ts'
 import { Ledger, ledgerStart, newestBlock, storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
 import type { NetworkName } from '../../ingest/network.ts'
+import { until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { intercepted } from './statements.ts'
 
@@ -20,8 +21,11 @@ describe.skipIf(withoutClickHouse)('the ledger', () => {
   beforeAll(async () => {
     database = await freshDatabase()
     for (const network of [SHORT, LONG] as const) await storeBlocks(network, FIRST, BLOCKS[network])
-    // Each part adds a granule or two to what is read.
-    await database.client.command({ query: 'OPTIMIZE TABLE blocks FINAL' })
+    // Each part adds a granule or two to what is read. A merge under way leaves its parts to a later OPTIMIZE.
+    await until(async () => {
+      await database.client.command({ query: 'OPTIMIZE TABLE blocks FINAL' })
+      return (await partsOf(database.client, 'blocks')) === 1 ? true : undefined
+    }, 'each partition of the blocks is one part')
   })
   afterAll(() => database?.drop())
 
@@ -80,6 +84,15 @@ describe.skipIf(withoutClickHouse)('the ledger', () => {
     expect(await storedStretches(database.client, network, undefined, 5_000)).toEqual([])
   })
 })
+
+/** Active parts of the fullest partition. */
+async function partsOf(client: ClickHouseClient, table: string): Promise<number> {
+  const query = `SELECT max(parts) AS parts FROM (SELECT count() AS parts FROM system.parts
+    WHERE database = currentDatabase() AND table = {table:String} AND active GROUP BY partition)`
+  const answer = await client.query({ query, query_params: { table }, format: 'JSONEachRow' })
+  const [row] = await answer.json<{ parts: string }>()
+  return Number(row?.parts)
+}
 
 /** As ClickHouse counts them, over all questions that `work` asks. */
 async function rowsRead(client: ClickHouseClient, work: (client: ClickHouseClient) => Promise<unknown>) {

@@ -93,6 +93,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     ])
     expect(facts).toMatchObject([
       { kind: 'aggregator-started', tip: undefined },
+      { kind: 'begins-late', first: FIRST_BLOCK },
       { kind: 'flushed', from: FIRST_BLOCK, to: 103, blocks: 4 },
       { kind: 'stalled', number: 105, tip: 103 },
       { kind: 'connected', number: 104 },
@@ -106,6 +107,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     const { tables, facts } = await told([blocks(A), blocks(B.slice(5)), blocks(B.slice(3))])
     expect(facts.map(({ kind }) => kind)).toStrictEqual([
       'aggregator-started',
+      'begins-late',
       'flushed',
       'stalled',
       'connected',
