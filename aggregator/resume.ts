@@ -28,9 +28,16 @@ export async function positionInLog(client: ClickHouseClient, network: NetworkNa
   return { generation: generation + 1, offset: 0 }
 }
 
-/** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
-export async function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
-  const stored = await highestInLedger(client, network)
+/**
+ * In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. After a power cut any row of the ledger above
+ * the block that was `settled` may be missing, so that the tip is not the newest one.
+ */
+export async function positionAfterStored(
+  client: ClickHouseClient,
+  network: NetworkName,
+  settled = Number.POSITIVE_INFINITY,
+): Promise<Position> {
+  const stored = await highestInLedger(client, network, settled)
   const beyond = await highestBeyond(client, network, stored?.tip?.number)
   const highest = highestOf([stored?.highest ?? 0n, beyond])
   if (highest === 0n) return { generation: 0, offset: 0 }
@@ -38,10 +45,11 @@ export async function positionAfterStored(client: ClickHouseClient, network: Net
   return { generation, offset: offset + 1 }
 }
 
-/** A row later than the tip's is a tombstone above it: what was appended later would be the tip. */
-async function highestInLedger(client: ClickHouseClient, network: NetworkName) {
+/** A row later than the tip's is a tombstone above it, or above the settled block: what was appended later would be the tip. */
+async function highestInLedger(client: ClickHouseClient, network: NetworkName, settled = Number.POSITIVE_INFINITY) {
   const tip = await newestBlock(client, network)
-  const highest = await highestVersion(client, { table: 'blocks', column: 'number' }, network, tip && tip.number - 1)
+  const below = tip && Math.min(tip.number - 1, settled)
+  const highest = await highestVersion(client, { table: 'blocks', column: 'number' }, network, below)
   return highest === 0n ? undefined : { highest, tip }
 }
 

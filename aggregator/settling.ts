@@ -74,7 +74,7 @@ export async function goBack(client: ClickHouseClient, network: NetworkName): Pr
   if (!settled) return
   const tip = await storedChain(client, network).tip()
   if (!tip || tip.number <= settled.number) return
-  const version = tombstoneVersion(await positionAfterStored(client, network)).toString()
+  const version = tombstoneVersion(await positionAfterStored(client, network, settled.number)).toString()
   await run(client, buryBlocks, { network, block: settled.number, version })
 }
 

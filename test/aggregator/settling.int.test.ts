@@ -98,6 +98,41 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     await expectClean(network, OTHER)
   })
 
+  test('a start goes back whatever part of the ledger is left above what was noted', async () => {
+    const network = networkOf('holes')
+    let isFull = false
+    const sync = async () => {
+      if (isFull) throw new Error('The disk is full.')
+    }
+    const aggregator = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
+    await aggregator.append(asBlocks(network, CHAIN.slice(0, 3)))
+    await until(async () => (await settledOf(network)) === heightOf(CHAIN.slice(0, 3)) || undefined, 'it is noted')
+    isFull = true
+    await aggregator.append(asBlocks(network, CHAIN.slice(3)))
+    const kept = `${network} kept`
+    const above = 'network = {network:String} AND number > {settled:UInt64}'
+    const copy = `INSERT INTO blocks SELECT * REPLACE ({to:String} AS network)
+      FROM (SELECT * FROM blocks WHERE network = {from:String})`
+    await client.command({ query: copy, query_params: { from: network, to: kept } })
+    await aggregator.append(asBlocks(network, OTHER.slice(3)))
+    await aggregator.stop()
+    // Left are the older branch and the first block of the newer one: what took the older one back is lost, and so is the tip.
+    await client.command({
+      query: `DELETE FROM blocks WHERE ${above} AND (is_deleted OR hash != unhex({first:String}))`,
+      query_params: { network, settled: CHAIN[2]?.number, first: OTHER[3]?.hash.slice(2) },
+    })
+    await client.command({ query: copy, query_params: { from: kept, to: network } })
+
+    await goBack(client, network)
+    expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN.slice(0, 3)))
+    isFull = false
+    const next = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
+    await expectClean(network, CHAIN.slice(0, 3))
+    await tell(client, next, { network, chain: CHAIN })
+    await next.stop()
+    await expectClean(network, CHAIN)
+  })
+
   test('candles that were written since are made anew, though nothing else is left of their flush', async () => {
     const network = networkOf('phantoms')
     const { disk } = watching()

@@ -6,6 +6,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
@@ -17,7 +18,9 @@ import { figure, quantile, title } from './figure.ts'
 import { blockAt, poolId, poolsOf, type Shape } from './synthetic.ts'
 
 const SWAPS = (process.env['SWAPS'] ?? '100000,1000000,10000000').split(',').map(Number)
-const ROUNDS = 7
+const ROUNDS = 15
+/** The first ones compile the code. */
+const WARM_UP_ROUNDS = 3
 const DAY = 86_400
 /** Copied in one statement: what it sorts is held in memory. */
 const DAYS_AT_ONCE = 10
@@ -26,48 +29,51 @@ const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 20, pools: 400, first
 const SWAPS_A_DAY = BLOCKS * SHAPE.swapsPerBlock
 
 type Started = { aggregator: number; candles: number }
+type Filled = { client: ClickHouseClient; days: number; rounds: Started[]; close(): Promise<void> }
 
-const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
-const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
-const client = store.owner
-await stateFirstDay()
-let days = 1
-for (const swaps of SWAPS) {
-  const wanted = Math.round(swaps / SWAPS_A_DAY)
-  await copyDays(days, wanted)
-  days = Math.max(days, wanted)
-  const rounds: Started[] = []
-  for (let round = 0; round < ROUNDS; round++) rounds.push(await start())
-  title(`a start after a backfill of ${(days * SWAPS_A_DAY).toLocaleString('en')} swaps`)
-  figure(
-    'the aggregator takes live blocks',
-    quantile(
-      rounds.map(({ aggregator }) => aggregator),
-      0.5,
-    ),
-    'ms',
-  )
-  figure(
-    'candles are answered',
-    quantile(
-      rounds.map(({ candles }) => candles),
-      0.5,
-    ),
-    'ms',
-  )
+const filled: Filled[] = []
+for (const swaps of SWAPS) filled.push(await fill(Math.max(1, Math.round(swaps / SWAPS_A_DAY))))
+// One after the other in each round: what changes with the time of day changes for all of them.
+for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round++) {
+  for (const { client, days, rounds } of filled) {
+    const started = await start(client, days)
+    if (round >= 0) rounds.push(started)
+  }
 }
-await store.close()
-await rm(folder, { recursive: true, force: true })
+for (const { days, rounds } of filled) {
+  title(`a start after a backfill of ${(days * SWAPS_A_DAY).toLocaleString('en')} swaps`)
+  const p50 = (of: keyof Started) =>
+    quantile(
+      rounds.map((started) => started[of]),
+      0.5,
+    )
+  figure('the aggregator takes live blocks', p50('aggregator'), 'ms')
+  figure('candles are answered', p50('candles'), 'ms')
+}
+for (const { close } of filled) await close()
 process.exit()
 
+/** Tables of their own, with so many days of swaps. */
+async function fill(days: number): Promise<Filled> {
+  const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+  const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
+  await stateFirstDay(store.owner)
+  await copyDays(store.owner, 1, days)
+  const close = async () => {
+    await store.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+  return { client: store.owner, days, rounds: [], close }
+}
+
 /** As a process does it: the aggregator and the API of one start at once. */
-async function start(): Promise<Started> {
+async function start(client: ClickHouseClient, days: number): Promise<Started> {
   const began = performance.now()
-  const [aggregator, candles] = await Promise.all([startAggregator(), askCandles()])
+  const [aggregator, candles] = await Promise.all([startAggregator(client), askCandles(client, days)])
   return { aggregator: aggregator - began, candles: candles - began }
 }
 
-async function startAggregator(): Promise<number> {
+async function startAggregator(client: ClickHouseClient): Promise<number> {
   const log = inProcessLog<Message>({ nextOffset: 0 })
   const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const stopping = new AbortController()
@@ -87,7 +93,7 @@ async function startAggregator(): Promise<number> {
   return startedAt
 }
 
-async function askCandles(): Promise<number> {
+async function askCandles(client: ClickHouseClient, days: number): Promise<number> {
   const end = SHAPE.firstTime + (days - 1) * DAY + BLOCKS * 2
   const service = await startService({ client, networks: [NETWORKS.ethereum], clock: () => new Date(end * 1_000) })
   const to = new Date(end * 1_000).toISOString()
@@ -99,7 +105,7 @@ async function askCandles(): Promise<number> {
   return answeredAt
 }
 
-async function stateFirstDay(): Promise<void> {
+async function stateFirstDay(client: ClickHouseClient): Promise<void> {
   const log = inProcessLog<Message>({ nextOffset: 0 })
   const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const stopping = new AbortController()
@@ -122,7 +128,7 @@ async function stateFirstDay(): Promise<void> {
 }
 
 /** Days from `from` up to, not with, `to`, as copies of day 0; blocks go on where those of the day before end. */
-async function copyDays(from: number, to: number): Promise<void> {
+async function copyDays(client: ClickHouseClient, from: number, to: number): Promise<void> {
   const moved = {
     ticks: [`time + day * ${DAY} AS time`, `block + day * ${BLOCKS} AS block`],
     candles: [`time + day * ${DAY} AS time`],
