@@ -28,14 +28,16 @@ export async function positionInLog(client: ClickHouseClient, network: NetworkNa
   return { generation: generation + 1, offset: 0 }
 }
 
-/**
- * In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. After a power cut any row of the ledger above
- * the block that was `settled` may be missing, so that the tip is not the newest one.
- */
-export async function positionAfterStored(
+/** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
+export function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
+  return positionAbove(client, network, Number.POSITIVE_INFINITY)
+}
+
+/** The same after a power cut, which may have lost any row of the ledger above the settled block: the tip is not the newest row then. */
+export async function positionAbove(
   client: ClickHouseClient,
   network: NetworkName,
-  settled = Number.POSITIVE_INFINITY,
+  settled: number,
 ): Promise<Position> {
   const stored = await highestInLedger(client, network, settled)
   const beyond = await highestBeyond(client, network, stored?.tip?.number)

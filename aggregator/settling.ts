@@ -9,7 +9,7 @@ import type { Report } from '../ingest/report.ts'
 import type { AggregatorFact } from './fact.ts'
 import { storedChain } from './ledger.ts'
 import type { CandleVersions } from './owner.ts'
-import { positionAfterStored } from './resume.ts'
+import { positionAbove } from './resume.ts'
 import { ask, insertRows, loadSql, run } from './store.ts'
 import { tombstoneVersion } from './version.ts'
 
@@ -74,7 +74,7 @@ export async function goBack(client: ClickHouseClient, network: NetworkName): Pr
   if (!settled) return
   const tip = await storedChain(client, network).tip()
   if (!tip || tip.number <= settled.number) return
-  const version = tombstoneVersion(await positionAfterStored(client, network, settled.number)).toString()
+  const version = tombstoneVersion(await positionAbove(client, network, settled.number)).toString()
   await run(client, buryBlocks, { network, block: settled.number, version })
 }
 
