@@ -16,8 +16,13 @@ export type Lively = {
   rest(timestamp: number): Promise<void>
 }
 
-/** So many hours of trades in `POOLS.main` that end at `end`. */
-export async function storeLively(client: ClickHouseClient, end: number, hours: number): Promise<Lively> {
+/** So many hours of trades in `POOLS.main` that end at `end`, from a first price in dollars on. */
+export async function storeLively(
+  client: ClickHouseClient,
+  end: number,
+  hours: number,
+  firstPrice = 2_000,
+): Promise<Lively> {
   const store = openStore(client, 'ethereum')
   const { main, side, silent } = POOLS
   const count = Math.floor((hours * 3_600) / BLOCK_SECONDS)
@@ -44,7 +49,7 @@ export async function storeLively(client: ClickHouseClient, end: number, hours: 
   }
 
   const random = sequence()
-  let price = 2_000
+  let price = firstPrice
   const past = Array.from({ length: count }, (_, index) => {
     number += 1
     price *= 1 + (random() - 0.5) * 0.0016 + Math.sin(index / 140) * 0.00012

@@ -1,11 +1,13 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { inverse } from '../../api/market/inverse.ts'
-import { joined, reaches } from '../../api/page/browser/candles.ts'
+import { continues, joined, reaches, shareTrades } from '../../api/page/browser/candles.ts'
 import { transactionLink } from '../../api/page/browser/explorer.ts'
 import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../api/page/browser/format.ts'
 import { flipTick, isFlipped, usualPair } from '../../api/page/browser/orientation.ts'
 import { refusalOf } from '../../api/page/browser/refusal.ts'
 import { matching, suggestionsOf } from '../../api/page/browser/suggestions.ts'
+import { firstView } from '../../api/page/browser/view.ts'
+import { pause } from '../../api/page/browser/wait.ts'
 import { tokenFile } from '../../api/page/tokens.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 
@@ -130,6 +132,44 @@ test('figures are short and never wrong by their shortness', () => {
 test('a trade links to the explorer of its network', () => {
   expect(transactionLink('optimism', '0xab-12')).toBe('https://optimistic.etherscan.io/tx/0xab')
   expect(transactionLink('elsewhere', '0xab-12')).toBeUndefined()
+})
+
+test('a month without credits is waited for to its end, and not asked for at once', async () => {
+  vi.useFakeTimers()
+  try {
+    let isOver = false
+    const days = 86_400_000
+    const waiting = pause(31 * days, new AbortController().signal).then(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(30 * days)
+    expect(isOver).toBe(false)
+    await vi.advanceTimersByTimeAsync(days)
+    await waiting
+    expect(isOver).toBe(true)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a chain is told from another one by what two answers have in common', () => {
+  const row = (time: number, close: number, volume = 1) => ({ time, open: 1, high: 2, low: 1, close, volume })
+  const held = [row(60, 1), row(120, 2), row(180, 1)]
+  // The newest one was in progress, so it may differ.
+  expect(continues(held, [row(180, 9), row(240, 9)], false)).toBe(true)
+  expect(continues(held, [row(120, 2), row(180, 9)], false)).toBe(true)
+  expect(continues(held, [row(120, 9), row(180, 9)], false)).toBe(false)
+  // A market that begins later than what is held, and one that has not begun.
+  expect(continues(held, [row(180, 1)], true)).toBe(false)
+  expect([continues(held, [], true), continues(held, [], false), continues([], [], true)]).toEqual([false, true, true])
+  // What was not traded in is alike on any two chains.
+  expect(shareTrades([row(60, 1, 0), row(120, 2)], [row(60, 1, 0), row(120, 9)])).toBe(false)
+  expect(shareTrades(held, [row(60, 1), row(120, 9)])).toBe(true)
+})
+
+test('few candles are not spread over the whole chart, nor are many pressed into it', () => {
+  expect(firstView(8)).toEqual({ from: -2, to: 10 })
+  expect(firstView(500)).toEqual({ from: 400, to: 502 })
 })
 
 test('a refusal says what to do, whoever it is from', () => {

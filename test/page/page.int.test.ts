@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { NETWORKS } from '../../ingest/networks.ts'
@@ -11,10 +9,10 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { startProxy, type TcpProxy } from '../support/proxy.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
+import { accessible, asked, isLive, newestTrade, price } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () => {
   let database: TestDatabase
@@ -73,26 +71,6 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const tab = await open(`#code=${of.code()}${place}`, screen, of)
     await isLive(tab.page)
     return tab
-  }
-
-  const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
-  const price = (page: Page) => page.locator('#facts .price').textContent()
-  const newestTrade = (page: Page) => page.locator('#ticks tr').first().locator('td').allTextContents()
-
-  /** The first question that `act` makes the page ask, of these words. */
-  async function asked(tab: Watched, words: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
-    const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().includes(words)), act()])
-    return new URL(request.url()).searchParams
-  }
-
-  async function accessible(page: Page): Promise<void> {
-    await page.evaluate(AXE)
-    const found = await page.evaluate(async () => {
-      const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
-      const { violations } = await axe.run()
-      return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-    })
-    expect(found.filter((violation) => /^(serious|critical)/.test(violation))).toEqual([])
   }
 
   test.each([
@@ -241,8 +219,8 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.getByRole('button', { name: '5m', exact: true }).getAttribute('aria-pressed')).toBe('false')
     const spot = page.getByRole('button', { name: 'Spot' })
     const ticks = await asked(tab, '/v0/ticks', () => spot.click())
-    expect([ticks.get('price'), await spot.getAttribute('aria-pressed')]).toEqual(['spot', 'true'])
     await isLive(page)
+    expect([ticks.get('price'), await spot.getAttribute('aria-pressed')]).toEqual(['spot', 'true'])
 
     tab.questions()
     await page.getByLabel('Another interval').fill('2d')

@@ -2,7 +2,7 @@
 /** What is left of the credits, and whether the page is live. */
 import type { Usage } from './client.ts'
 import { make, part } from './dom.ts'
-import { clockText } from './format.ts'
+import { clockText, timeText } from './format.ts'
 
 export type State = 'idle' | 'loading' | 'live' | 'saving' | 'waiting'
 
@@ -31,9 +31,14 @@ export function showCredits({ minute, month }: Usage): void {
   credits.dataset['low'] = String(minute.remaining < minute.limit / 5)
 }
 
+/** With its day where that is not clear. */
+function whenText(at: Date): string {
+  return at.getTime() - Date.now() < 43_200_000 ? clockText(at) : timeText(at.getTime() / 1_000, 60)
+}
+
 /** `until`: when it goes on. */
 export function showState(state: State, until?: Date): void {
   const shown = part('state', HTMLElement)
   shown.dataset['state'] = state
-  shown.textContent = until === undefined ? NAMES[state] : `${NAMES[state]} until ${clockText(until)}`
+  shown.textContent = until === undefined ? NAMES[state] : `${NAMES[state]} until ${whenText(until)}`
 }

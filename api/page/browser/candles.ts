@@ -15,6 +15,34 @@ export function joined(held: readonly CandleRow[], page: readonly CandleRow[]): 
   return [...held.filter(({ time }) => time < first.time), ...page, ...held.filter(({ time }) => time > last.time)]
 }
 
+/**
+ * Whether an answer may be of the chain that the held candles are of. Before its first trade a pool has no candles, so an answer
+ * `isShort` of what was asked for begins where the market does. The newest candle held was in progress, so it says nothing.
+ */
+export function continues(held: readonly CandleRow[], page: readonly CandleRow[], isShort: boolean): boolean {
+  const [oldest, first] = [held[0], page[0]]
+  if (oldest === undefined) return true
+  if (isShort && (first === undefined || oldest.time < first.time)) return false
+  if (first === undefined) return true
+  const over = held.slice(0, -1).find(({ time }) => time === first.time)
+  return over === undefined || isSame(over, first)
+}
+
+/** Whether two runs have a candle in common that was traded in, for a reorg or a late trade changes only the newest ones. */
+export function shareTrades(held: readonly CandleRow[], page: readonly CandleRow[]): boolean {
+  const known = new Map(held.map((row) => [row.time, row]))
+  return page.some((row) => {
+    const old = known.get(row.time)
+    return old !== undefined && row.volume > 0 && isSame(old, row)
+  })
+}
+
+export function isSame(one: CandleRow, other: CandleRow): boolean {
+  return FIGURES.every((figure) => one[figure] === other[figure])
+}
+
+const FIGURES = ['time', 'open', 'high', 'low', 'close', 'volume'] as const
+
 /** Whether the newest candle held is in the page too, so that nothing can be missing between them. */
 export function reaches(held: readonly CandleRow[], page: readonly CandleRow[]): boolean {
   const [newest, first] = [held.at(-1), page[0]]

@@ -8,9 +8,10 @@ import {
   HistogramSeries,
   type UTCTimestamp,
 } from 'lightweight-charts'
-import type { CandleRow } from './candles.ts'
+import { type CandleRow, isSame } from './candles.ts'
 import { decimalsOf, priceText, timeText } from './format.ts'
 import { onPaletteChange, type Palette, readPalette } from './palette.ts'
+import { firstView, MAX_BAR_PIXELS } from './view.ts'
 
 export type Chart = {
   /** All rows, ascending, as they are to be read. `anew`: another market, so the view starts at its newest candles. */
@@ -36,13 +37,16 @@ export function openChart(
     // The notice and the link are at the foot of the page; the logo would bring a style of its own, which the page's policy forbids.
     layout: { attributionLogo: false, fontFamily: getComputedStyle(container).fontFamily, fontSize: 11 },
     crosshair: { mode: CrosshairMode.Normal },
-    timeScale: { rightOffset: 3, minBarSpacing: 1, timeVisible: true },
+    timeScale: { rightOffset: 3, minBarSpacing: 1, maxBarSpacing: MAX_BAR_PIXELS, timeVisible: true },
     localization: { locale: 'en', timeFormatter: (time: unknown) => timeText(Number(time), interval) },
   })
   const candles = chart.addSeries(CandlestickSeries, {
     borderVisible: false,
-    priceLineStyle: 2,
+    // The library's own label shows the last candle in view, which is an old price once the reader has scrolled back.
+    lastValueVisible: false,
+    priceLineVisible: false,
   })
+  const latest = candles.createPriceLine({ price: 0, lineStyle: 2, lineVisible: false, axisLabelVisible: false })
   candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.24 } })
   const volume = chart.addSeries(HistogramSeries, {
     priceScaleId: '',
@@ -82,6 +86,18 @@ export function openChart(
     candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
     candles.setData(drawn.map((row) => toCandle(row, palette)))
     volume.setData(drawn.map((row) => toVolume(row, palette)))
+    paintLatest()
+  }
+
+  function paintLatest(): void {
+    const row = drawn.at(-1)
+    const { up, down } = palette
+    latest.applyOptions({
+      price: row?.close ?? 0,
+      color: row !== undefined && row.close < row.open ? down : up,
+      lineVisible: row !== undefined,
+      axisLabelVisible: row !== undefined,
+    })
   }
 
   function steer(key: string): boolean {
@@ -107,6 +123,7 @@ export function openChart(
       const newest = drawn.at(-1)?.time ?? 0
       interval = seconds
       drawn = rows
+      paintLatest()
       // The newest candles changed, or there are more of them: the common case while live.
       if (kept > 0) {
         for (const row of rows.slice(kept)) {
@@ -128,7 +145,7 @@ export function openChart(
       volume.setData(rows.map((row) => toVolume(row, palette)))
       if (!anew) return
       isSettled = false
-      chart.timeScale().setVisibleLogicalRange({ from: rows.length - 100, to: rows.length + 2 })
+      chart.timeScale().setVisibleLogicalRange(firstView(rows.length))
       // The view changes with the next frame.
       requestAnimationFrame(() =>
         requestAnimationFrame(() => {
@@ -154,9 +171,7 @@ function toVolume({ time, open, close, volume }: CandleRow, { upSoft, downSoft }
 function firstDifference(before: readonly CandleRow[], after: readonly CandleRow[]): number {
   const index = after.findIndex((row, at) => {
     const old = before[at]
-    return old === undefined || KEYS.some((key) => old[key] !== row[key])
+    return old === undefined || !isSame(old, row)
   })
   return index === -1 ? after.length : index
 }
-
-const KEYS = ['time', 'open', 'high', 'low', 'close', 'volume'] as const

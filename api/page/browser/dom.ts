@@ -28,7 +28,11 @@ export function say(text: string): void {
   part('said', HTMLElement).textContent = text
 }
 
-export type Choice = { show(value: string): void }
+export type Choice = {
+  show(value: string): void
+  /** Marks the value that is asked for while another is shown. */
+  want(value: string | undefined): void
+}
 
 /** Buttons of which one is pressed. */
 export function openChoice(group: HTMLElement, onChoose: (value: string) => void): Choice {
@@ -37,6 +41,12 @@ export function openChoice(group: HTMLElement, onChoose: (value: string) => void
   return {
     show(value) {
       for (const button of buttons) button.setAttribute('aria-pressed', String(button.value === value))
+    },
+    want(value) {
+      for (const button of buttons) {
+        const isWanted = button.value === value && button.getAttribute('aria-pressed') !== 'true'
+        button.setAttribute('aria-busy', String(isWanted))
+      }
     },
   }
 }

@@ -2,14 +2,14 @@
 /** A scene from its first candles on: loaded, then kept up to date with one small question at a time. */
 import { parseInterval } from '../../interval.ts'
 import { showState } from './account.ts'
-import { SHORTEST_PAUSE_MS } from './budget.ts'
-import { joined, reaches, toRows } from './candles.ts'
+import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './budget.ts'
+import { continues, joined, reaches, shareTrades, toRows } from './candles.ts'
 import type { Ask } from './client.ts'
 import { persist } from './persist.ts'
 import type { Purse } from './purse.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './scene.ts'
 import type { Held, Screen } from './screen.ts'
-import { joinedTicks } from './tape.ts'
+import { hasNewest, joinedTicks } from './tape.ts'
 import { pause, untilVisible } from './wait.ts'
 
 const PAGE = 100
@@ -17,8 +17,11 @@ const PAGE = 100
 const TICK_OVERLAP_MS = 60_000
 /** Candles are asked for at least so often, for the next one begins without a trade too. */
 const QUIET_MS = 15_000
-const DAY_EVERY_MS = 300_000
-const POOL_EVERY_MS = 60_000
+/** At the earliest; where credits are few, once in so many credits. */
+const DAY_EVERY = { ms: 300_000, credits: 40 } as const
+const POOL_EVERY = { ms: 60_000, credits: 20 } as const
+/** A longer wait for the next question is said to be one. */
+const SAVING_MS = 15_000
 
 export type Live = {
   /** Ends only by the signal, or by rejecting where waiting would not help. */
@@ -29,11 +32,29 @@ export type Live = {
   held(): Held
 }
 
+/** A live question. */
+type Turn = { cost: number; at: number }
+
 /** What is held already of the same pool, and still holds for another scene of it. */
 export type Known = Partial<Pick<Held, 'ticks' | 'dayVolume'>>
 
 export function openLive(
-  { ask, purse, screen }: { ask: Ask; purse: Purse; screen: Screen },
+  {
+    ask,
+    purse,
+    screen,
+    on,
+  }: {
+    ask: Ask
+    purse: Purse
+    screen: Screen
+    on: {
+      /** The first candles have come: from here on the screen is this scene's. */
+      shown(): void
+      /** They have not come yet. */
+      waiting(): void
+    }
+  },
   scene: Scene,
   known: Known,
 ): Live {
@@ -42,6 +63,7 @@ export function openLive(
   const times = { candles: 0, day: 0, pool: performance.now() }
   let candlesStale = false
   let askedCandles = false
+  let isShown = false
   let dayCost = 2
   let reachedStart = false
   let isAsking = false
@@ -49,26 +71,31 @@ export function openLive(
 
   function change(more: Partial<Held>, anew = false): void {
     held = { ...held, ...more }
-    screen.draw(held, anew)
+    if (isShown) screen.draw(held, anew)
   }
 
+  /** Nothing changes on the screen before all of it has come. */
   async function load(signal: AbortSignal): Promise<void> {
     const [candles, ticks] = await Promise.all([
       ask('candles', candleQuery(scene, PAGE), signal),
       known.ticks === undefined ? ask('ticks', tickQuery(scene), signal) : undefined,
     ])
+    signal.throwIfAborted()
     times.candles = performance.now()
-    const rows = toRows(candles.body.data)
     const { devnet, incomplete } = candles
-    change({ rows, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
+    on.shown()
+    isShown = true
+    change({ rows: toRows(candles.body.data), ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
   }
 
   /** Asks what is most worth knowing, and answers what that cost. */
   async function turn(signal: AbortSignal): Promise<number> {
     const now = performance.now()
-    const dayIsOld = held.dayVolume === undefined || now - times.day > DAY_EVERY_MS
+    const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
+      now - time > Math.max(ms, credits * (purse.pauseMs(1) ?? Number.POSITIVE_INFINITY))
+    const dayIsOld = held.dayVolume === undefined || isOld(times.day, DAY_EVERY)
     if (dayIsOld && purse.left() > 2 * dayCost) return day(signal)
-    if (now - times.pool > POOL_EVERY_MS && purse.left() > 4) return pool(signal)
+    if (isOld(times.pool, POOL_EVERY) && purse.left() > 4) return pool(signal)
     const candlesAreOld = candlesStale || now - times.candles > Math.min(QUIET_MS, seconds * 1_000)
     askedCandles = candlesAreOld && !askedCandles
     return askedCandles ? candles(signal) : ticks(signal)
@@ -77,26 +104,45 @@ export function openLive(
   async function candles(signal: AbortSignal): Promise<number> {
     const missed = Math.ceil((performance.now() - times.candles) / 1_000 / seconds)
     times.candles = performance.now()
-    let { body } = await ask('candles', candleQuery(scene, Math.min(PAGE, missed + 2)), signal)
-    let cost = body.credits_used
-    let page = toRows(body.data)
-    if (!reaches(held.rows, page)) {
-      const whole = await ask('candles', candleQuery(scene, PAGE), signal)
-      body = whole.body
-      cost += body.credits_used
-      page = toRows(body.data)
-    }
+    const limit = Math.min(PAGE, missed + 2)
+    const { body, incomplete } = await ask('candles', candleQuery(scene, limit), signal)
+    const page = toRows(body.data)
     candlesStale = false
-    // So much was missed that the two runs don't meet: the new one stands.
-    if (reaches(held.rows, page)) change({ rows: joined(held.rows, page) })
-    else change({ rows: page }, true)
-    return cost
+    const isShort = !incomplete && page.length < limit
+    if (!reaches(held.rows, page) || !continues(held.rows, page, isShort))
+      return body.credits_used + (await compare(signal))
+    change({ rows: joined(held.rows, page) })
+    return body.credits_used
+  }
+
+  /** What is held does not go with an answer: so much was missed, a reorg went deep, or the store has another chain, of which nothing may stand beside it. */
+  async function compare(signal: AbortSignal): Promise<number> {
+    const { candles, ticks } = await askBoth(signal)
+    const page = toRows(candles.body.data)
+    const isShort = !candles.incomplete && page.length < PAGE
+    const isOne = reaches(held.rows, page) && (continues(held.rows, page, isShort) || shareTrades(held.rows, page))
+    const { devnet, incomplete } = candles
+    const rows = isOne ? joined(held.rows, page) : page
+    const dayVolume = isOne ? held.dayVolume : undefined
+    if (!isOne) reachedStart = false
+    change({ rows, ticks: ticks.body.data, dayVolume, devnet, incomplete }, !isOne)
+    return candles.body.credits_used + ticks.body.credits_used
+  }
+
+  async function askBoth(signal: AbortSignal) {
+    const [candles, ticks] = await Promise.all([
+      ask('candles', candleQuery(scene, PAGE), signal),
+      ask('ticks', tickQuery(scene), signal),
+    ])
+    times.candles = performance.now()
+    return { candles, ticks }
   }
 
   async function ticks(signal: AbortSignal): Promise<number> {
     const newest = held.ticks.at(-1)
     const from = newest && new Date(Date.parse(newest.timestamp) - TICK_OVERLAP_MS).toISOString()
     const { body } = await ask('ticks', tickQuery(scene, from), signal)
+    if (!hasNewest(held.ticks, body.data)) return body.credits_used + (await compare(signal))
     const next = joinedTicks(held.ticks, body.data, from)
     candlesStale = next.length !== held.ticks.length || next.at(-1)?.id !== newest?.id
     change({ ticks: next })
@@ -120,19 +166,34 @@ export function openLive(
     return body.credits_used
   }
 
+  /** How long until the next question is due, which is shown. */
+  function waitMs(last: Turn | undefined): number {
+    if (last === undefined) return 0
+    const pause = purse.pauseMs(last.cost)
+    const due = pause === undefined ? purse.ends().getTime() : last.at + pause
+    const wait = pause === undefined ? Math.max(SHORTEST_PAUSE_MS, due - Date.now()) : due - Date.now()
+    if (wait > SAVING_MS || pause === undefined) showState('saving', new Date(due))
+    else if (wait > 0) showState('live')
+    return wait
+  }
+
   return {
     held: () => held,
     async run(signal) {
       showState('loading')
-      await persist(() => load(signal), signal)
+      await persist(() => load(signal), signal, on.waiting)
+      let last: Turn | undefined
       for (;;) {
         await untilVisible(signal)
         if (purse.isStale()) await persist(() => purse.read(signal), signal)
+        const wait = waitMs(last)
+        if (wait > 0) {
+          await pause(Math.min(wait, READ_AFTER_MS), signal)
+          continue
+        }
         const cost = await persist(() => turn(signal), signal)
         purse.spend(cost)
-        const wait = purse.pauseMs(cost)
-        showState(wait === undefined ? 'saving' : 'live', wait === undefined ? purse.ends() : undefined)
-        await pause(wait ?? Math.max(SHORTEST_PAUSE_MS, purse.ends().getTime() - Date.now()), signal)
+        last = { cost, at: Date.now() }
       }
     },
     async older(signal) {

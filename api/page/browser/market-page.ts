@@ -25,7 +25,10 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   let session: { ask: Ask; purse: Purse } | undefined
   let running = new AbortController()
   let place = placeInAddress()
+  /** What the screen shows. */
   let live: Live | undefined
+  /** What is asked for in its place. */
+  let wanted: Live | undefined
 
   const form = openKeyForm((key) => {
     keepKey(key)
@@ -33,7 +36,8 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   })
   const screen = openScreen(() => {
     const { signal } = running
-    live?.older(signal).catch((error: unknown) => fail(error, signal))
+    // The screen will be another scene's soon.
+    if (wanted === undefined) live?.older(signal).catch((error: unknown) => fail(error, signal))
   })
   const picker = openPicker(suggestions, {
     pair: (pair) => pick({ ...place, pair, pool: undefined, network: undefined }),
@@ -49,7 +53,9 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     price: (price) => again({ price }),
     flip() {
       live?.flip()
+      wanted?.flip()
       if (live) remember(live.held().scene)
+      if (wanted) want(wanted.held().scene)
     },
   })
   part('leave', HTMLButtonElement).addEventListener('click', () => lock())
@@ -84,6 +90,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   function lock(trouble?: string): void {
     running.abort()
     live = undefined
+    wanted = undefined
     session = undefined
     forgetKey()
     hideNotice()
@@ -98,6 +105,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   /** One thing at a time: what was going on ends. */
   function run(work: (signal: AbortSignal) => Promise<void>): void {
     running.abort()
+    wanted = undefined
     running = new AbortController()
     const { signal } = running
     hideNotice()
@@ -115,39 +123,66 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     else {
       running.abort()
       live = undefined
+      wanted = undefined
+      tools.show(place.interval, place.price)
       showState('idle')
       screen.note(error.message)
     }
   }
 
-  function pick(wanted: Place): void {
-    place = wanted
+  function pick(to: Place): void {
+    place = to
     tools.show(place.interval, place.price)
     run(async (signal) => {
       if (session === undefined) return
       const { ask } = session
       live = undefined
-      const pair = wanted.pair ?? suggestions[0]?.pair ?? 'ETH-USDC'
-      picker.show(wanted.pool === undefined ? pair : (wanted.pair ?? wanted.pool))
+      const pair = to.pair ?? suggestions[0]?.pair ?? 'ETH-USDC'
+      picker.show(to.pool === undefined ? pair : (to.pair ?? to.pool))
       pools.show([], undefined)
       screen.note('Loading …')
       showState('loading')
-      const found: Found = await persist(() => {
-        const { pool, network } = wanted
+      const find = (): Promise<Found> => {
+        const { pool, network } = to
         if (pool === undefined) return findPair(ask, pair, signal)
-        return findPool(ask, { pool, network, pair: wanted.pair }, tokens, signal)
-      }, signal)
+        return findPool(ask, { pool, network, pair: to.pair }, tokens, signal)
+      }
+      const found = await persist(find, signal, () => screen.note(NOT_YET))
       pools.show(found.listings, found.chosen)
       const flipped = isFlipped(found.pair, found.chosen.tokens)
       await follow({ listing: found.chosen, flipped, interval: place.interval, price: place.price }, {}, signal)
     })
   }
 
+  /** What is shown stays until the first candles of this scene have come. */
   async function follow(scene: Scene, known: Known, signal: AbortSignal): Promise<void> {
     if (session === undefined) return
-    remember(scene)
-    live = openLive({ ...session, screen }, scene, known)
-    await live.run(signal)
+    const next = openLive(
+      {
+        ...session,
+        screen,
+        on: {
+          shown() {
+            live = next
+            wanted = undefined
+            remember(next.held().scene)
+          },
+          waiting() {
+            if (live === undefined) screen.note(NOT_YET)
+            else screen.pending(pendingText(live.held().scene, next.held().scene))
+          },
+        },
+      },
+      scene,
+      known,
+    )
+    wanted = next
+    want(scene)
+    await next.run(signal)
+  }
+
+  function want({ interval, price }: Scene): void {
+    if (live !== undefined) tools.want(interval, price)
   }
 
   function remember(scene: Scene): void {
@@ -155,19 +190,34 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     place = { pair: pairOf(scene), pool: listing.id, network: listing.network, interval, price }
     showPlace(place)
     picker.show(pairOf(scene))
+    pools.choose(listing)
     tools.show(interval, price)
   }
 
   /** The same pool, otherwise asked: what still holds is kept. */
   function again(change: Partial<Pick<Scene, 'interval' | 'price'>>): void {
-    place = { ...place, ...change }
-    tools.show(place.interval, place.price)
-    if (live === undefined) return
-    const { scene, rows, ticks, dayVolume } = live.held()
+    const before = (wanted ?? live)?.held().scene
+    if (before === undefined) pick({ ...place, ...change })
+    else {
+      const scene = { ...before, ...change }
+      run((signal) => follow(scene, knownOf(scene), signal))
+    }
+  }
+
+  function knownOf(scene: Scene): Known {
+    if (live === undefined) return {}
+    const { scene: shown, rows, ticks, dayVolume } = live.held()
+    if (shown.listing.id !== scene.listing.id || shown.listing.network !== scene.listing.network) return {}
     // Trades have a price of their own kind too.
-    const known = change.price === undefined && rows.length > 0 ? { ticks, dayVolume } : { dayVolume }
-    run((signal) => follow({ ...scene, ...change }, known, signal))
+    return shown.price === scene.price && rows.length > 0 ? { ticks, dayVolume } : { dayVolume }
   }
 
   void enter(taken)
+}
+
+const NOT_YET = 'Nothing is loaded yet. It follows by itself.'
+
+function pendingText(shown: Scene, wanted: Scene): string {
+  const nameOf = (scene: Scene) => `${pairOf(scene)} ${scene.interval} (${scene.price})`
+  return `These are still ${nameOf(shown)}. ${nameOf(wanted)} follows by itself.`
 }

@@ -3,8 +3,12 @@ import { showState } from './account.ts'
 import { hideNotice, showNotice } from './notice.ts'
 import { Refusal } from './refusal.ts'
 
-/** Rejects only where waiting would not help. */
-export async function persist<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+/** Rejects only where waiting would not help. `onWait`: called each time that there is no answer yet. */
+export async function persist<T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  onWait: () => void = () => undefined,
+): Promise<T> {
   for (;;) {
     try {
       const result = await work()
@@ -13,6 +17,7 @@ export async function persist<T>(work: () => Promise<T>, signal: AbortSignal): P
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof Refusal) || !PASSING.some((kind) => kind === error.kind)) throw error
+      onWait()
       showState('waiting', new Date(Date.now() + error.waitMs))
       await showNotice(error, signal)
     }

@@ -16,10 +16,14 @@ export function openPicker(
   let shown = ''
   let options: readonly { pair: string; item: HTMLElement }[] = []
   let active = -1
+  let isTyping = false
 
   input.addEventListener('focus', () => input.select())
   input.addEventListener('click', () => open(''))
-  input.addEventListener('input', () => open(input.value))
+  input.addEventListener('input', () => {
+    isTyping = true
+    open(input.value)
+  })
   input.addEventListener('blur', () => {
     close()
     input.value = shown
@@ -72,6 +76,7 @@ export function openPicker(
   }
 
   function close(): void {
+    isTyping = false
     list.hidden = true
     options = []
     input.setAttribute('aria-expanded', 'false')
@@ -91,7 +96,7 @@ export function openPicker(
   return {
     show(pair) {
       shown = pair
-      input.value = pair
+      if (!isTyping) input.value = pair
     },
   }
 }

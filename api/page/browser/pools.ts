@@ -4,22 +4,34 @@ import { make, part } from './dom.ts'
 import { dollarText, feeText, shortId, title } from './format.ts'
 import type { Listing } from './scene.ts'
 
-export type Pools = { show(listings: readonly Listing[], chosen: Listing | undefined): void }
+export type Pools = {
+  show(listings: readonly Listing[], chosen: Listing | undefined): void
+  /** Selects the pool that the chart is of. */
+  choose(chosen: Listing): void
+}
 
 export function openPools(onChoose: (listing: Listing) => void): Pools {
   const select = part('pools', HTMLSelectElement)
   let shown: readonly Listing[] = []
+  let selected = -1
   select.addEventListener('change', () => {
     const listing = shown[select.selectedIndex]
+    // The chart is of the pool before until candles of this one have come.
+    select.selectedIndex = selected
     if (listing) onChoose(listing)
   })
+  function choose(chosen: Listing | undefined): void {
+    selected = shown.findIndex(({ id, network }) => id === chosen?.id && network === chosen.network)
+    select.selectedIndex = selected
+  }
   return {
     show(listings, chosen) {
       shown = listings
       select.replaceChildren(...listings.map((listing) => make('option', {}, describe(listing))))
-      select.selectedIndex = chosen === undefined ? -1 : listings.indexOf(chosen)
+      choose(chosen)
       select.hidden = listings.length === 0
     },
+    choose,
   }
 }
 

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The budget of one key: read anew every while, since other pages and programs spend from it too. */
+/** The budget of one key: read again every while, since other pages and programs spend from it too. */
 import { showCredits } from './account.ts'
 import { type Budget, pauseMs, renewed, spent } from './budget.ts'
 import type { Ask } from './client.ts'
@@ -12,28 +12,30 @@ export type Purse = {
   read(signal: AbortSignal): Promise<void>
   /** What a live question has cost. */
   spend(credits: number): void
-  /** How long to wait after a question, or undefined where the minute has no credits left for live ones. */
+  /** How long to wait for the next question of such a cost, or undefined where the minute or the month has no credits for it. */
   pauseMs(cost: number): number | undefined
+  /** In this minute. */
   left(): number
+  /** When the minute ends. */
   ends(): Date
 }
 
 export function openPurse(ask: Ask): Purse {
-  let budget: Budget = { resetAt: '', ends: 0, left: 0 }
+  let budget: Budget | undefined
   let readAt = Number.NEGATIVE_INFINITY
   return {
-    isStale: () => performance.now() - readAt > READ_EVERY_MS || Date.now() >= budget.ends,
+    isStale: () => performance.now() - readAt > READ_EVERY_MS || Date.now() >= (budget?.minute.ends ?? 0),
     async read(signal) {
       const { body } = await ask('usage', {}, signal)
       readAt = performance.now()
-      budget = renewed(budget, body.credits.minute, Date.now())
+      budget = renewed(budget, body.credits, Date.now())
       showCredits(body.credits)
     },
     spend(credits) {
-      budget = spent(budget, credits)
+      if (budget) budget = spent(budget, credits)
     },
-    pauseMs: (cost) => pauseMs(budget, cost, Date.now()),
-    left: () => budget.left,
-    ends: () => new Date(budget.ends),
+    pauseMs: (cost) => budget && pauseMs(budget, cost, Date.now()),
+    left: () => budget?.minute.left ?? 0,
+    ends: () => new Date(budget?.minute.ends ?? 0),
   }
 }

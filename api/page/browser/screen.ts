@@ -27,6 +27,8 @@ export type Held = {
 export type Screen = {
   /** Draws what is held; `anew` where the view should start at the newest candles. */
   draw(held: Held, anew?: boolean): void
+  /** Says over the chart what is asked for in its place. */
+  pending(text: string): void
   /** Says in place of candles and trades why there are none. */
   note(text: string): void
 }
@@ -51,8 +53,15 @@ export function openScreen(onOlder: () => void): Screen {
     showLegend(shown.find(({ time }) => time === pointed) ?? shown.at(-1), interval, unit)
   }
 
+  function pending(text: string): void {
+    const shown = part('pending', HTMLElement)
+    if (shown.textContent !== text) shown.textContent = text
+    shown.hidden = text === ''
+  }
+
   return {
     draw(held, anew = false) {
+      if (anew) pending('')
       const { scene, rows, ticks, dayVolume, devnet } = held
       interval = parseInterval(scene.interval) ?? 60
       unit = scene.listing.tokens[1]
@@ -68,11 +77,14 @@ export function openScreen(onOlder: () => void): Screen {
       over.textContent = 'No trade yet'
       part('gap', HTMLElement).hidden = !held.incomplete || rows.length === 0
       const pair = pairOf(scene)
-      document.title = price === undefined ? pair : `${priceText(price, decimalsOf(price))} ${pair}`
+      const what = `${pair} ${scene.interval}`
+      document.title = price === undefined ? what : `${priceText(price, decimalsOf(price))} ${what}`
       container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
       if (anew) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)
     },
+    pending,
     note(text) {
+      pending('')
       shown = []
       chart.draw([], interval, true)
       legend()

@@ -14,6 +14,15 @@ export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], 
   return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MOST)
 }
 
+/** Whether an answer that starts before the newest trade held has it: else it was undone, or the chain is another one. */
+export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): boolean {
+  const newest = held.at(-1)
+  if (newest === undefined || page.length >= MOST) return true
+  return page.some(
+    ({ id, timestamp, price }) => id === newest.id && timestamp === newest.timestamp && price === newest.price,
+  )
+}
+
 export type Tape = {
   /** Ascending, in the pool's own order. `network` is undefined where no explorer knows the trades. */
   show(ticks: readonly TickRow[], flipped: boolean, network: string | undefined): void

@@ -4,7 +4,11 @@ import { INTERVAL_RULE, parseInterval } from '../../interval.ts'
 import { openChoice, part } from './dom.ts'
 import type { PriceKind } from './place.ts'
 
-export type Tools = { show(interval: string, price: PriceKind): void }
+export type Tools = {
+  show(interval: string, price: PriceKind): void
+  /** Marks what is asked for and not shown yet. */
+  want(interval: string, price: PriceKind): void
+}
 
 export function openTools(on: {
   interval(interval: string): void
@@ -22,10 +26,18 @@ export function openTools(on: {
     field.setAttribute('aria-invalid', 'true')
     error.textContent = `Not an interval: ${INTERVAL_RULE}.`
   })
-  field.addEventListener('input', calm)
+  let isTyping = false
+  field.addEventListener('input', () => {
+    isTyping = true
+    calm()
+  })
+  field.addEventListener('blur', () => {
+    isTyping = false
+  })
   part('flip', HTMLButtonElement).addEventListener('click', on.flip)
 
   function choose(interval: string): void {
+    isTyping = false
     calm()
     on.interval(interval)
   }
@@ -39,9 +51,16 @@ export function openTools(on: {
     show(interval, price) {
       intervals.show(interval)
       prices.show(price)
+      intervals.want(undefined)
+      prices.want(undefined)
       const isButton = document.querySelector(`#intervals [value="${interval}"]`) !== null
-      field.value = isButton ? '' : interval
+      // What is being typed stays: candles that were asked for before may come meanwhile.
+      if (!isTyping) field.value = isButton ? '' : interval
       field.classList.toggle('chosen', !isButton)
+    },
+    want(interval, price) {
+      intervals.want(interval)
+      prices.want(price)
     },
   }
 }

@@ -1,0 +1,28 @@
+/** What the page says, read as its reader does. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { Watched } from './browser.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const isLive = (page: Page) => page.getByText('Live', { exact: true }).waitFor()
+export const price = (page: Page) => page.locator('#facts .price').textContent()
+export const newestTrade = (page: Page) => page.locator('#ticks tr').first().locator('td').allTextContents()
+
+/** The first question that `act` makes the page ask, of these words. */
+export async function asked(tab: Watched, words: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
+  const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().includes(words)), act()])
+  return new URL(request.url()).searchParams
+}
+
+export async function accessible(page: Page): Promise<void> {
+  await page.evaluate(AXE)
+  const found = await page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
+    const { violations } = await axe.run()
+    return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  })
+  expect(found).toEqual([])
+}
