@@ -35,6 +35,8 @@ export type Config = {
   port: number
   adminPort: number | undefined
   adminHost: string
+  sqlPort: number | undefined
+  sqlHost: string
   /** How late a network may be in a process that calls itself ready. */
   readyTipSeconds: number
   /** All where absent. */
@@ -144,6 +146,8 @@ const schema = z.object({
   PORT: port.default(3000),
   ADMIN_PORT: port.optional(),
   ADMIN_HOST: z.string().default('127.0.0.1'),
+  SQL_PORT: port.optional(),
+  SQL_HOST: z.string().default('127.0.0.1'),
   READY_TIP_SECONDS: z
     .string()
     .regex(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
@@ -201,6 +205,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new BadConfiguration([...new Set(problems)])
   }
   const it = parsed.data
+  if (it.SQL_PORT !== undefined && it.CLICKHOUSE_URL)
+    throw new BadConfiguration([
+      'SQL_PORT is that of the embedded tables: with CLICKHOUSE_URL, analysts ask that server',
+    ])
   return {
     chain: chainOf(it, parsed.data as Record<string, unknown>),
     log: it.KAFKA_BROKERS ? { kind: 'kafka', brokers: it.KAFKA_BROKERS } : { kind: 'in-process' },
@@ -213,6 +221,8 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     port: it.PORT,
     adminPort: it.ADMIN_PORT,
     adminHost: it.ADMIN_HOST,
+    sqlPort: it.SQL_PORT,
+    sqlHost: it.SQL_HOST,
     readyTipSeconds: it.READY_TIP_SECONDS,
     corsOrigins: it.CORS_ORIGINS,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,

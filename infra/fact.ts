@@ -25,6 +25,7 @@ export type ProcessFact =
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | { kind: 'admin-listening'; host: string; port: number }
+  | { kind: 'sql-listening'; host: string; port: number }
   | { kind: 'stopping'; reason: string }
 
 export type Fact =

@@ -102,5 +102,6 @@ export const SENTENCES = {
   'job-failed': ['warn', 'a job has failed; the command that asked for it says why'],
   'audit-waiting': ['warn', 'the audit has failed and is tried again after a wait'],
   'admin-listening': ['info', 'metrics and health are served'],
+  'sql-listening': ['info', 'analysts may ask the tables'],
   stopping: ['info', 'stopping in order'],
 } as const satisfies Readonly<Record<Fact['kind'], readonly [Level, string]>>

@@ -13,6 +13,7 @@ import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
 import { startApi } from './http-api.ts'
 import { runJobs } from './jobs.ts'
 import { type Run, runProcess } from './run.ts'
+import { type SqlPort, startSqlPort } from './sql-port.ts'
 import { type Logs, runAggregator, runListener, withLogs } from './stages.ts'
 import { openStore, type Store } from './store.ts'
 
@@ -98,10 +99,21 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     pageCode,
   )
   keep(serving.closed)
+  const sql = await openSqlPort(store, run)
+  if (sql) keep(sql.closed)
   await firstData(networks, store, signal)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key) })
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   await Promise.all(stages)
+}
+
+/** Where SQL_PORT is set. */
+async function openSqlPort({ engine, analyst }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
+  const { sqlPort, sqlHost: host } = config
+  if (sqlPort === undefined || !engine) return undefined
+  const sql = await startSqlPort({ engine, analyst, host, port: sqlPort, signal })
+  report({ kind: 'sql-listening', host, port: sql.port })
+  return sql
 }
 
 /** Until every network has stored what its chain had when we looked, within limits. */

@@ -3,7 +3,7 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { goBackToSettled } from '../aggregator/settling.ts'
 import type { Report } from '../ingest/report.ts'
 import { repeated } from '../ingest/wait.ts'
-import { connect } from './clickhouse/client.ts'
+import { connect, connectAnalyst } from './clickhouse/client.ts'
 import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shareOf } from './clickhouse/cluster.ts'
 import { type EngineFact, startEngine } from './clickhouse/engine.ts'
 import { type EngineAccess, findEngine } from './clickhouse/engine-access.ts'
@@ -20,6 +20,10 @@ export type Store = {
   reader: ClickHouseClient
   /** Keys and usage. */
   accounts: ClickHouseClient
+  /** Only reads the market, in statements of people. */
+  analyst: ClickHouseClient
+  /** Where the tables are embedded. */
+  engine?: EngineAccess | undefined
   /** Where the tables themselves are: one server of each shard of a cluster, else `owner`. */
   shards: readonly ClickHouseClient[]
   /** As `shards`, with the replicas. */
@@ -115,7 +119,7 @@ async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Stor
   }
   try {
     const shards = await untilThere(server, bringUpToDate, waiting)
-    return { owner, reader, accounts, shards, servers, failed: never, close }
+    return { owner, reader, accounts, analyst: reader, shards, servers, failed: never, close }
   } catch (error) {
     await close()
     throw error
@@ -150,9 +154,10 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   const owner = connect({ url, database, ...users.owner })
   const reader = connect({ url, database, ...users.api, settings: READS_LITTLE, requestTimeoutMs: READER_MS })
   const accounts = connect({ url, database, ...users.accounts })
+  const analyst = connectAnalyst(engine)
   await migrate(owner, { database })
-  const close = () => closeAll([owner, reader, accounts]).then(stop)
-  return { owner, reader, accounts, shards: [owner], servers: [owner], failed, close }
+  const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
+  return { owner, reader, accounts, analyst, engine, shards: [owner], servers: [owner], failed, close }
 }
 
 /** Of a server's only user we know nothing: at least our own questions change nothing, and none takes more than its share. */

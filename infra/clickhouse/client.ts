@@ -1,5 +1,7 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import type { EngineAccess } from './engine-access.ts'
+import { ANALYST_LIMITS } from './engine-config.ts'
 import { watchedCommand } from './watched-command.ts'
 
 export type Connection = {
@@ -21,6 +23,19 @@ export function connect(connection: Connection): ClickHouseClient {
   return Object.assign(client, {
     command: watchedCommand(client, unlimited),
     close: () => Promise.all([close(), unlimited.close()]).then(() => undefined),
+  })
+}
+
+/** Without settings: `analyst` may not change them. */
+export function connectAnalyst({ url, database, users }: EngineAccess): ClickHouseClient {
+  return createClient({
+    url,
+    database,
+    ...users.analyst,
+    application: 'candlepool',
+    request_timeout: 1_000 * ANALYST_LIMITS.max_execution_time + 5_000,
+    keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
+    log: { level: ClickHouseLogLevel.OFF },
   })
 }
 

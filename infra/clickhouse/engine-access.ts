@@ -1,5 +1,5 @@
 /** How a command finds the embedded ClickHouse that another process runs on the same data folder. */
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { connect } from './client.ts'
@@ -9,6 +9,8 @@ export type EngineAccess = {
   url: string
   database: string
   users: Record<EngineUser, { username: EngineUser; password: string }>
+  /** Of `analyst` at SQL_PORT. The engine does not know it: statements reach the engine through that port alone. */
+  sqlPassword: string
 }
 
 /** Written beside the data while the engine answers; no secret in it. */
@@ -38,7 +40,9 @@ export function accessOf(url: string, passwords: Record<EngineUser, string>): En
       owner: { username: 'owner', password: passwords.owner },
       api: { username: 'api', password: passwords.api },
       accounts: { username: 'accounts', password: passwords.accounts },
+      analyst: { username: 'analyst', password: passwords.analyst },
     },
+    sqlPassword: derived(passwords.owner, 'sql'),
   }
 }
 
@@ -64,16 +68,17 @@ export async function answers(access: EngineAccess, paths: EnginePaths, signal?:
 export async function ensurePasswords(paths: EnginePaths): Promise<Record<EngineUser, string>> {
   const known = await readPasswords(paths)
   if (known) return known
-  const made = { owner: newPassword(), api: newPassword(), accounts: newPassword() }
+  const random = { owner: newPassword(), api: newPassword(), accounts: newPassword() }
+  const made = PASSWORDS.parse(random)
   const draft = draftOf(paths.passwords)
-  await writeFile(draft, JSON.stringify(made, undefined, 2), { mode: 0o600 })
+  await writeFile(draft, JSON.stringify(random, undefined, 2), { mode: 0o600 })
   try {
     // Unlike a rename, a link never replaces what another start has made meanwhile.
     await link(draft, paths.passwords)
   } catch {
     const theirs = await readPasswords(paths)
     if (theirs) return theirs
-    await writeSecret(paths.passwords, JSON.stringify(made, undefined, 2))
+    await writeSecret(paths.passwords, JSON.stringify(random, undefined, 2))
   } finally {
     await rm(draft, { force: true })
   }
@@ -113,7 +118,10 @@ export async function makeFolders(paths: EnginePaths): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
-const PASSWORDS = z.object({ owner: z.string(), api: z.string(), accounts: z.string() })
+/** The file is that of earlier versions: they knew no analysts. */
+const PASSWORDS = z
+  .object({ owner: z.string(), api: z.string(), accounts: z.string() })
+  .transform((random) => ({ ...random, analyst: derived(random.owner, 'analyst') }))
 const RUNNING = z.object({ url: z.url(), pid: z.int(), owner: z.int() })
 
 async function readPasswords(paths: EnginePaths) {
@@ -133,6 +141,11 @@ async function readJson<T>(file: string, schema: z.ZodType<T>): Promise<T | unde
 /** No character that a URL or a shell would read as its own. */
 function newPassword(): string {
   return randomBytes(24).toString('base64url')
+}
+
+/** As secret as `password`, which it does not tell. */
+function derived(password: string, purpose: string): string {
+  return createHmac('sha256', password).update(purpose).digest('base64url')
 }
 
 /** Of its own for every writer: what is linked or renamed must not change under another one's pen. */

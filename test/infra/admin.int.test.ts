@@ -67,6 +67,7 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
       owner: client,
       reader: client,
       accounts: client,
+      analyst: client,
       shards: [client],
       servers: [client],
       failed: new Promise<never>(() => {}),

@@ -86,6 +86,7 @@ export async function openNetwork(
         owner,
         reader: owner,
         accounts: owner,
+        analyst: owner,
         shards: [owner],
         servers: [owner],
         failed: new Promise<never>(() => {}),

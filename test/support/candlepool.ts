@@ -30,6 +30,7 @@ export type Script =
   | 'rewind'
   | 'backup'
   | 'restore'
+  | 'sql'
 
 const ROOT = join(import.meta.dirname, '../..')
 export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {

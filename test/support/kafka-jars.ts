@@ -1,18 +1,17 @@
 /** One KRaft node from Apache Kafka's own jars, which Maven fetches once for this machine. */
 import { execFile, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePorts } from './free-ports.ts'
+import { fetchedJars, javaAtLeast } from './maven.ts'
 
 const run = promisify(execFile)
 
 export const KAFKA_VERSION = '4.1.1'
-const MAVEN_TIMEOUT_MS = 180_000
 const START_TIMEOUT_MS = 60_000
 
 export type JarBroker = {
@@ -27,7 +26,8 @@ export type JarBroker = {
 
 /** A cluster of its own, or the second broker, number 2, of another one. Rejects with one line that says what is missing. */
 export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
-  const classpath = join(await fetchedJars(await javaAtLeast(17)), '*')
+  await javaAtLeast(17)
+  const classpath = join(await fetchedKafka(), '*')
   // A port that was free may be somebody else's by the time that the broker opens it.
   for (let tries = 2; tries > 0; tries--) {
     const broker = await startOnce(classpath, first).catch(() => undefined)
@@ -148,36 +148,7 @@ function toProperties(properties: Record<string, unknown>): string {
     .join('')
 }
 
-/** The folder of the jars. Made aside and moved into place, so that two runs at once don't see half of it. */
-export async function fetchedJars(java: string): Promise<string> {
-  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'candlepool')
-  const jars = join(cache, `kafka-${KAFKA_VERSION}`)
-  if (existsSync(jars)) return jars
-  await mkdir(cache, { recursive: true })
-  const aside = await mkdtemp(join(cache, 'fetching-'))
-  try {
-    const pom = join(import.meta.dirname, 'pom.xml')
-    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`]
-    await run('mvn', ['-q', '-B', '-f', pom, ...goal], { timeout: MAVEN_TIMEOUT_MS })
-    await rename(aside, jars)
-  } catch (error) {
-    await rm(aside, { recursive: true, force: true })
-    // Another run was quicker.
-    if (existsSync(jars)) return jars
-    throw new Error(`${java} is here, but Maven could not fetch Kafka ${KAFKA_VERSION}: ${firstLine(error)}`)
-  }
-  return jars
-}
-
-async function javaAtLeast(wanted: number): Promise<string> {
-  const { stderr } = await run('java', ['-version']).catch((error: unknown) => {
-    throw new Error(`no Java (${firstLine(error)})`)
-  })
-  const version = Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0)
-  if (version < wanted) throw new Error(`Java ${wanted} or newer is needed, this is ${version}`)
-  return `Java ${version}`
-}
-
-function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
+/** The folder of the jars. */
+export function fetchedKafka(): Promise<string> {
+  return fetchedJars(`kafka-${KAFKA_VERSION}`, join(import.meta.dirname, 'pom.xml'))
 }

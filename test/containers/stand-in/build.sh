@@ -20,7 +20,7 @@ fi
 node=$(realpath "$(command -v node)")
 build candlepool/node -C "$PWD/$stand_in/node" . -C "$(dirname "$node")" "$(basename "$node")" -C "$(npm root --global)" npm
 
-jars=$(node --import tsx --eval "import('./test/support/kafka-jars.ts').then((it) => it.fetchedJars('Java')).then(console.log)")
+jars=$(node --import tsx --eval "import('./test/support/kafka-jars.ts').then((it) => it.fetchedKafka()).then(console.log)")
 build candlepool/kafka -C "$PWD/$stand_in/kafka" . -C "$(dirname "$jars")" "$(basename "$jars")"
 
 build candlepool/clickhouse -C "$PWD/$stand_in/clickhouse" . -C "$PWD/infra/clickhouse" engine-process.mjs \
