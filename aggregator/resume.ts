@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { TickLog } from '../ingest/log.ts'
 import { tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
-import { newestBlock } from './ledger.ts'
+import { newestBlock, type StoredBlock } from './ledger.ts'
 import { ask } from './store.ts'
 import { FINAL_HISTORY, type Position, positionOf, type Version } from './version.ts'
 
@@ -14,7 +14,7 @@ import { FINAL_HISTORY, type Position, positionOf, type Version } from './versio
  */
 export async function positionInLog(client: ClickHouseClient, network: NetworkName, log: TickLog): Promise<Position> {
   const stored = await highestInLedger(client, network)
-  const beyond = await highestBeyond(client, network, stored?.tip?.number)
+  const beyond = await highestBeyond(client, network, stored?.tip)
   const highest = highestOf([stored?.highest ?? 0n, beyond])
   if (highest === 0n) return { generation: 0, offset: 0 }
   const { generation } = positionOf(highest)
@@ -40,7 +40,7 @@ export async function positionAbove(
   settled: number,
 ): Promise<Position> {
   const stored = await highestInLedger(client, network, settled)
-  const beyond = await highestBeyond(client, network, stored?.tip?.number)
+  const beyond = await highestBeyond(client, network, stored?.tip)
   const highest = highestOf([stored?.highest ?? 0n, beyond])
   if (highest === 0n) return { generation: 0, offset: 0 }
   const { generation, offset } = positionOf(highest)
@@ -50,16 +50,24 @@ export async function positionAbove(
 /** A row later than the tip's is a tombstone above it, or above the settled block: what was appended later would be the tip. */
 async function highestInLedger(client: ClickHouseClient, network: NetworkName, settled = Number.POSITIVE_INFINITY) {
   const tip = await newestBlock(client, network)
-  const below = tip && Math.min(tip.number - 1, settled)
-  const highest = await highestVersion(client, { table: 'blocks', column: 'number' }, network, below)
+  const number = tip ? Math.min(tip.number - 1, settled) : -1
+  const highest = await highestVersion(client, 'blocks', network, { number })
   return highest === 0n ? undefined : { highest, tip }
 }
 
-/** Of live rows and tombstones beyond the ledger's tip; 0 where there are none. */
-async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip = -1): Promise<Version> {
-  const tables = ['ticks', 'pools', 'liquidity_changes', 'pool_balance_hours']
+/**
+ * Of live rows and tombstones beyond the ledger's tip; 0 where there are none. A rollback replaces the reading of an hour by an older one,
+ * of a block up to the tip: its version alone says when.
+ */
+async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip?: StoredBlock): Promise<Version> {
+  const above = tip?.number ?? -1
   return highestOf(
-    await Promise.all(tables.map((table) => highestVersion(client, { table, column: 'block' }, network, tip))),
+    await Promise.all([
+      ...['ticks', 'pools', 'liquidity_changes'].map((table) =>
+        highestVersion(client, table, network, { block: above }),
+      ),
+      highestVersion(client, 'pool_balance_hours', network, { version: tip?.version ?? 0n }),
+    ]),
   )
 }
 
@@ -69,18 +77,19 @@ function highestOf(versions: readonly Version[]): Version {
   return highest
 }
 
-/** Of live rows, or of those above a block; 0 where there are none. */
+/** Of live rows above a value of one column; 0 where there are none. */
 async function highestVersion(
   client: ClickHouseClient,
-  { table, column }: { table: string; column: 'block' | 'number' },
+  table: string,
   network: NetworkName,
-  above?: number,
+  above: { block: number } | { number: number } | { version: Version },
 ): Promise<Version> {
+  const [[column, value] = []] = Object.entries(above)
   const [row] = await ask<{ highest: string }>(
     client,
     `SELECT toString(max(version)) AS highest FROM ${table}
-     WHERE network = {network:String} AND version < {final:UInt64} ${above === undefined ? '' : `AND ${column} > {above:Int64}`}`,
-    { network, final: FINAL_HISTORY.toString(), ...(above !== undefined && { above }) },
+     WHERE network = {network:String} AND version < {final:UInt64} AND ${column} > {above:${column === 'version' ? 'UInt64' : 'Int64'}}`,
+    { network, final: FINAL_HISTORY.toString(), above: String(value) },
   )
   return BigInt(row?.highest ?? 0)
 }

@@ -1,4 +1,5 @@
 -- Puts back what pools held at a block, in the hours whose newest reading lies above it; an hour without an earlier reading is buried.
+-- What a start has put back has the version of a rollback in the first message after it, which may take it back again.
 INSERT INTO pool_balance_hours
 SELECT
     replaced.network, replaced.pool, replaced.hour,
@@ -8,7 +9,7 @@ FROM
     SELECT network, pool, hour
     FROM pool_balance_hours FINAL
     WHERE network = {network:String} AND block > {block:Int64} AND hour >= toStartOfHour(toDateTime({since:UInt32}, 'UTC'))
-      AND pool_balance_hours.version < {version:UInt64}
+      AND pool_balance_hours.version <= {version:UInt64}
 ) AS replaced
 LEFT ANY JOIN
 (

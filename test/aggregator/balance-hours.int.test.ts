@@ -106,4 +106,28 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
     await stored(network)
     expect(await held(network)).toEqual(before)
   })
+
+  const leaveFlush = (network: NetworkName) =>
+    database.client.command({
+      query: `INSERT INTO pool_balance_hours SELECT * REPLACE (block + 1 AS block, 99 AS balance0, version + 2 AS version)
+              FROM (SELECT * FROM pool_balance_hours FINAL WHERE network = {network:String} ORDER BY block DESC LIMIT 1)`,
+      query_params: { network },
+    })
+
+  test.each([
+    ['the first message of the next process', false],
+    ['the first message after another crash and a merge', true],
+  ])('put back at a start is taken back by a fork in %s', async (what, isMerged) => {
+    const network = networkOf(what)
+    const chain = mine([], plans(3))
+    const fork = mine(chain.slice(0, 2), plans(1, 7_000, OTHER), 'fork')
+    await stored(network, asBlocks(network, chain))
+    await leaveFlush(network)
+    if (isMerged) {
+      await stored(network)
+      await database.client.command({ query: 'OPTIMIZE TABLE pool_balance_hours FINAL' })
+    }
+    await stored(network, asBlocks(network, fork.slice(2)))
+    expect((await held(network)).at(-1)?.[0]).toBe(1)
+  })
 })

@@ -72,3 +72,6 @@ const STEPS = {
 export const PLACES: readonly string[] = Object.entries(STEPS).flatMap(([step, statements]) =>
   statements.map((statement) => `${step}: ${statement}`),
 )
+
+/** Blocks that are older than the ledger's memory are looked up in the tables, which only a few stories come to. */
+export const RARE_PLACES: readonly string[] = ['flush: block_window', 'flush: newest_blocks']
