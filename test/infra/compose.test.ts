@@ -6,7 +6,11 @@ import { VARIABLES } from '../../infra/config.ts'
 
 const compose = readFileSync(join(import.meta.dirname, '../../infra/compose.yaml'), 'utf8')
 /** The image has set these, or one container has no use for them. */
-const NOT_THERE = ['CLICKHOUSE_DATABASE', 'CLICKHOUSE_CLUSTER', 'DATA_DIR', 'HOST', 'PORT', 'ADMIN_PORT']
+const NOT_THERE = [
+  ...['CLICKHOUSE_DATABASE', 'CLICKHOUSE_CLUSTER', 'DATA_DIR', 'HOST', 'PORT', 'ADMIN_PORT'],
+  // Of embedded tables.
+  ...['SQL_PORT', 'SQL_HOST'],
+]
 
 test.each(VARIABLES.filter((name) => !NOT_THERE.includes(name)))('%s reaches the containers', (name) => {
   expect(compose).toMatch(new RegExp(`^ +${name}: \\S`, 'm'))
