@@ -26,7 +26,7 @@ export type Job = BlockRange & {
   /** Ranges in flight. */
   concurrency: number
   state: JobState
-  /** Why it failed; while it is open, how far it is. */
+  /** Why it failed; while it is open, how far it is, and empty until a process has taken it. */
   reason: string
 }
 
@@ -63,13 +63,28 @@ export function openJobs(client: ClickHouseClient, network: NetworkName, kind: J
   return readJobs(client, "network = {network:String} AND state = 'open' AND kind = {kind:String}", { network, kind })
 }
 
+/** Those that are open first, then the newest; repairs of an audit are not among them. */
+export function recentJobs(client: ClickHouseClient, network: NetworkName, limit: number): Promise<Job[]> {
+  return readJobs(
+    client,
+    "network = {network:String} AND kind != 'audit'",
+    { network, limit },
+    "state = 'open' DESC, id DESC LIMIT {limit:UInt32}",
+  )
+}
+
 type JobRow = Omit<Job, 'pools'> & { pools: PoolId[] }
 
-async function readJobs(client: ClickHouseClient, where: string, parameters: Record<string, string | number>) {
+async function readJobs(
+  client: ClickHouseClient,
+  where: string,
+  parameters: Record<string, string | number>,
+  order = 'id',
+) {
   const rows = await ask<JobRow>(
     client,
     `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, state, reason
-     FROM jobs FINAL WHERE ${where} ORDER BY id`,
+     FROM jobs FINAL WHERE ${where} ORDER BY ${order}`,
     parameters,
   )
   return rows.map((row): Job => ({ ...row, pools: row.pools.length > 0 ? row.pools : undefined }))

@@ -4,6 +4,7 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { BlockRange } from './coverage.ts'
+import { newestBlock } from './ledger.ts'
 import { runsOfLedger } from './ledger-runs.ts'
 import { poolsOfFilters } from './pool-filter.ts'
 import { ask } from './store.ts'
@@ -39,6 +40,13 @@ export async function knownRanges(
   }
   const covered = coverage.filter(({ filter }) => covering.has(filter)).map(({ filter: _, ...range }) => range)
   return joined([...ledger, ...covered])
+}
+
+/** Whether a listener or a job has stored a block of it. */
+export async function isAnyKnown(client: ClickHouseClient, network: NetworkName): Promise<boolean> {
+  if (await newestBlock(client, network)) return true
+  const query = 'SELECT 1 FROM coverage FINAL WHERE network = {network:String} LIMIT 1'
+  return (await ask(client, query, { network })).length > 0
 }
 
 /** Runs of which none touches the next, ascending. */

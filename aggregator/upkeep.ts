@@ -52,6 +52,7 @@ export async function keepUp(client: ClickHouseClient, options: UpkeepOptions): 
 async function runRewind(client: ClickHouseClient, job: Job, options: UpkeepOptions): Promise<void> {
   const { network, rewindBy, turns, runs, report, signal } = options
   try {
+    await noteJob(client, job, 'taking blocks back').catch(() => undefined)
     await runs.urgent(() => turns.urgent(() => rewindBy(job)))
   } catch (error) {
     if (signal.aborted) return
@@ -64,6 +65,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: UpkeepOpt
   const { network, shards, keeping, tip, settling, turns, report, onWritten, signal } = options
   const began = performance.now()
   try {
+    await noteJob(client, job, '0 %').catch(() => undefined)
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
     const version = await turns.patient(async () => {
       keeping.open.forgetAll(tip())

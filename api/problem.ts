@@ -46,6 +46,12 @@ export const PROBLEMS = {
     title: 'Store unavailable',
     meaning: 'The store does not answer at the moment. Ask again after `Retry-After`.',
   },
+  nothing_stored: {
+    status: 503,
+    title: 'Nothing stored',
+    meaning:
+      'Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.',
+  },
   overloaded: {
     status: 503,
     title: 'Overloaded',

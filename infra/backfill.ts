@@ -1,15 +1,15 @@
 /** `npm run backfill`: reads a stretch of final history: in a cluster, beside a running `npm start`, and alone. */
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import type { JobRequest } from '../aggregator/job.ts'
 import { NETWORK_NAMES } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
+import { cancelBackfill } from './cancel-backfill.ts'
 import { UsageError } from './command.ts'
-import { forgetHistory, readHistory } from './read-history.ts'
+import { type HistoryRequest, readHistory } from './read-history.ts'
 import { runProcess } from './run.ts'
 
 const USAGE =
-  'Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]'
+  'Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]\n       npm run backfill -- --network NAME --cancel JOB'
 
 const block = (name: string) =>
   z
@@ -40,14 +40,21 @@ const schema = z
   })
   .refine((it) => it['from-block'] <= it['to-block'], '--from-block is after --to-block')
 
-await runProcess(async (run) => {
-  const { again, ...request } = readRequest()
-  const { network, from, to } = request
-  if (again) await forgetHistory(network, [{ from, to }], run)
-  await readHistory(request, run)
+const cancelSchema = z.object({
+  network: schema.shape.network,
+  cancel: z
+    .string()
+    .regex(/^\d{1,9}$/, '--cancel is not the number of a job: npm run status lists them')
+    .transform(Number),
 })
 
-function readRequest(): JobRequest & { again: boolean } {
+await runProcess(async (run) => {
+  const request = readRequest()
+  if ('cancel' in request) await cancelBackfill(request.network, request.cancel, run)
+  else await readHistory(request, run)
+})
+
+function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
   const options = {
     network: { type: 'string' },
     'from-block': { type: 'string' },
@@ -55,9 +62,11 @@ function readRequest(): JobRequest & { again: boolean } {
     pool: { type: 'string', multiple: true },
     concurrency: { type: 'string' },
     again: { type: 'boolean' },
+    cancel: { type: 'string' },
   } as const
   try {
     const { values } = parseArgs({ options, allowPositionals: false })
+    if (values.cancel !== undefined) return cancelSchema.parse(values)
     const { network, pool, concurrency, again, ...range } = schema.parse(values)
     return {
       network,

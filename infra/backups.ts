@@ -15,7 +15,7 @@ const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 /** Without any of these a database is not one of ours, or not whole. */
 const EXPECTED = [...VOUCHING, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
 /** Processes leave rows in these by themselves: what they claim of a minute, and that one has halted. */
-const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims']
+const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims', 'presences']
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name

@@ -1,6 +1,6 @@
 /** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
 import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
-import { failJob, finishJob, type Job, openJobs } from '../aggregator/job.ts'
+import { failJob, finishJob, type Job, noteJob, openJobs, readJob } from '../aggregator/job.ts'
 import { storedChain } from '../aggregator/ledger.ts'
 import { oldestWholeDay } from '../aggregator/retention.ts'
 import { storedPools } from '../aggregator/stored-pools.ts'
@@ -34,17 +34,21 @@ export async function runJobs(
   }
 }
 
-/** Reads what earlier jobs have not read yet, and says in the job's row how it ended. */
+/** Reads what earlier jobs have not read yet, and says in the job's row how it ended. Ends where the job is taken back. */
 export async function runJob(
   job: Job,
   { network, urls }: NetworkConfig,
   history: TickLog<Restatement>,
   store: Store,
-  { report, signal }: Run,
+  { report, signal: stop }: Run,
 ): Promise<void> {
   const { id, from, to, pools, concurrency } = job
+  const ended = new AbortController()
+  const signal = AbortSignal.any([stop, ended.signal])
   report({ kind: 'job-started', network: network.name, job: id, from, to })
   try {
+    await noteJob(store.owner, job, 'reading')
+    void untilClosed(job, store, signal).then(() => ended.abort())
     const { endpoints } = connectChain(urls, { network, report, signal })
     endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
     const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
@@ -62,9 +66,23 @@ export async function runJob(
     await finishJob(store.owner, job)
     report({ kind: 'job-done', network: network.name, job: id })
   } catch (error) {
-    if (signal.aborted) return
-    report({ kind: 'job-failed', network: network.name, job: id, error })
+    if (stop.aborted) return
+    const isTakenBack = ended.signal.aborted
+    report({ kind: 'job-failed', network: network.name, job: id, error: isTakenBack ? new Error(TAKEN_BACK) : error })
     // Tables that do not answer keep it open, and it is taken up again.
-    await failJob(store.owner, job, describeError(error)).catch(() => undefined)
+    if (!isTakenBack) await failJob(store.owner, job, describeError(error)).catch(() => undefined)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** The reason of a job that its operator has taken back. */
+export const TAKEN_BACK = 'It was taken back.'
+
+async function untilClosed({ network, id }: Job, { owner }: Store, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(LOOK_MS, signal)
+    const job = await readJob(owner, network, id).catch(() => undefined)
+    if (job && job.state !== 'open') return
   }
 }

@@ -2,6 +2,7 @@
 import { type AuditRecord, readRecords } from '../aggregator/audit-record.ts'
 import type { BlockRange } from '../aggregator/coverage.ts'
 import { type Halt, readHalts } from '../aggregator/halts.ts'
+import { type JobKind, type JobState, recentJobs } from '../aggregator/job.ts'
 import { gapsBetween, type KnownRange, knownRanges } from '../aggregator/known-ranges.ts'
 import { newestBlock } from '../aggregator/ledger.ts'
 import { ask } from '../aggregator/store.ts'
@@ -9,6 +10,7 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { askHead } from './chain-client.ts'
 import type { Config } from './config.ts'
+import { readProgress } from './progress.ts'
 import type { Store } from './store.ts'
 
 export type NetworkStatus = {
@@ -25,8 +27,22 @@ export type NetworkStatus = {
   gaps: readonly KnownRange[]
   /** Stages that can't go on. */
   halts: readonly Halt[]
+  /** Open ones first, then the newest. */
+  jobs: readonly JobStatus[]
   /** Absent before the first audit. */
   audit?: AuditSums
+}
+
+/** The range is one of blocks, of a rebuild one of seconds since 1970. */
+export type JobStatus = BlockRange & {
+  id: number
+  kind: JobKind
+  /** `waiting`: no process has taken it yet. */
+  state: Exclude<JobState, 'open'> | 'waiting' | 'running'
+  /** Of a backfill that is open: the share of its blocks that is stored. */
+  share?: number
+  /** How far it is, or why it failed. */
+  reason: string
 }
 
 /** Over all that is audited: what the listener has stored, and each backfill. */
@@ -43,25 +59,27 @@ export async function networksOf({ owner }: Store, { chain }: Config): Promise<N
   const configured = chain.kind === 'networks' ? chain.networks.map((it) => it.network.name) : []
   const stored = await ask<{ network: NetworkName }>(
     owner,
-    'SELECT DISTINCT network FROM (SELECT DISTINCT network FROM blocks UNION ALL SELECT DISTINCT network FROM coverage) ORDER BY network',
+    'SELECT DISTINCT network FROM (SELECT DISTINCT network FROM blocks UNION ALL SELECT DISTINCT network FROM coverage UNION ALL SELECT DISTINCT network FROM jobs) ORDER BY network',
     {},
   )
   return [...new Set([...configured, ...stored.map((it) => it.network)])]
 }
 
 export async function statusOf(
-  { owner }: Store,
+  store: Store,
   { chain, pools }: Config,
   network: NetworkName,
   now: UnixSeconds,
 ): Promise<NetworkStatus> {
+  const { owner } = store
   const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
-  const [head, newest, known, records, halts] = await Promise.all([
+  const [head, newest, known, records, halts, jobs] = await Promise.all([
     urls ? askHead(urls) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),
     readHalts(owner, [network]),
+    jobsOf(store, network),
   ])
   const [oldest] = known
   const tip = newest && { number: newest.number, time: newest.timestamp }
@@ -73,8 +91,24 @@ export async function statusOf(
     known,
     gaps: gapsBetween(known),
     halts,
+    jobs,
     ...(records.length > 0 && { audit: sumsOf(records) }),
   }
+}
+
+const SHOWN_JOBS = 20
+
+async function jobsOf(store: Store, network: NetworkName): Promise<JobStatus[]> {
+  const jobs = await recentJobs(store.owner, network, SHOWN_JOBS)
+  return Promise.all(
+    jobs.map(async (job) => {
+      const { id, kind, from, to, reason } = job
+      const state = job.state !== 'open' ? job.state : reason === '' ? 'waiting' : 'running'
+      const isUnderWay = job.state === 'open' && kind === 'backfill'
+      const share = isUnderWay ? (await readProgress(store, job)).blocks / (to - from + 1) : undefined
+      return { id, kind, from, to, state, ...(share !== undefined && { share }), reason }
+    }),
+  )
 }
 
 function lagOf(tip: { number: number; time: UnixSeconds }, head: number | undefined, now: UnixSeconds) {

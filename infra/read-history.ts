@@ -1,38 +1,39 @@
 /** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
 import { type BlockRange, forgetCoverage } from '../aggregator/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../aggregator/job.ts'
-import type { NetworkName } from '../ingest/network.ts'
 import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
 import { UsageError } from './command.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
+import { waitingNotice } from './job-notice.ts'
 import { runJob } from './jobs.ts'
 import { kafkaHistory } from './log/kafka.ts'
+import { type Role, requireServed, servedNetworks } from './presence.ts'
 import { progressLine, readProgress } from './progress.ts'
 import type { Run } from './run.ts'
-import { findStore, openStore, type Store, withStoreOf } from './store.ts'
+import { findStore, openStore, type Store } from './store.ts'
 
 const LINE_MS = 5_000
 const LOOK_MS = 300
 
-/** What jobs have read of these blocks is read again when it is asked for. */
-export async function forgetHistory(network: NetworkName, ranges: readonly BlockRange[], run: Run): Promise<void> {
-  const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
-  await withStoreOf(run.config, folder, async ({ shards }) => {
-    for (const shard of shards) await forgetCoverage(shard, network, ranges)
-  })
-}
+/** `again`: what earlier jobs have read is read again. */
+export type HistoryRequest = JobRequest & { again: boolean }
 
-/** Shows its progress; resolves once everything is stored, throws where that failed. */
-export async function readHistory(request: JobRequest, run: Run): Promise<void> {
+/** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
+export async function readHistory(request: HistoryRequest, run: Run): Promise<void> {
   const { config } = run
   const network = networkOf(request, run)
   const folder = (await currentStoreFolder(config)) ?? config.dataDir
   const running = await findStore(config, folder)
-  if (running && config.log.kind === 'kafka') return inCluster(request, requireNetwork(network), running, run)
-  if (running) return besideOwner(request, running, run)
-  return alone(request, requireNetwork(network), await openStore(config, folder, run.report, run.signal), run)
+  if (!running)
+    return alone(request, requireNetwork(network), await openStore(config, folder, run.report, run.signal), run)
+  try {
+    if (config.log.kind === 'kafka') await inCluster(request, requireNetwork(network), running, run)
+    else await besideOwner(request, running, run)
+  } finally {
+    await running.close()
+  }
 }
 
 /** Undefined for the devnet, whose chain only its own process can reach. */
@@ -53,42 +54,56 @@ function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
 }
 
 /** The process that owns the tables reads; this one watches. */
-async function besideOwner(request: JobRequest, store: Store, run: Run): Promise<void> {
-  const job = await openJob(store.owner, request)
+async function besideOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
+  await requireServed(store, request.network, 'jobs', run.signal)
+  const job = await open(request, store)
   run.signal.addEventListener('abort', () => print(`Job ${job.id} goes on without this window.`), { once: true })
-  await watch(job, store, run)
-  await store.close()
+  await watch(job, store, run, 'jobs')
 }
 
-/** This process reads, and the network's aggregator stores what comes over Kafka. */
-async function inCluster(request: JobRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+/** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
+async function inCluster(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
   const { config, report, signal } = run
   if (config.log.kind !== 'kafka') return
+  const served = await servedNetworks(store.owner, 'aggregator')
+  if (served.length > 0) await requireServed(store, request.network, 'aggregator', signal)
   const history = await kafkaHistory({ brokers: config.log.brokers, network: request.network, report, signal })
-  const job = await openJob(store.owner, request)
+  const job = await open(request, store)
   const reading = runJob(job, network, history, store, run)
-  await watch(job, store, run)
-  await history.close()
-  await reading
-  await store.close()
+  try {
+    await watch(job, store, run, 'aggregator')
+  } finally {
+    await history.close()
+    await reading
+  }
 }
 
 /** Nothing else runs on the tables: this process reads and stores. */
-async function alone(request: JobRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
-  await withAggregator(network.network.name, store, run, async (history) => {
-    const job = await openJob(store.owner, request)
-    const reading = runJob(job, network, history, store, run)
-    await watch(job, store, run)
-    await reading
-  })
-  await store.close()
+async function alone(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+  try {
+    await withAggregator(network.network.name, store, run, async (history) => {
+      const job = await open(request, store)
+      const reading = runJob(job, network, history, store, run)
+      await watch(job, store, run, undefined)
+      await reading
+    })
+  } finally {
+    await store.close()
+  }
 }
 
-/** Until everything is stored; throws where the job failed. */
-async function watch(job: Job, store: Store, { signal }: Run): Promise<void> {
+async function open({ again, ...request }: HistoryRequest, { owner, shards }: Store): Promise<Job> {
+  const range: BlockRange = { from: request.from, to: request.to }
+  if (again) for (const shard of shards) await forgetCoverage(shard, request.network, [range])
+  return openJob(owner, request)
+}
+
+/** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */
+async function watch(job: Job, store: Store, { signal }: Run, role: Role | undefined): Promise<void> {
   const total = job.to - job.from + 1
   const start = await readProgress(store, job)
   const began = performance.now()
+  const notice = role && waitingNotice(job, store, role)
   let lastLine = 0
   while (!signal.aborted) {
     const [now, state] = await Promise.all([readProgress(store, job), readJob(store.owner, job.network, job.id)])
@@ -101,6 +116,8 @@ async function watch(job: Job, store: Store, { signal }: Run): Promise<void> {
     }
     if (state?.state === 'failed') throw new Error(`The backfill failed: ${state.reason}`)
     if (isOver) return
+    const waits = await notice?.(state)
+    if (waits !== undefined) print(process.stdout.isTTY ? `\n${waits}` : waits)
     await pause(LOOK_MS, signal)
   }
 }

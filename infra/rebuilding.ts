@@ -4,6 +4,8 @@ import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
 import { print } from './command.ts'
 import { currentStoreFolder } from './folders.ts'
+import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { requireServed } from './presence.ts'
 import type { Run } from './run.ts'
 import { findStore, openStore, type Store } from './store.ts'
 
@@ -16,15 +18,16 @@ export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, r
   const running = await findStore(config, folder)
   const store = running ?? (await openStore(config, folder, run.report, run.signal))
   try {
+    if (running) await requireServed(store, request.network, 'aggregator', run.signal)
     const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')
-    if (running) return await watch(job, store, run)
+    if (running) return await watch(job, store, run, waitingNotice(job, store, 'aggregator'))
     await withAggregator(request.network, store, run, () => watch(job, store, run))
   } finally {
     await store.close()
   }
 }
 
-async function watch({ network, id }: Job, store: Store, { signal }: Run): Promise<void> {
+async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
   let told = ''
   while (!signal.aborted) {
     const job = await readJob(store.owner, network, id)
@@ -32,6 +35,8 @@ async function watch({ network, id }: Job, store: Store, { signal }: Run): Promi
     if (job?.state === 'done') return
     if (job && job.reason !== told) print(`Rebuilding candles of ${network}: ${job.reason}`)
     told = job?.reason ?? told
+    const waits = await notice?.(job)
+    if (waits !== undefined) print(waits)
     await pause(LOOK_MS, signal)
   }
 }

@@ -1,5 +1,5 @@
 /** A rewind as an operator asks for it: what is to go is looked at first, then whoever writes the tables takes it back. */
-import { openJob, readJob } from '../aggregator/job.ts'
+import { type Job, openJob, readJob } from '../aggregator/job.ts'
 import { endBelow, ledgerStart, newestBlock, storedBlock } from '../aggregator/ledger.ts'
 import type { BlockRef } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
@@ -7,9 +7,11 @@ import { getHeader } from '../ingest/rpc.ts'
 import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
 import { connectChain } from './chain-client.ts'
-import { UsageError } from './command.ts'
+import { print, UsageError } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { currentStoreFolder } from './folders.ts'
+import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { requireServed } from './presence.ts'
 import type { Run } from './run.ts'
 import { findStore, openStore, type Store } from './store.ts'
 
@@ -32,13 +34,14 @@ export async function rewindNetwork(
   const store = running ?? (await openStore(config, folder, run.report, run.signal))
   try {
     const plan = await planOf(request, store)
+    if (running) await requireServed(store, request.network, 'aggregator', run.signal)
     await refuseReplaced(plan, run)
     await confirm(plan)
     const { network, to, tip } = plan
     const ask = async () => {
       const request = { network, from: to.number + 1, to: tip.number, pools: undefined, concurrency: 1 }
-      const { id } = await openJob(store.owner, request, 'rewind')
-      await watch(network, id, store, run)
+      const job = await openJob(store.owner, request, 'rewind')
+      await watch(job, store, run, running && waitingNotice(job, store, 'aggregator'))
     }
     if (running) await ask()
     else await withAggregator(network, store, run, ask)
@@ -84,11 +87,13 @@ async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: R
   )
 }
 
-async function watch(network: NetworkName, id: number, store: Store, { signal }: Run): Promise<void> {
+async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
   while (!signal.aborted) {
     const job = await readJob(store.owner, network, id)
     if (job?.state === 'failed') throw new Error(`The rewind failed: ${job.reason}`)
     if (job?.state === 'done') return
+    const waits = await notice?.(job)
+    if (waits !== undefined) print(waits)
     await pause(LOOK_MS, signal)
   }
 }

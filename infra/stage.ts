@@ -3,6 +3,7 @@ import type { HaltedStage } from '../aggregator/halts.ts'
 import { startAdmin } from './admin.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
+import { announce } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
 import { type Logs, withLogs } from './stages.ts'
 import { findStore, type Store } from './store.ts'
@@ -47,10 +48,13 @@ export function runOnLogs(
         'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
       )
     }
-    await Promise.all(
-      networksOf(run).map((network) =>
+    const networks = networksOf(run)
+    const names = networks.map(({ network }) => network.name)
+    await Promise.all([
+      ...(stage === 'aggregator' ? [announce(store.owner, names, ['aggregator'], run.signal)] : []),
+      ...networks.map((network) =>
         withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
       ),
-    )
+    ])
   })
 }

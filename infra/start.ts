@@ -1,7 +1,10 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
 import type { Written } from '../aggregator/changes.ts'
+import { readHalts } from '../aggregator/halts.ts'
 import { storedChain } from '../aggregator/ledger.ts'
 import { openPageCode } from '../api/page-code.ts'
+import { hostOf } from '../ingest/hosts-only.ts'
+import type { NetworkName } from '../ingest/network.ts'
 import { pause } from '../ingest/wait.ts'
 import { startAdmin } from './admin.ts'
 import { keyToPrint } from './api-key.ts'
@@ -12,6 +15,7 @@ import { startDevnet } from './devnet/devnet.ts'
 import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
 import { startApi } from './http-api.ts'
 import { runJobs } from './jobs.ts'
+import { announce as announcePresence } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
 import { type SqlPort, startSqlPort } from './sql-port.ts'
 import { type Logs, runAggregator, runListener, withLogs } from './stages.ts'
@@ -78,6 +82,10 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const pageCode = openPageCode(() => new Date())
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
+  const names = networks.map(({ network }) => network.name)
+  keep(
+    announcePresence(store.owner, names, config.log.kind === 'kafka' ? ['aggregator'] : ['aggregator', 'jobs'], signal),
+  )
   for (const network of networks) {
     const { name } = network.network
     const stagesOf = async (logs: Logs, attempt: Run) => {
@@ -101,8 +109,9 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   keep(serving.closed)
   const sql = await openSqlPort(store, run)
   if (sql) keep(sql.closed)
-  await firstData(networks, store, signal)
-  if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key) })
+  const unanswered = await firstData(networks, store, signal)
+  const notes = await notesOf(networks, unanswered, store)
+  if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   await Promise.all(stages)
 }
@@ -116,12 +125,18 @@ async function openSqlPort({ engine, analyst }: Store, { config, report, signal 
   return sql
 }
 
-/** Until every network has stored what its chain had when we looked, within limits. */
-async function firstData(networks: readonly NetworkConfig[], store: Store, signal: AbortSignal): Promise<void> {
+/** Until every network has stored what its chain had when we looked, within limits. Returns those of which no endpoint answered. */
+async function firstData(
+  networks: readonly NetworkConfig[],
+  store: Store,
+  signal: AbortSignal,
+): Promise<ReadonlySet<NetworkName>> {
   const giveUp = Date.now() + FIRST_DATA_MS
+  const unanswered = new Set<NetworkName>()
   await Promise.all(
     networks.map(async ({ network, urls }) => {
       const head = await askHead(urls)
+      if (!head) unanswered.add(network.name)
       const chain = storedChain(store.owner, network.name)
       while (head && !signal.aborted && Date.now() < giveUp) {
         if (((await chain.tip())?.number ?? -1) >= head.number) return
@@ -129,13 +144,33 @@ async function firstData(networks: readonly NetworkConfig[], store: Store, signa
       }
     }),
   )
+  return unanswered
+}
+
+type Note = { network: NetworkName; text: string }
+
+/** Why a network is not read, or not shown, yet. */
+async function notesOf(
+  networks: readonly NetworkConfig[],
+  unanswered: ReadonlySet<NetworkName>,
+  store: Store,
+): Promise<Note[]> {
+  const names = networks.map(({ network }) => network.name)
+  const halts = await readHalts(store.owner, names).catch(() => [])
+  return networks.flatMap(({ network: { name: network }, urls }) => {
+    const halt = halts.find((it) => it.network === network)
+    if (halt) return [{ network, text: `its ${halt.stage} has halted: ${halt.reason}` }]
+    if (!unanswered.has(network)) return []
+    const hosts = [...new Set(urls.map(hostOf))].join(', ')
+    return [{ network, text: `no endpoint answers (${hosts}). It is asked again until one does.` }]
+  })
 }
 
 /** The one place where a key is shown: on standard output, never in the log. The link has a code for it, since browsers keep addresses. */
 function announce(
   networks: readonly NetworkConfig[],
   { host, port }: { host: string; port: number },
-  { key, code }: { key: string; code: string },
+  { key, code, notes }: { key: string; code: string; notes: readonly Note[] },
 ): void {
   const isDevnet = networks.some(({ network }) => network.devnet)
   const names = networks.map(({ network }) => network.name).join(', ')
@@ -145,7 +180,12 @@ function announce(
   process.stdout.write(
     [
       '',
-      `Candlepool is ready. It reads ${what}.`,
+      ...(notes.length === 0
+        ? [`Candlepool is ready. It reads ${what}.`]
+        : [
+            `Candlepool runs, but it does not read ${notes.map(({ network }) => network).join(', ')} yet. What is stored is answered.`,
+            ...notes.map(({ network, text }) => `  ${network}: ${text}`),
+          ]),
       '',
       `  Page  ${base}/#code=${code}`,
       `  API   ${base}/v0`,

@@ -1,9 +1,11 @@
 /** `npm run status`: how far each network is read, stored and audited, and what is missing. */
 import { parseArgs } from 'node:util'
 import { print, printTable, runCommand, UsageError } from './command.ts'
-import { blocksIn, type NetworkStatus, networksOf, statusOf } from './network-status.ts'
+import { blocksIn, type JobStatus, type NetworkStatus, networksOf, statusOf } from './network-status.ts'
 
 const SHOWN_GAPS = 3
+/** A longer one is cut. */
+const MAX_REASON_LENGTH = 100
 
 await runCommand(async (store, config) => {
   const { json } = readArguments()
@@ -19,6 +21,10 @@ await runCommand(async (store, config) => {
     const notes = [...notesOfHalts(status), ...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
     if (notes.length > 0) print('', ...notes)
   }
+  const jobs = statuses.flatMap(({ network, jobs }) => jobs.map((job) => rowOfJob(network, job)))
+  if (jobs.length === 0) return
+  print('')
+  printTable([['JOB', 'NETWORK', 'KIND', 'RANGE', 'STATE', 'PROGRESS'], ...jobs])
 })
 
 function readArguments(): { json: boolean } {
@@ -42,6 +48,18 @@ function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): 
     textOf(audit?.mismatched),
     textOf(audit?.upTo),
   ]
+}
+
+function rowOfJob(network: string, { id, kind, from, to, state, share, reason }: JobStatus): string[] {
+  const range = kind === 'rebuild' ? rangeOfTime(from, to) : `${from} to ${to}`
+  const [line = ''] = reason.split('\n')
+  const told = line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}…` : line
+  const progress = state === 'done' ? '' : share === undefined ? told : `${(share * 100).toFixed(1)} %`
+  return [String(id), network, kind, range, state, progress]
+}
+
+function rangeOfTime(from: number, to: number): string {
+  return from === 0 && to === 2 ** 32 - 1 ? 'all' : `${timeOf(from)} to ${timeOf(to)}`
 }
 
 function notesOfHalts({ network, halts }: NetworkStatus): string[] {

@@ -1,12 +1,13 @@
 /** `npm run verify`: whether every candle is what its ticks come to, and every tick is there; `--repair` mends what is not. */
 import { parseArgs } from 'node:util'
 import type { BlockRange } from '../aggregator/coverage.ts'
+import { isAnyKnown } from '../aggregator/known-ranges.ts'
 import { type Difference, verify } from '../aggregator/verify.ts'
 import { parseTime } from '../api/time.ts'
 import { NETWORK_NAMES, type NetworkName } from '../ingest/network.ts'
 import { print, UsageError } from './command.ts'
 import { currentStoreFolder } from './folders.ts'
-import { forgetHistory, readHistory } from './read-history.ts'
+import { readHistory } from './read-history.ts'
 import { rebuildCandles } from './rebuilding.ts'
 import { type Run, runProcess } from './run.ts'
 import { withStoreOf } from './store.ts'
@@ -18,28 +19,40 @@ const MOST_POOLS = 500
 
 type Request = { network: NetworkName; from: number | undefined; to: number | undefined; repair: boolean }
 
+/** What a script takes for neither agreement (0) nor a difference (1). */
+const NOTHING_STORED = 2
+
 await runProcess(async (run) => {
   const request = readRequest()
   const found = await look(request, run)
+  if (found === 'nothing stored') {
+    print(`Nothing is stored of ${request.network}: there is nothing to verify.`)
+    process.exitCode = NOTHING_STORED
+    return
+  }
   if (found.length === 0 || run.signal.aborted) return
   if (request.repair) {
     await repair(request.network, found, run)
     print('Looking again.')
-    if ((await look(request, run)).length === 0) return
+    const left = await look(request, run)
+    if (left === 'nothing stored' || left.length === 0) return
   }
   process.exitCode = 1
 })
 
-async function look({ network, from, to }: Request, run: Run): Promise<Difference[]> {
+async function look({ network, from, to }: Request, run: Run): Promise<Difference[] | 'nothing stored'> {
   const { config, signal } = run
   const folder = (await currentStoreFolder(config)) ?? config.dataDir
   const found: Difference[] = []
+  let isEmpty = false
   await withStoreOf(config, folder, async ({ owner }) => {
     for await (const difference of verify(owner, { network, from, to, signal })) {
       found.push(difference)
       if (found.length <= SHOWN) print(describe(difference))
     }
+    isEmpty = found.length === 0 && !(await isAnyKnown(owner, network))
   })
+  if (isEmpty) return 'nothing stored'
   if (found.length > SHOWN) print(`… and ${found.length - SHOWN} more.`)
   print(found.length === 0 ? `${network}: everything agrees.` : `${network}: ${found.length} differences.`)
   return found
@@ -48,12 +61,9 @@ async function look({ network, from, to }: Request, run: Run): Promise<Differenc
 /** Ticks first: candles are made of them. */
 async function repair(network: NetworkName, found: readonly Difference[], run: Run): Promise<void> {
   const ranges = rangesOf(found)
-  if (ranges.length > 0) {
-    await forgetHistory(network, ranges, run)
-    for (const range of ranges) {
-      print(`Reading blocks ${range.from} to ${range.to} again.`)
-      await readHistory({ network, ...range, pools: undefined, concurrency: 4 }, run)
-    }
+  for (const range of ranges) {
+    print(`Reading blocks ${range.from} to ${range.to} again.`)
+    await readHistory({ network, ...range, pools: undefined, concurrency: 4, again: true }, run)
   }
   const candles = found.filter((one) => one.kind === 'candle')
   if (candles.length === 0) return

@@ -52,7 +52,7 @@ export async function findLead(
     candidates = await candidatesOf(store, resolution, scope)
   }
   const lead = await leadAmong(store, candidates, scope)
-  if (lead === undefined) throw noMatch(resolution, symbol, probed)
+  if (lead === undefined) throw noMatch(resolution, symbol, probed, [...store.catalogue.networks.keys()])
   return { ...lead, probed: probed.length }
 }
 
@@ -141,6 +141,7 @@ function noMatch(
   { tokensKnown, sameToken, unlisted }: Resolution,
   symbol: NamedPair,
   asked: readonly NetworkName[],
+  read: readonly NetworkName[],
 ): Problem {
   const where = asked.join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
@@ -151,6 +152,11 @@ function noMatch(
     )
   if (tokensKnown)
     return new Problem('no_pool', `Both tokens of ${symbol.text} are known, but no pool on ${where} trades them.`)
+  if (!asked.some((name) => read.includes(name)))
+    return new Problem(
+      'unknown_symbol',
+      `This service does not read ${where}. It reads ${read.join(', ')}: ask with networks=${read.join(',')}.`,
+    )
   return new Problem(
     'unknown_symbol',
     `No tokens called as ${symbol.text} says are known on ${where}. Look for the pool's address and ask with pool=…, or name other networks.`,

@@ -14,13 +14,14 @@ import { instantOf, wholeSecond } from '../time.ts'
 import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
-import { findLead, findPool, matchesOf, type NamedPair } from './find.ts'
+import { EXPANDED_NETWORKS, findLead, findPool, matchesOf, type NamedPair } from './find.ts'
 import { behind, coveredRuns, isPast, type Known, overlaps, unknownTimes } from './known.ts'
 import type { PassedOver } from './lead.ts'
 import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
 import { openPoolRows } from './pool-rows.ts'
 import { type MarketStore, type PoolState, readHeld, readPoolStates } from './pool-state.ts'
+import { requireStored } from './stored.ts'
 import { resolve } from './symbol.ts'
 import { readTicks, type TickAsk } from './ticks.ts'
 import type { Tip } from './tip.ts'
@@ -90,8 +91,9 @@ export function openMarket(options: {
   const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
 
   /** What is held is as new as the standings, so these are read before. */
-  async function present() {
+  async function present(asked: readonly NetworkName[] = EXPANDED_NETWORKS) {
     const [standings, known] = await Promise.all([watch.standings(), catalogue.get()])
+    requireStored(standings, asked)
     return { standings, store: { cache, rows, catalogue: known } }
   }
 
@@ -121,7 +123,7 @@ export function openMarket(options: {
       const grid = gridOf(range, interval)
       // The tip is read first: what it vouches for is in the tables by the time that they are read.
       const end = Math.min(range.to, wholeSecond(now))
-      const { standings, store } = await present()
+      const { standings, store } = await present(query.networks)
       const { view, probed, passedOver } = await find(store, query, grid, end)
       const { network, pool, created } = view.listing
       const { tip, known = NOTHING } = standings.get(network.name) ?? {}
@@ -138,7 +140,7 @@ export function openMarket(options: {
       const now = instantOf(clock())
       const range = tickRange(query, now)
       const end = Math.min(range.to, wholeSecond(now))
-      const { standings, store } = await present()
+      const { standings, store } = await present(query.networks)
       const { view, probed, passedOver } = await find(store, query, range, end)
       const tip = standings.get(view.listing.network.name)?.tip
       const { limit, price } = query
@@ -149,7 +151,7 @@ export function openMarket(options: {
       return { view, passedOver, rows, cost, closed }
     },
     async pools({ symbol }) {
-      const { store } = await present()
+      const { store } = await present(names)
       const matches = await matchesOf(store, resolve(store.catalogue, symbol.splits, names))
       const listings = matches.map((match) => match.listing)
       const now = wholeSecond(instantOf(clock()))

@@ -21,7 +21,8 @@ export type OperationPlan = {
 const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'store_unavailable', 'overloaded'] as const
 const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
-const MARKET = [...PAID, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
+const STORED = [...PAID, 'nothing_stored'] as const
+const MARKET = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
 
 const MARKET_HEADERS = [
   'X-Market-Network',
@@ -56,7 +57,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     parameters: PoolShape,
     answer: 'Pools',
     headers: ['X-Candlepool-Devnet'],
-    problems: PAID,
+    problems: STORED,
     needsKey: true,
   },
   '/v0/ticks': {

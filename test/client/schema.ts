@@ -286,7 +286,7 @@ export interface components {
             /** @description The same as `message`. */
             detail: string;
             /** @enum {string} */
-            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "overloaded";
+            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "nothing_stored" | "overloaded";
             /** @description What happened, and what to do. */
             message: string;
             /**
@@ -552,6 +552,8 @@ export interface operations {
              * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
              *
              *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             *
+             *     `nothing_stored`: Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.
              */
             503: {
                 headers: {
@@ -566,7 +568,7 @@ export interface operations {
                         /** @constant */
                         status?: 503;
                         /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded";
+                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
                     };
                 };
             };
@@ -728,6 +730,8 @@ export interface operations {
              * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
              *
              *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             *
+             *     `nothing_stored`: Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.
              */
             503: {
                 headers: {
@@ -742,7 +746,7 @@ export interface operations {
                         /** @constant */
                         status?: 503;
                         /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded";
+                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
                     };
                 };
             };
@@ -948,6 +952,8 @@ export interface operations {
              * @description `store_unavailable`: The store does not answer at the moment. Ask again after `Retry-After`.
              *
              *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
+             *
+             *     `nothing_stored`: Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.
              */
             503: {
                 headers: {
@@ -962,7 +968,7 @@ export interface operations {
                         /** @constant */
                         status?: 503;
                         /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded";
+                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
                     };
                 };
             };

@@ -140,6 +140,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       --pool is neither a v3 address nor a v4 id
       --concurrency is not 1 to 16
       Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]
+             npm run backfill -- --network NAME --cancel JOB
       "
     `)
   })

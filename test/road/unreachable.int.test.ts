@@ -1,0 +1,40 @@
+/** `npm start` whose endpoint does not answer, or is of another chain: it says so where it would say that it is ready. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
+import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
+import { startRecordedDay } from '../support/recorded-day.ts'
+
+describe.skipIf(!isEngineInstalled())('npm start', () => {
+  let main: Running | undefined
+  let folder: Awaited<ReturnType<typeof temporaryFolder>> | undefined
+
+  afterEach(async () => {
+    await main?.stop()
+    await folder?.remove()
+  })
+
+  async function start(environment: Record<string, string>): Promise<string> {
+    folder = await temporaryFolder()
+    main = run('start', { DATA_DIR: folder.path, PORT: '0', ...environment })
+    const { url, key } = await untilReady(main)
+    const answer = await fetch(`${url}/v0/candles?symbol=WETH-USDC&interval=1m`, { headers: { 'X-API-KEY': key } })
+    expect([answer.status, ((await answer.json()) as { code: string }).code]).toEqual([503, 'nothing_stored'])
+    expect(main.output()).not.toContain('Candlepool is ready')
+    return main.output()
+  }
+
+  test('names the networks whose endpoints do not answer, without their keys, and that they are asked again', async () => {
+    const output = await start({ POLYGON_RPC_URL: 'http://127.0.0.1:9/secret-key' })
+    expect(output).toContain('Candlepool runs, but it does not read polygon yet. What is stored is answered.')
+    expect(output).toContain('polygon: no endpoint answers (127.0.0.1:9). It is asked again until one does.')
+    expect(output).not.toContain('secret-key')
+  })
+
+  test('names the network whose endpoint is of another chain', async () => {
+    const rpc = await startRecordedDay({ finalized: 0 })
+    const output = await start({ POLYGON_RPC_URL: rpc.url })
+    expect(output).toContain('Candlepool runs, but it does not read polygon yet. What is stored is answered.')
+    expect(output).toMatch(/polygon: its listener has halted: .*chain/)
+    await rpc.stop()
+  })
+})
