@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { groupBy } from './group.ts'
 import { PROBLEMS, type ProblemCode } from './problem.ts'
-import { SCHEMAS } from './schema/answers.ts'
+import { PROBLEM_SCHEMAS, problemSchemaName, SCHEMAS } from './schema/answers.ts'
 import { HEADERS, type HeaderName } from './schema/headers.ts'
 import { OPERATIONS, type OperationPlan } from './schema/operations.ts'
 
@@ -115,13 +115,12 @@ const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
 }
 
 function problemResponse(status: number, codes: readonly ProblemCode[], examples: Examples): Response {
-  const ours = { properties: { status: { const: status }, code: { enum: [...codes] } } }
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
     headers: headers(...(OF_STATUS[status] ?? [])),
     content: {
       'application/problem+json': {
-        schema: { allOf: [reference('Problem'), ours] },
+        schema: reference(problemSchemaName(status)),
         ...examplesOf(codes, examples),
       },
     },
@@ -150,7 +149,7 @@ function referenceTo(name: string): string {
 
 function schemas(): Record<string, Schema> {
   const registry = z.registry<{ id: string }>()
-  for (const [id, schema] of Object.entries(SCHEMAS)) registry.add(schema, { id })
+  for (const [id, schema] of Object.entries({ ...SCHEMAS, ...PROBLEM_SCHEMAS })) registry.add(schema, { id })
   const made = z.toJSONSchema(registry, { uri: referenceTo })
   return Object.fromEntries(
     Object.entries(made.schemas).map(([name, { $schema: _dialect, $id: _id, ...schema }]) => [name, schema]),

@@ -1,6 +1,7 @@
 /** Every body that the service answers with, as schemas: the document at /v0/openapi.json is made of them. */
 import { z } from 'zod'
 import { NETWORK_NAMES } from '../../ingest/network.ts'
+import { groupBy } from '../group.ts'
 import { PROBLEMS, type ProblemCode } from '../problem.ts'
 
 const time = () => z.iso.datetime({ precision: 0 }).meta({ examples: ['2024-01-05T00:00:00Z'] })
@@ -131,6 +132,8 @@ const Health = z.strictObject({
 
 const codes = Object.keys(PROBLEMS) as ProblemCode[]
 
+const FieldError = z.strictObject({ field: z.string(), message: z.string() })
+
 const ErrorAnswer = z
   .strictObject({
     type: z.string().describe('Where to read about the code.'),
@@ -140,12 +143,23 @@ const ErrorAnswer = z
     code: z.enum(codes),
     message: z.string().describe('What happened, and what to do.'),
     request_id: z.uuid().describe('The same as the header X-Request-Id.'),
-    errors: z
-      .array(z.strictObject({ field: z.string(), message: z.string() }))
-      .optional()
-      .describe('Every bad parameter with its rule.'),
+    errors: z.array(FieldError).optional().describe('Every bad parameter with its rule.'),
   })
   .describe('A problem as RFC 9457 has it, with a code and a request id of ours.')
+
+/** One for each status, whole: generators of clients do not narrow a schema by a second one. */
+export const PROBLEM_SCHEMAS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
+  [...groupBy(codes, (code) => PROBLEMS[code].status)].map(([status, ofStatus]) => [
+    problemSchemaName(status),
+    ErrorAnswer.extend({ status: z.literal(status), code: z.enum(ofStatus) }).describe(
+      `A problem of the status ${status}.`,
+    ),
+  ]),
+)
+
+export function problemSchemaName(status: number): string {
+  return `Problem${status}`
+}
 
 export const SCHEMAS = {
   Candle,
@@ -158,6 +172,7 @@ export const SCHEMAS = {
   Ticks,
   Usage,
   Health,
+  FieldError,
   Problem: ErrorAnswer,
 } as const
 export type SchemaName = keyof typeof SCHEMAS

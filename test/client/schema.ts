@@ -277,6 +277,10 @@ export interface components {
                 } | null;
             }[];
         };
+        FieldError: {
+            field: string;
+            message: string;
+        };
         /** @description A problem as RFC 9457 has it, with a code and a request id of ours. */
         Problem: {
             /** @description Where to read about the code. */
@@ -295,10 +299,217 @@ export interface components {
              */
             request_id: string;
             /** @description Every bad parameter with its rule. */
-            errors?: {
-                field: string;
-                message: string;
-            }[];
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 400. */
+        Problem400: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 400;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "bad_request" | "invalid_parameters";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 401. */
+        Problem401: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 401;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "unauthorized";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 404. */
+        Problem404: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 404;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 405. */
+        Problem405: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 405;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "method_not_allowed";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 408. */
+        Problem408: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 408;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "request_timeout";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 414. */
+        Problem414: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 414;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "uri_too_long";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 429. */
+        Problem429: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 429;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 431. */
+        Problem431: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 431;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "headers_too_large";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 500. */
+        Problem500: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 500;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "internal";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
+        };
+        /** @description A problem of the status 503. */
+        Problem503: {
+            /** @description Where to read about the code. */
+            type: string;
+            title: string;
+            /** @constant */
+            status: 503;
+            /** @description The same as `message`. */
+            detail: string;
+            /** @enum {string} */
+            code: "store_unavailable" | "nothing_stored" | "overloaded";
+            /** @description What happened, and what to do. */
+            message: string;
+            /**
+             * Format: uuid
+             * @description The same as the header X-Request-Id.
+             */
+            request_id: string;
+            /** @description Every bad parameter with its rule. */
+            errors?: components["schemas"]["FieldError"][];
         };
     };
     responses: {
@@ -310,12 +521,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 404;
-                    /** @enum {unknown} */
-                    code?: "not_found";
-                };
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description `method_not_allowed`: Only GET and HEAD ask here. */
@@ -328,12 +534,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"] & {
-                    /** @constant */
-                    status?: 405;
-                    /** @enum {unknown} */
-                    code?: "method_not_allowed";
-                };
+                "application/problem+json": components["schemas"]["Problem405"];
             };
         };
     };
@@ -424,12 +625,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "bad_request" | "invalid_parameters";
-                    };
+                    "application/problem+json": components["schemas"]["Problem400"];
                 };
             };
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
@@ -442,12 +638,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "unauthorized";
-                    };
+                    "application/problem+json": components["schemas"]["Problem401"];
                 };
             };
             /**
@@ -464,12 +655,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "unknown_pool" | "unknown_symbol" | "no_pool";
-                    };
+                    "application/problem+json": components["schemas"]["Problem404"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -480,12 +666,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 414;
-                        /** @enum {unknown} */
-                        code?: "uri_too_long";
-                    };
+                    "application/problem+json": components["schemas"]["Problem414"];
                 };
             };
             /**
@@ -508,12 +689,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
-                    };
+                    "application/problem+json": components["schemas"]["Problem429"];
                 };
             };
             /** @description `headers_too_large`: The header fields are too large. */
@@ -524,12 +700,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["Problem431"];
                 };
             };
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
@@ -540,12 +711,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal";
-                    };
+                    "application/problem+json": components["schemas"]["Problem500"];
                 };
             };
             /**
@@ -564,12 +730,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
-                    };
+                    "application/problem+json": components["schemas"]["Problem503"];
                 };
             };
         };
@@ -624,12 +785,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "bad_request" | "invalid_parameters";
-                    };
+                    "application/problem+json": components["schemas"]["Problem400"];
                 };
             };
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
@@ -642,12 +798,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "unauthorized";
-                    };
+                    "application/problem+json": components["schemas"]["Problem401"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -658,12 +809,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 414;
-                        /** @enum {unknown} */
-                        code?: "uri_too_long";
-                    };
+                    "application/problem+json": components["schemas"]["Problem414"];
                 };
             };
             /**
@@ -686,12 +832,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
-                    };
+                    "application/problem+json": components["schemas"]["Problem429"];
                 };
             };
             /** @description `headers_too_large`: The header fields are too large. */
@@ -702,12 +843,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["Problem431"];
                 };
             };
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
@@ -718,12 +854,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal";
-                    };
+                    "application/problem+json": components["schemas"]["Problem500"];
                 };
             };
             /**
@@ -742,12 +873,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
-                    };
+                    "application/problem+json": components["schemas"]["Problem503"];
                 };
             };
         };
@@ -824,12 +950,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "bad_request" | "invalid_parameters";
-                    };
+                    "application/problem+json": components["schemas"]["Problem400"];
                 };
             };
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
@@ -842,12 +963,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "unauthorized";
-                    };
+                    "application/problem+json": components["schemas"]["Problem401"];
                 };
             };
             /**
@@ -864,12 +980,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 404;
-                        /** @enum {unknown} */
-                        code?: "unknown_pool" | "unknown_symbol" | "no_pool";
-                    };
+                    "application/problem+json": components["schemas"]["Problem404"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -880,12 +991,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 414;
-                        /** @enum {unknown} */
-                        code?: "uri_too_long";
-                    };
+                    "application/problem+json": components["schemas"]["Problem414"];
                 };
             };
             /**
@@ -908,12 +1014,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
-                    };
+                    "application/problem+json": components["schemas"]["Problem429"];
                 };
             };
             /** @description `headers_too_large`: The header fields are too large. */
@@ -924,12 +1025,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["Problem431"];
                 };
             };
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
@@ -940,12 +1036,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal";
-                    };
+                    "application/problem+json": components["schemas"]["Problem500"];
                 };
             };
             /**
@@ -964,12 +1055,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded" | "nothing_stored";
-                    };
+                    "application/problem+json": components["schemas"]["Problem503"];
                 };
             };
         };
@@ -1015,12 +1101,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "bad_request";
-                    };
+                    "application/problem+json": components["schemas"]["Problem400"];
                 };
             };
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
@@ -1033,12 +1114,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 401;
-                        /** @enum {unknown} */
-                        code?: "unauthorized";
-                    };
+                    "application/problem+json": components["schemas"]["Problem401"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -1049,12 +1125,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 414;
-                        /** @enum {unknown} */
-                        code?: "uri_too_long";
-                    };
+                    "application/problem+json": components["schemas"]["Problem414"];
                 };
             };
             /** @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait. */
@@ -1071,12 +1142,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 429;
-                        /** @enum {unknown} */
-                        code?: "too_many_failures";
-                    };
+                    "application/problem+json": components["schemas"]["Problem429"];
                 };
             };
             /** @description `headers_too_large`: The header fields are too large. */
@@ -1087,12 +1153,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["Problem431"];
                 };
             };
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
@@ -1103,12 +1164,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal";
-                    };
+                    "application/problem+json": components["schemas"]["Problem500"];
                 };
             };
             /**
@@ -1125,12 +1181,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded";
-                    };
+                    "application/problem+json": components["schemas"]["Problem503"];
                 };
             };
         };
@@ -1178,12 +1229,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 400;
-                        /** @enum {unknown} */
-                        code?: "bad_request";
-                    };
+                    "application/problem+json": components["schemas"]["Problem400"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -1194,12 +1240,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 414;
-                        /** @enum {unknown} */
-                        code?: "uri_too_long";
-                    };
+                    "application/problem+json": components["schemas"]["Problem414"];
                 };
             };
             /** @description `headers_too_large`: The header fields are too large. */
@@ -1210,12 +1251,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 431;
-                        /** @enum {unknown} */
-                        code?: "headers_too_large";
-                    };
+                    "application/problem+json": components["schemas"]["Problem431"];
                 };
             };
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
@@ -1226,12 +1262,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 500;
-                        /** @enum {unknown} */
-                        code?: "internal";
-                    };
+                    "application/problem+json": components["schemas"]["Problem500"];
                 };
             };
             /**
@@ -1248,12 +1279,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"] & {
-                        /** @constant */
-                        status?: 503;
-                        /** @enum {unknown} */
-                        code?: "store_unavailable" | "overloaded";
-                    };
+                    "application/problem+json": components["schemas"]["Problem503"];
                 };
             };
         };
