@@ -1,6 +1,7 @@
 /** The application on a port, until it is told to stop: then questions under way are answered, and no new ones taken. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Application } from 'express'
 import type { Report } from '../ingest/report.ts'
 import { safeHeaderValues } from './http.ts'
@@ -78,9 +79,10 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
     if (signal.aborted) isLast(response)
   })
   return new Promise((resolve) => {
-    const stop = () => {
+    const stop = async () => {
       for (const response of underWay) isLast(response)
       const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+      await acceptWaiting(server)
       const sweep = setInterval(() => server.closeIdleConnections(), 50)
       server.close(() => {
         clearTimeout(timer)
@@ -89,9 +91,29 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
       })
       server.closeIdleConnections()
     }
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) void stop()
+    else signal.addEventListener('abort', () => void stop(), { once: true })
   })
+}
+
+/** Twice as many as the backlog of the port holds: who floods it does not keep it open. */
+const MAX_TURNS = 1_024
+
+/**
+ * libuv accepts one connection a turn of its loop; the others wait in the backlog of the kernel, which resets them when the port is closed.
+ * The same turns read the requests that have reached an idle connection. Two turns without a connection: none waits.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0
+  const accepted = () => {
+    quietTurns = 0
+  }
+  server.on('connection', accepted)
+  for (let turn = 0; quietTurns < 2 && turn < MAX_TURNS; turn++) {
+    quietTurns += 1
+    await nextTurn()
+  }
+  server.off('connection', accepted)
 }
 
 /** A connection that stays open after its answer would hold the server, and a question on it would get none. */

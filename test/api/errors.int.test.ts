@@ -171,6 +171,29 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
     expect(half.facts).toContainEqual(expect.objectContaining({ kind: 'request-failed' }))
   })
 
+  test('connections that wait to be accepted when the service stops are answered', async () => {
+    const stopping = await startService({ client: database.client, networks, clock, key: service.key })
+    const { hostname, port } = new URL(stopping.url)
+    const request = `GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.key}\r\n\r\n`
+    const answers = Array.from({ length: 100 }, () => {
+      const socket = connect(Number(port), hostname)
+      socket.write(request)
+      return new Promise<string>((resolve) => {
+        let answer = ''
+        socket.on('data', (data) => {
+          answer += data
+        })
+        socket.on('error', (error) => resolve(String(error)))
+        socket.on('close', () => resolve(answer))
+      })
+    })
+    // The kernel has all of them by then, and the service none.
+    await new Promise<void>((resolve) => process.nextTick(resolve))
+    await stopping.stop()
+    const told = (await Promise.all(answers)).map((answer) => answer.split('\r\n')[0])
+    expect(told).toEqual(Array(100).fill('HTTP/1.1 200 OK'))
+  })
+
   test('questions under way are answered when the service stops', async () => {
     const stopping = await startService({ client: database.client, networks, clock, key: service.key })
     const asked = Array.from({ length: 10 }, () => stopping.get(QUESTION))
