@@ -105,6 +105,8 @@ describe.skipIf(withoutClickHouse)('the rules', () => {
       }),
       block(20, TIP),
     ])
+    // Of a network of which nothing is stored no pool is told of.
+    await openStore(database.client, 'arbitrum')([block(10, TIP)])
     const clock = () => new Date(now * 1000)
     service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
   })
