@@ -30,17 +30,25 @@ export function hashKey(key: string): KeyHash {
 }
 
 /** Makes a key and returns it: the only time that it can be read. */
-export async function createKey(options: {
+export type KeyOptions = {
   client: ClickHouseClient
   plan: PlanName
   name: string
   /** First second of a billing month; calendar months where it is left out. */
   billingStart?: Date | undefined
-}): Promise<string> {
+}
+
+export async function createKey(options: KeyOptions): Promise<string> {
+  return (await createNamedKey(options)).key
+}
+
+/** With the ID by which an operator names it. */
+export async function createNamedKey(options: KeyOptions): Promise<{ key: string; id: string }> {
   const key = `cp_${randomBytes(32).toString('base64url')}`
   const billingStart = options.billingStart === undefined ? undefined : options.billingStart.getTime() / 1000
-  await put(options.client, newRecord(key, options.plan, options.name, billingStart))
-  return key
+  const record = newRecord(key, options.plan, options.name, billingStart)
+  await put(options.client, record)
+  return { key, id: record.id }
 }
 
 /** The characters that a header takes as they are; all keys of ours are made of them. */

@@ -4,12 +4,28 @@ import { z } from 'zod'
 import { NETWORK_NAMES } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { cancelBackfill } from './cancel-backfill.ts'
-import { UsageError } from './command.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
 import { type HistoryRequest, readHistory } from './read-history.ts'
 import { runProcess } from './run.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE =
-  'Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]\n       npm run backfill -- --network NAME --cancel JOB'
+const HELP: Help = {
+  does: 'Reads a range of final blocks, and stores what was traded in it: in a cluster, beside a running `npm start`, and alone.',
+  usage: [
+    'npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]',
+    'npm run backfill -- --network NAME --cancel JOB',
+  ],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--from-block N', 'the first block'],
+    ['--to-block M', 'the last block; it has to be final'],
+    ['--pool ADDRESS_OR_ID', 'only the swaps of this pool; may be repeated'],
+    ['--concurrency N', 'ranges that are asked for at once, 1 to 16 (4)'],
+    ['--again', 'reads what an earlier backfill has read as well'],
+    ['--cancel JOB', 'takes a job back; what it has read stays'],
+  ],
+  examples: ['npm run backfill -- --network ethereum --from-block 18937382 --to-block 18944000'],
+}
 
 const block = (name: string) =>
   z
@@ -48,8 +64,8 @@ const cancelSchema = z.object({
     .transform(Number),
 })
 
+const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  const request = readRequest()
   if ('cancel' in request) await cancelBackfill(request.network, request.cancel, run)
   else await readHistory(request, run)
 })
@@ -65,7 +81,7 @@ function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
     cancel: { type: 'string' },
   } as const
   try {
-    const { values } = parseArgs({ options, allowPositionals: false })
+    const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
     if (values.cancel !== undefined) return cancelSchema.parse(values)
     const { network, pool, concurrency, again, ...range } = schema.parse(values)
     return {
@@ -77,8 +93,7 @@ function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
       again,
     }
   } catch (error) {
-    const problems =
-      error instanceof z.ZodError ? error.issues.map((issue) => issue.message) : [(error as Error).message]
-    throw new UsageError([...problems, USAGE].join('\n'))
+    if (!(error instanceof z.ZodError)) throw error
+    throw new UsageError([...error.issues.map((issue) => issue.message), usageOf(HELP)].join('\n'))
   }
 }

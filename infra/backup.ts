@@ -1,9 +1,22 @@
 /** `npm run backup -- NAME`: all tables into a folder of that name, while everything runs. */
+import { parseArgs } from 'node:util'
 import { backUp, checkName } from './backups.ts'
 import { print, runCommand, telling } from './command.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
+import { UsageError } from './usage-error.ts'
 
+const HELP: Help = {
+  does: 'Saves all tables into the folder `backups/NAME` beside them, while everything runs.',
+  usage: ['npm run backup -- NAME'],
+  examples: ['npm run backup -- 2026-11-21'],
+}
+
+const name = commandLine(HELP, () => {
+  const { positionals } = parsed(HELP, () => parseArgs({ options: {}, allowPositionals: true }))
+  if (positionals.length > 1) throw new UsageError(`There is one NAME, and no ${positionals[1]}.\n${usageOf(HELP)}`)
+  return checkName(positionals[0], usageOf(HELP))
+})
 await runCommand(async (store) => {
-  const name = checkName(process.argv[2], 'Usage: npm run backup -- NAME')
   await backUp(store, name, telling())
   print(`Saved as backups/${name}, beside the tables.`)
 })

@@ -1,9 +1,9 @@
 /** Backups of all tables in a folder of ClickHouse's own, made while everything runs; a restore happens beside the tables, and is swapped in when it is whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { makeViews, migrate, refuseLater } from './clickhouse/migrate.ts'
-import { UsageError } from './command.ts'
 import { followBackup, type Tell } from './follow-backup.ts'
 import type { Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** What the database is called in a backup, whatever it is called on a server. */

@@ -5,11 +5,7 @@ import { type Config, readConfig } from './config.ts'
 import { describeError } from './describe-error.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type Store, withStoreOf } from './store.ts'
-
-/** A command that was called wrongly: the message is all there is to say. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
+import { UsageError } from './usage-error.ts'
 
 /** Runs `command` on the tables of this configuration: beside a running process, or alone. */
 export async function runCommand(command: (store: Store, config: Config) => Promise<void>): Promise<void> {

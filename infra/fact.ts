@@ -15,6 +15,8 @@ export type ProcessFact =
   | { kind: 'public-endpoint'; network: NetworkName; url: string; advice: string }
   | { kind: 'earlier-start'; network: NetworkName; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
+  | { kind: 'tables-ready' }
+  | { kind: 'first-data'; networks: readonly NetworkName[] }
   | { kind: 'stage-started'; stage: StageName; network: NetworkName }
   | { kind: 'stage-restarted'; stage: StageName; network: NetworkName; error: unknown }
   /** No retry mends it: the others of the process go on. */

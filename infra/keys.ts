@@ -1,17 +1,29 @@
 /** `npm run keys -- create|list|revoke|set-plan`: who may ask, and how much. */
 import { parseArgs } from 'node:util'
-import { createKey, listKeys, revokeKey, setPlan } from '../api/keys.ts'
+import { createNamedKey, listKeys, revokeKey, setPlan } from '../api/keys.ts'
 import { isPlan, PLANS, type PlanName } from '../api/plan.ts'
 import { parseTime } from '../api/time.ts'
-import { print, printTable, runCommand, UsageError } from './command.ts'
+import { print, printTable, runCommand } from './command.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
+import type { Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE = `Usage:
-  npm run keys -- create --plan ${Object.keys(PLANS).join('|')} [--name NAME] [--billing-start DATE]
-  npm run keys -- list
-  npm run keys -- revoke ID
-  npm run keys -- set-plan ID PLAN
-
-A key is shown once, when it is made: the tables keep only its hash. ID is the handle that \`list\` shows.`
+const HELP: Help = {
+  does: 'Makes, lists, revokes and changes the keys of the API. A key is shown once, when it is made: the tables keep only its hash.',
+  usage: [
+    `npm run keys -- create --plan ${Object.keys(PLANS).join('|')} [--name NAME] [--billing-start DATE]`,
+    'npm run keys -- list',
+    'npm run keys -- revoke ID',
+    'npm run keys -- set-plan ID PLAN',
+  ],
+  options: [
+    ['--plan PLAN', 'how many credits the key has'],
+    ['--name NAME', 'one line of at most 100 characters, for the list'],
+    ['--billing-start DATE', 'the first day of a billing month; calendar months if not given'],
+    ['ID', 'the handle that `create` and `list` show: key_…'],
+  ],
+  examples: ['npm run keys -- create --plan free --name ann', 'npm run keys -- revoke key_2de6b88ed779'],
+}
 
 /** Longer ones, and control characters, would make the list unreadable. */
 const NAME = /^[^\p{Cc}\u2028\u2029]{0,100}$/u
@@ -20,28 +32,39 @@ const NAME = /^[^\p{Cc}\u2028\u2029]{0,100}$/u
 const FIRST_DAY = '1970-01-01'
 const LAST_DAY = '2099-12-31'
 
-await runCommand(async ({ owner: client }) => {
-  const [verb, ...rest] = process.argv.slice(2)
-  if (verb === 'create') return create(client, rest)
-  if (verb === 'list') return list(client)
-  if (verb === 'revoke' && rest.length === 1) return changed(await revokeKey({ client, id: rest[0] ?? '' }), 'revoked')
+await runCommand(commandLine(HELP, readCommand))
+
+/** What is to be done on the tables. */
+function readCommand(): (store: Store) => Promise<void> {
+  const [verb, ...args] = process.argv.slice(2)
+  if (verb === 'create') {
+    const options = { plan: { type: 'string' }, name: { type: 'string' }, 'billing-start': { type: 'string' } } as const
+    const { values } = parsed(HELP, () => parseArgs({ args, options, allowPositionals: false }))
+    return ({ owner }) => create(owner, values)
+  }
+  const { positionals: rest } = parsed(HELP, () => parseArgs({ args, options: {}, allowPositionals: true }))
+  const [id = ''] = rest
+  if (verb === 'list' && rest.length === 0) return ({ owner }) => list(owner)
+  if (verb === 'revoke' && rest.length === 1)
+    return async ({ owner: client }) => changed(await revokeKey({ client, id }), 'revoked')
   if (verb === 'set-plan' && rest.length === 2) {
     const plan = planOf(rest[1])
-    return changed(await setPlan({ client, id: rest[0] ?? '', plan }), `on the plan ${plan}`)
+    return async ({ owner: client }) => changed(await setPlan({ client, id, plan }), `on the plan ${plan}`)
   }
-  throw new UsageError(USAGE)
-})
+  throw new UsageError(usageOf(HELP))
+}
 
 type Client = Parameters<typeof listKeys>[0]
 
-async function create(client: Client, args: string[]): Promise<void> {
-  const options = { plan: { type: 'string' }, name: { type: 'string' }, 'billing-start': { type: 'string' } } as const
-  const { values } = readArgs(() => parseArgs({ args, options, allowPositionals: false }))
+type NewKey = { plan?: string | undefined; name?: string | undefined; 'billing-start'?: string | undefined }
+
+async function create(client: Client, values: NewKey): Promise<void> {
   const plan = planOf(values.plan)
   const { name = '', 'billing-start': start } = values
   if (!NAME.test(name)) throw new UsageError('--name is not one line of at most 100 characters.')
-  const key = await createKey({ client, plan, name, billingStart: start === undefined ? undefined : dayOf(start) })
-  print(`A key on the plan ${plan}. It is shown only now:`, '', key)
+  const billingStart = start === undefined ? undefined : dayOf(start)
+  const { key, id } = await createNamedKey({ client, plan, name, billingStart })
+  print(`A key on the plan ${plan}, ${id}. It is shown only now:`, '', key)
 }
 
 function dayOf(start: string): Date {
@@ -75,12 +98,4 @@ function planOf(name: string | undefined): PlanName {
   throw new UsageError(
     `${name === undefined ? 'A plan is missing' : `${name} is no plan`}: there are ${Object.keys(PLANS).join(', ')}.`,
   )
-}
-
-function readArgs<T>(parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n\n${USAGE}`)
-  }
 }

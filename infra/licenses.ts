@@ -1,6 +1,7 @@
 /** `npm run licenses`: what comes with an installation, and under which licence each of it may be used. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { withoutArguments } from './help.ts'
 
 type Locked = { version?: string; license?: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
 export type Licensed = { name: string; version: string; license: string; isOptional: boolean }
@@ -33,6 +34,11 @@ async function licenseIn(folder: string): Promise<string | undefined> {
 }
 
 if (import.meta.filename === process.argv[1]) {
+  withoutArguments({
+    does: 'Lists what comes with an installation, and under which licence each of it may be used.',
+    usage: ['npm run licenses'],
+    examples: ['npm run -s licenses'],
+  })
   const all = await readLicenses(join(import.meta.dirname, '..'))
   for (const { name, version, license, isOptional } of all)
     console.log(`${license.padEnd(22)} ${name}@${version}${isOptional ? ' (optional)' : ''}`)

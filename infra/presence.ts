@@ -4,8 +4,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from '../aggregator/store.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { pause } from '../ingest/wait.ts'
-import { UsageError } from './command.ts'
 import type { Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
 /** `aggregator` stores what is read, rebuilds and rewinds; `jobs` reads the history that jobs name. */
 export type Role = 'aggregator' | 'jobs'

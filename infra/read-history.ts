@@ -3,7 +3,6 @@ import { type BlockRange, forgetCoverage } from '../aggregator/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../aggregator/job.ts'
 import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
-import { UsageError } from './command.ts'
 import type { NetworkConfig } from './config.ts'
 import { currentStoreFolder } from './folders.ts'
 import { waitingNotice } from './job-notice.ts'
@@ -13,6 +12,7 @@ import { type Role, requireServed, servedNetworks } from './presence.ts'
 import { progressLine, readProgress } from './progress.ts'
 import type { Run } from './run.ts'
 import { findStore, openStore, type Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
 const LINE_MS = 5_000
 const LOOK_MS = 300

@@ -2,35 +2,37 @@
 import { parseArgs } from 'node:util'
 import { RESOLUTIONS, type Resolution } from '../aggregator/candle.ts'
 import { NETWORK_NAMES, type NetworkName } from '../ingest/network.ts'
-import { print, UsageError } from './command.ts'
+import { print } from './command.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
 import { rebuildCandles } from './rebuilding.ts'
 import { runProcess } from './run.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE = `Usage: npm run rebuild -- --network NAME [--resolution ${RESOLUTIONS.join('|')}]…`
+const HELP: Help = {
+  does: 'Makes candles of their ticks again, beside the live ones, and swaps them in at once.',
+  usage: [`npm run rebuild -- --network NAME [--resolution ${RESOLUTIONS.join('|')}]…`],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--resolution SECONDS', 'only candles of this width; may be repeated'],
+  ],
+  examples: ['npm run rebuild -- --network ethereum --resolution 60'],
+}
 
+const { network, resolutions } = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  const { network, resolutions } = readRequest()
   await rebuildCandles({ network, resolutions, pools: undefined, from: 0, to: 2 ** 32 - 1 }, run)
   if (!run.signal.aborted) print('Rebuilt.')
 })
 
 function readRequest(): { network: NetworkName; resolutions: Resolution[] } {
   const options = { network: { type: 'string' }, resolution: { type: 'string', multiple: true } } as const
-  const { values } = parsed(() => parseArgs({ options, allowPositionals: false }))
+  const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
   const network = NETWORK_NAMES.find((name) => name === values.network)
-  if (!network) throw new UsageError(`--network is none of ${NETWORK_NAMES.join(', ')}\n${USAGE}`)
+  if (!network) throw new UsageError(`--network is none of ${NETWORK_NAMES.join(', ')}\n${usageOf(HELP)}`)
   const resolutions = (values.resolution ?? []).map((text) => {
     const resolution = RESOLUTIONS.find((it) => String(it) === text)
-    if (!resolution) throw new UsageError(`--resolution is none of ${RESOLUTIONS.join(', ')} seconds\n${USAGE}`)
+    if (!resolution) throw new UsageError(`--resolution is none of ${RESOLUTIONS.join(', ')} seconds\n${usageOf(HELP)}`)
     return resolution
   })
   return { network, resolutions }
-}
-
-function parsed<T>(parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n${USAGE}`)
-  }
 }

@@ -2,14 +2,25 @@
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { NETWORK_NAMES } from '../ingest/network.ts'
-import { print, UsageError } from './command.ts'
+import { print } from './command.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
 import { type RewindPlan, type RewindRequest, rewindNetwork } from './rewinding.ts'
 import { runProcess } from './run.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE = 'Usage: npm run rewind -- --network NAME --to BLOCK [--yes]'
+const HELP: Help = {
+  does: 'Deletes all blocks of a network above one, final ones too, because the chain itself was replaced.',
+  usage: ['npm run rewind -- --network NAME --to BLOCK [--yes]'],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--to BLOCK', 'a stored block that the chain still has: it becomes the tip'],
+    ['--yes', 'does not ask before it deletes'],
+  ],
+  examples: ['npm run rewind -- --network ethereum --to 18944000'],
+}
 
+const { isSure, ...request } = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  const { isSure, ...request } = readRequest()
   const { network, to } = await rewindNetwork(request, run, (plan) => confirm(plan, request, isSure))
   if (!run.signal.aborted) print(`Block ${to.number} is the tip of ${network} now. Its listener goes on from there.`)
 })
@@ -33,20 +44,12 @@ function readRequest(): RewindRequest & { isSure: boolean } {
     network: name,
     to = '',
     yes: isSure = false,
-  } = parsed(() => parseArgs({ options, allowPositionals: false }).values)
+  } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }).values)
   const network = NETWORK_NAMES.find((it) => it === name)
   const problems = [
     ...(network ? [] : [`--network is none of ${NETWORK_NAMES.join(', ')}`]),
     ...(/^\d{1,12}$/.test(to) ? [] : ['--to is not a block number']),
   ]
-  if (!network || problems.length > 0) throw new UsageError([...problems, USAGE].join('\n'))
+  if (!network || problems.length > 0) throw new UsageError([...problems, usageOf(HELP)].join('\n'))
   return { network, to: Number(to), isSure }
-}
-
-function parsed<T>(parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n${USAGE}`)
-  }
 }

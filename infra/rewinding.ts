@@ -7,13 +7,14 @@ import { getHeader } from '../ingest/rpc.ts'
 import { pause } from '../ingest/wait.ts'
 import { withAggregator } from './alone.ts'
 import { connectChain } from './chain-client.ts'
-import { print, UsageError } from './command.ts'
+import { print } from './command.ts'
 import { describeError } from './describe-error.ts'
 import { currentStoreFolder } from './folders.ts'
 import { type WaitingNotice, waitingNotice } from './job-notice.ts'
 import { requireServed } from './presence.ts'
 import type { Run } from './run.ts'
 import { findStore, openStore, type Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
 const LOOK_MS = 300
 

@@ -77,16 +77,24 @@ export const SENTENCES = {
   ],
   'kafka-client': ['debug', 'the Kafka client says'],
   // Tables
+  'engine-starting': ['info', 'the embedded ClickHouse starts'],
   'engine-started': ['info', 'the embedded ClickHouse answers'],
   'engine-said': ['info', 'the embedded ClickHouse says'],
   'engine-ended': ['info', 'the embedded ClickHouse has ended'],
   'store-waiting': ['warn', 'ClickHouse does not answer yet; waiting for it'],
   // Devnet
-  'devnet-history': ['debug', "the devnet's history is made"],
+  'devnet-begins': [
+    'info',
+    'a new devnet begins: its node, the real contracts, then hours of trades; this takes some seconds',
+  ],
+  'devnet-deployed': ['info', 'contracts and pools are on the devnet; its history is next'],
+  'devnet-history': ['info', "the devnet's history is made"],
   'devnet-started': ['info', 'the devnet runs'],
   'devnet-state-unusable': ['warn', "the devnet of the last run can't be continued; a new chain is begun"],
   'devnet-block-failed': ['warn', 'the devnet could not make a block; it tries again'],
   // The process
+  'tables-ready': ['info', 'the tables are there and up to date'],
+  'first-data': ['info', 'the newest blocks are read and stored; the API answers meanwhile'],
   'public-endpoint': ['warn', 'no endpoint is configured; a public one is used'],
   'earlier-start': ['warn', 'the configured start lies before what is stored; a backfill reads what is missing'],
   'another-devnet': ['warn', 'this is another chain than the stored one; a new store is begun beside it'],

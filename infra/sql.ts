@@ -3,51 +3,47 @@ import { createInterface } from 'node:readline/promises'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
-import { print, runCommand, UsageError } from './command.ts'
+import { print, runCommand } from './command.ts'
 import type { Config } from './config.ts'
 import { describeError } from './describe-error.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
 import { SQL_USER } from './sql-port.ts'
 import type { Store } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE = `Usage: npm run -s sql -- ['SELECT …'] [--format CSVWithNames] [--connection]
-
-  A statement in the arguments or on standard input is run once; without one there is a prompt, where it ends with ;
-  --format      any of ClickHouse's: CSVWithNames, JSONEachRow, Parquet, …; a table for people if not given
-  --connection  the address, user and password for tools such as DBeaver and Grafana, where SQL_PORT is set
-
-  npm run -s sql -- 'SELECT pair, count() AS ticks FROM market_ticks GROUP BY pair' --format CSVWithNames > ticks.csv`
+const HELP: Help = {
+  does: 'Runs statements that read the market. One in the arguments or on standard input is run once; without one there is a prompt, where it ends with ;',
+  usage: ["npm run -s sql -- ['SELECT …'] [--format CSVWithNames] [--connection]"],
+  options: [
+    ['--format NAME', "any of ClickHouse's: CSVWithNames, JSONEachRow, Parquet, …; a table for people if not given"],
+    ['--connection', 'the address, user and password for tools such as DBeaver and Grafana, where SQL_PORT is set'],
+  ],
+  examples: [
+    "npm run -s sql -- 'SELECT pair, count() AS ticks FROM market_ticks GROUP BY pair' --format CSVWithNames > ticks.csv",
+  ],
+}
 
 const TABLE = 'PrettyCompactMonoBlock'
 
-const { values, statement } = readArguments()
-if (values.help) print(USAGE)
-else {
-  await runCommand(async (store, config) => {
-    if (values.connection) return print(...connectionOf(store, config))
-    const format = values.format ?? TABLE
-    const once = statement ?? (process.stdin.isTTY ? undefined : await text(process.stdin))
-    if (once === undefined) await prompt(store, format)
-    else if (once.trim() === '') throw new UsageError(USAGE)
-    else await ask(store, once, format)
-  })
-}
+const { values, statement } = commandLine(HELP, readArguments)
+await runCommand(async (store, config) => {
+  if (values.connection) return print(...connectionOf(store, config))
+  const format = values.format ?? TABLE
+  const once = statement ?? (process.stdin.isTTY ? undefined : await text(process.stdin))
+  if (once === undefined) await prompt(store, format)
+  else if (once.trim() === '') throw new UsageError(usageOf(HELP))
+  else await ask(store, once, format)
+})
 
 function readArguments() {
-  try {
-    const { values, positionals } = parseArgs({
-      options: {
-        format: { type: 'string' },
-        connection: { type: 'boolean', default: false },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
+  const { values, positionals } = parsed(HELP, () =>
+    parseArgs({
+      options: { format: { type: 'string' }, connection: { type: 'boolean', default: false } },
       allowPositionals: true,
-    })
-    if (positionals.length > 1) throw new Error('More than one statement: put it in quotes.')
-    return { values, statement: positionals[0] }
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n${USAGE}\n`)
-    process.exit(1)
-  }
+    }),
+  )
+  if (positionals.length > 1) throw new UsageError(`More than one statement: put it in quotes.\n${usageOf(HELP)}`)
+  return { values, statement: positionals[0] }
 }
 
 /** As it comes: an answer may be larger than memory. */

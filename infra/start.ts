@@ -13,6 +13,7 @@ import type { NetworkConfig } from './config.ts'
 import { describeExit } from './devnet/anvil.ts'
 import { startDevnet } from './devnet/devnet.ts'
 import { currentStoreFolder, devnetStoreFolder } from './folders.ts'
+import { withoutArguments } from './help.ts'
 import { startApi } from './http-api.ts'
 import { runJobs } from './jobs.ts'
 import { announce as announcePresence } from './presence.ts'
@@ -30,6 +31,11 @@ type Chains = {
   stop(): Promise<void>
 }
 
+withoutArguments({
+  does: 'Runs listener, aggregator and API in one process, with a devnet and a ClickHouse engine where none is configured. Settings are environment variables: README.md lists them.',
+  usage: ['npm start'],
+  examples: ['npm start', 'ETHEREUM_RPC_URL=wss://… npm start'],
+})
 await runProcess(async (run, telemetry) => {
   const { config, report, signal, fail } = run
   const admin = await startAdmin(run, telemetry)
@@ -37,6 +43,7 @@ await runProcess(async (run, telemetry) => {
   try {
     const store = await openStore(config, chains.storeFolder, report, signal)
     void store.failed.then(fail)
+    report({ kind: 'tables-ready' })
     admin.watch(store)
     try {
       await runStages(chains, store, run)
@@ -109,6 +116,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   keep(serving.closed)
   const sql = await openSqlPort(store, run)
   if (sql) keep(sql.closed)
+  run.report({ kind: 'first-data', networks: names })
   const unanswered = await firstData(networks, store, signal)
   const notes = await notesOf(networks, unanswered, store)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })

@@ -1,14 +1,27 @@
 /** `npm run status`: how far each network is read, stored and audited, and what is missing. */
 import { parseArgs } from 'node:util'
-import { print, printTable, runCommand, UsageError } from './command.ts'
+import { print, printTable, runCommand } from './command.ts'
+import { commandLine, type Help, parsed } from './help.ts'
 import { blocksIn, type JobStatus, type NetworkStatus, networksOf, statusOf } from './network-status.ts'
 
 const SHOWN_GAPS = 3
 /** A longer one is cut. */
 const MAX_REASON_LENGTH = 100
 
+const HELP: Help = {
+  does: 'Shows how far each network is read, stored and audited, what is missing in between, and the jobs.',
+  usage: ['npm run status [-- --json]'],
+  options: [['--json', 'all of it, for programs']],
+  examples: ['npm run -s status -- --json'],
+}
+
+const { json } = commandLine(HELP, () =>
+  parsed(
+    HELP,
+    () => parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: false }).values,
+  ),
+)
 await runCommand(async (store, config) => {
-  const { json } = readArguments()
   const now = Math.floor(Date.now() / 1000)
   const networks = await networksOf(store, config)
   const statuses = await Promise.all(networks.map((network) => statusOf(store, config, network, now)))
@@ -26,15 +39,6 @@ await runCommand(async (store, config) => {
   print('')
   printTable([['JOB', 'NETWORK', 'KIND', 'RANGE', 'STATE', 'PROGRESS'], ...jobs])
 })
-
-function readArguments(): { json: boolean } {
-  try {
-    const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: false })
-    return values
-  } catch (error) {
-    throw new UsageError(`${(error as Error).message}\nUsage: npm run status [-- --json]`)
-  }
-}
 
 function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): string[] {
   return [

@@ -5,14 +5,26 @@ import { isAnyKnown } from '../aggregator/known-ranges.ts'
 import { type Difference, verify } from '../aggregator/verify.ts'
 import { parseTime } from '../api/time.ts'
 import { NETWORK_NAMES, type NetworkName } from '../ingest/network.ts'
-import { print, UsageError } from './command.ts'
+import { print } from './command.ts'
 import { currentStoreFolder } from './folders.ts'
+import { commandLine, type Help, parsed, usageOf } from './help.ts'
 import { readHistory } from './read-history.ts'
 import { rebuildCandles } from './rebuilding.ts'
 import { type Run, runProcess } from './run.ts'
 import { withStoreOf } from './store.ts'
+import { UsageError } from './usage-error.ts'
 
-const USAGE = 'Usage: npm run verify -- --network NAME [--from TIME] [--to TIME] [--repair]'
+const HELP: Help = {
+  does: 'Holds every candle beside its ticks, and every block beside its count and digest. Exits with 1 where something differs, with 2 where nothing is stored.',
+  usage: ['npm run verify -- --network NAME [--from TIME] [--to TIME] [--repair]'],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--from TIME', 'the first day: 2024-01-05 or 2024-01-05T00:00:00Z'],
+    ['--to TIME', 'the last day'],
+    ['--repair', 'reads blocks that differ again, and rebuilds candles that differ'],
+  ],
+  examples: ['npm run verify -- --network ethereum --from 2026-11-01'],
+}
 const SHOWN = 20
 /** Names of pools travel in the address of the request; more of them are all of them. */
 const MOST_POOLS = 500
@@ -22,8 +34,8 @@ type Request = { network: NetworkName; from: number | undefined; to: number | un
 /** What a script takes for neither agreement (0) nor a difference (1). */
 const NOTHING_STORED = 2
 
+const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  const request = readRequest()
   const found = await look(request, run)
   if (found === 'nothing stored') {
     print(`Nothing is stored of ${request.network}: there is nothing to verify.`)
@@ -113,7 +125,7 @@ function readRequest(): Request {
     repair: { type: 'boolean' },
   } as const
   try {
-    const { values } = parseArgs({ options, allowPositionals: false })
+    const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
     const network = NETWORK_NAMES.find((name) => name === values.network)
     if (!network) throw new Error(`--network is none of ${NETWORK_NAMES.join(', ')}`)
     return {
@@ -123,7 +135,8 @@ function readRequest(): Request {
       repair: values.repair ?? false,
     }
   } catch (error) {
-    throw new UsageError(`${(error as Error).message}\n${USAGE}`)
+    if (error instanceof UsageError) throw error
+    throw new UsageError(`${(error as Error).message}\n${usageOf(HELP)}`)
   }
 }
 

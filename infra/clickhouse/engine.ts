@@ -35,6 +35,7 @@ export type EngineExit = Exit & {
 }
 
 export type EngineFact =
+  | { kind: 'engine-starting'; dataDir: string }
   | { kind: 'engine-started'; url: string; pid: number; dataDir: string; milliseconds: number }
   | { kind: 'engine-said'; line: string }
   | { kind: 'engine-ended'; exit: EngineExit }
@@ -91,6 +92,7 @@ async function launch(
 ): Promise<Engine> {
   const { signal, report } = options
   const started = performance.now()
+  report?.({ kind: 'engine-starting', dataDir: options.dataDir })
   let stopping = false
   const child = startChild({
     command: process.execPath,

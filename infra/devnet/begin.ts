@@ -95,6 +95,7 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
 /** The history ends now, at the time of the call. */
 export async function beginChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain> {
   const { historyHours, seed, report, signal } = options
+  report({ kind: 'devnet-begins', historyHours })
   await removeState(folder)
   const blocks = Math.floor((historyHours * 3_600) / HISTORY_BLOCK_SECONDS)
   const from = Math.floor(Date.now() / 1_000) - blocks * HISTORY_BLOCK_SECONDS
@@ -106,6 +107,7 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
     await deployContracts(chain, deployment, genesisSeconds + 1)
     const pools = { plans: MARKET_PLANS, prices: FIRST_PRICES, timestamp: genesisSeconds + 2 }
     const markets = await openMarkets(chain, deployment, pools)
+    report({ kind: 'devnet-deployed', contracts: Object.keys(deployment).length, pools: markets.length })
     const traders = crowdOf({ chain, deployment, markets, prices: FIRST_PRICES, seed })
     const onBlock = (done: number) => {
       if (done % PROGRESS_BLOCKS === 0) report({ kind: 'devnet-history', blocks: done, of: blocks })

@@ -40,6 +40,8 @@ export type Devnet = {
 
 /** What a devnet reports. */
 export type DevnetFact =
+  | { kind: 'devnet-begins'; historyHours: number }
+  | { kind: 'devnet-deployed'; contracts: number; pools: number }
   | { kind: 'devnet-history'; blocks: number; of: number }
   | { kind: 'devnet-started'; chain: 'new' | 'continued'; httpUrl: string; tip: number; tookMs: number }
   /** The chain of the last run can't be continued, so a new one is begun. */

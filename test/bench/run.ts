@@ -24,6 +24,12 @@ const BENCHES = [
 ] as const
 
 const named = process.argv.slice(2)
+if (named.includes('--help')) {
+  console.log(
+    `Usage: npm run bench [-- NAME…]\n\nRuns every bench, or those named: ${BENCHES.join(', ')}.\n\nExample:\n  npm run bench -- flush`,
+  )
+  process.exit(0)
+}
 const unknown = named.filter((name) => !BENCHES.some((it) => it === name))
 if (unknown.length > 0) {
   console.error(`There is no bench ${unknown.join(', ')}. There are ${BENCHES.join(', ')}.`)

@@ -4,6 +4,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { getContainerRuntimeClient } from 'testcontainers'
 
+if (process.argv.includes('--help')) {
+  console.log('Usage: npm run test:containers [-- PATH…]\n\nExample:\n  npm run test:containers -- test/tour')
+  process.exit(0)
+}
 const engine = await getContainerRuntimeClient().catch(() => undefined)
 if (engine) {
   const vitest = join(createRequire(import.meta.url).resolve('vitest/package.json'), '../vitest.mjs')

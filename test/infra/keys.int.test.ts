@@ -42,6 +42,16 @@ describe.skipIf(withoutClickHouse)('npm run keys', () => {
       expect(output).toMatch(new RegExp(`free +${date} +\\d{4}-\\d\\d-\\d\\d +${date}`))
   })
 
+  test('create shows the ID by which the key is revoked, beside the key', async () => {
+    const { code, output } = await keys('create', '--plan', 'free', '--name', 'shown')
+    expect(code).toBe(0)
+    const [, id = '', key = ''] =
+      /^A key on the plan free, (key_[0-9a-f]{12})\. It is shown only now:\n\n(cp_\S+)\n$/.exec(output) ?? []
+    expect(key).not.toBe('')
+    expect((await keys('revoke', id)).code).toBe(0)
+    expect((await listKeys(database.client)).find((it) => it.id === id)?.revoked).toBeDefined()
+  })
+
   test('--name is one line of at most 100 characters', async () => {
     for (const name of ['a\nkey_000000000000  operator', 'a'.repeat(101), 'tab\there', '\u001b[2J']) {
       const { code, output } = await keys('create', '--plan', 'free', '--name', name)

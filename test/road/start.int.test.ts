@@ -51,6 +51,16 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     expect((await exchange()).status).toBe(401)
   })
 
+  test('says meanwhile what it does', () => {
+    const kinds = [...main.output().matchAll(/"kind":"([\w-]+)"/g)].map(([, kind]) => kind)
+    const steps = ['devnet-begins', 'devnet-deployed', 'devnet-history', 'devnet-started', 'engine-starting']
+    const order = [...steps, 'engine-started', 'tables-ready', 'server-listening', 'first-data'].map((kind) =>
+      kinds.indexOf(kind),
+    )
+    expect(order).toEqual([...order].sort((one, other) => one - other))
+    expect(order).not.toContain(-1)
+  })
+
   test('answers candles, pools, ticks and usage with real values', async () => {
     const candles = await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=15m&limit=20')
     expect(candles.data).toHaveLength(20)
