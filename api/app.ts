@@ -25,6 +25,7 @@ import { getOpenApi, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
 import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
+import { getPagePairs } from './routes/page-pairs.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
@@ -59,7 +60,7 @@ export function createApp(options: AppOptions): Application {
     '/v0/usage': gate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
     '/v0/openapi.json': getOpenApi(document),
-    '/v0/docs': getReference(document),
+    '/v0/docs': getReference(document, clock),
   }
   const app = express()
   app.disable('x-powered-by')
@@ -69,6 +70,10 @@ export function createApp(options: AppOptions): Application {
   app.use(requestIds(report), safeHeaders(), crossOrigin(origins), goodHosts(), shortUrls(), compression())
   // Before the page's files, which are in the same folder.
   app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
+  app
+    .route('/page/pairs')
+    .get(gate(getPagePairs(market, charging)))
+    .all(methodNotAllowed())
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))

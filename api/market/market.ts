@@ -1,5 +1,6 @@
 /** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
 import type { Written } from '../../aggregator/changes.ts'
 import { type Halt, readHalts } from '../../aggregator/halts.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
@@ -19,6 +20,7 @@ import { behind, coveredRuns, isPast, type Known, overlaps, unknownTimes } from 
 import type { PassedOver } from './lead.ts'
 import { NewestTicks } from './newest-ticks.ts'
 import type { Candle, TickView, View } from './orientation.ts'
+import { listedPools, type PairSummary, poolsOfToken, readPairs } from './pairs.ts'
 import { openPoolRows } from './pool-rows.ts'
 import { type MarketStore, type PoolState, readHeld, readPoolStates } from './pool-state.ts'
 import { requireStored } from './stored.ts'
@@ -52,6 +54,10 @@ export type Market = {
   candles(query: CandleQuery): Promise<CandlesAnswer>
   ticks(query: TickQuery): Promise<Answer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
+  /** Of trusted tokens, with figures that are a minute old at most. */
+  pairs(): Promise<readonly PairSummary[]>
+  /** The pools of one token on all networks. */
+  pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
   /** Something was written just now. */
   look(written: Written): void
@@ -60,6 +66,7 @@ export type Market = {
 const DAY = 86_400
 const WEEK = 7 * DAY
 const MOST_POOLS = 100
+const PAIRS_FRESH_MS = 60_000
 const NOTHING: Known = { ledger: undefined, coverage: [] }
 
 export function openMarket(options: {
@@ -96,6 +103,14 @@ export function openMarket(options: {
     requireStored(standings, asked)
     return { standings, store: { cache, rows, catalogue: known } }
   }
+
+  const pairs = refreshed(
+    async () => {
+      const { store } = await present()
+      return readPairs(store, listedPools(store.catalogue), wholeSecond(instantOf(clock())))
+    },
+    Math.min(60 * freshMs, PAIRS_FRESH_MS),
+  )
 
   /** The pool that answers, and what finding it cost. */
   async function find(store: MarketStore, question: Named, range: Range, end: UnixSeconds): Promise<Found> {
@@ -162,6 +177,11 @@ export function openMarket(options: {
         .slice(0, MOST_POOLS)
         .map(({ state }) => state)
       return { rows, cost: 1 + Math.floor(rows.length / 20) }
+    },
+    pairs: pairs.get,
+    async pairsOf(token) {
+      const { store } = await present()
+      return readPairs(store, poolsOfToken(store.catalogue, token), wholeSecond(instantOf(clock())))
     },
     async status() {
       const standings = await watch.standings()

@@ -1,9 +1,10 @@
 /** GET /v0/openapi.json and GET /v0/docs: what can be asked, for programs and for people. They need no key. */
 import type { RequestHandler } from 'express'
-import { referencePage } from '../docs/page.ts'
+import { type Page, referencePage } from '../docs/page.ts'
 import type { OpenApi } from '../openapi.ts'
 
 const KEPT = 'public, max-age=300'
+const DAY_MS = 86_400_000
 
 export function getOpenApi(document: OpenApi): RequestHandler {
   const text = JSON.stringify(document)
@@ -12,9 +13,14 @@ export function getOpenApi(document: OpenApi): RequestHandler {
   }
 }
 
-export function getReference(document: OpenApi): RequestHandler {
-  const { html, contentSecurityPolicy } = referencePage(document)
+export function getReference(document: OpenApi, clock: () => Date): RequestHandler {
+  let made: { day: number; page: Page } | undefined
   return function reference(_req, res) {
+    const now = clock()
+    // The examples are of yesterday.
+    const day = Math.floor(now.getTime() / DAY_MS)
+    if (made?.day !== day) made = { day, page: referencePage(document, now) }
+    const { html, contentSecurityPolicy } = made.page
     res
       .set({
         'Cache-Control': KEPT,

@@ -4,6 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { referencePage } from '../../api/docs/page.ts'
+import { escapeHtml } from '../../api/docs/prose.ts'
 import { openApi, type Schema } from '../../api/openapi.ts'
 import { PROBLEMS, Problem } from '../../api/problem.ts'
 import { readCandleQuery } from '../../api/query.ts'
@@ -11,7 +12,8 @@ import { clientTypes } from '../client/generate.ts'
 import { seeded } from '../support/seed.ts'
 
 const document = openApi()
-const page = referencePage(document)
+const NOW = new Date('2026-07-31T12:00:00Z')
+const page = referencePage(document, NOW)
 
 test('the document is valid OpenAPI 3.1', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(document))
@@ -119,9 +121,34 @@ test('the page tells of every operation, parameter, field and code', () => {
 })
 
 test('the page needs nothing from elsewhere, and its policy lets nothing else in', () => {
-  expect(page.html).not.toMatch(/<script|<iframe|(?:src|href|action)="?(?:https?:)?\/\/|@import|url\(/i)
+  expect(page.html).not.toMatch(
+    /<script (?!type="module">)|<iframe|(?:src|href|action)="?(?:https?:)?\/\/|@import|url\(/i,
+  )
   const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(page.html) ?? []
   const hash = createHash('sha256').update(style).digest('base64')
   expect(page.contentSecurityPolicy).toContain(`style-src 'sha256-${hash}'`)
+  const [, script = ''] = /<script type="module">([\s\S]*?)<\/script>/.exec(page.html) ?? []
+  const scriptHash = createHash('sha256').update(script).digest('base64')
+  expect(page.contentSecurityPolicy).toContain(`script-src 'sha256-${scriptHash}'`)
   expect(page.contentSecurityPolicy).toMatch(/^default-src 'none';/)
+})
+
+test('the page lists each error once, and every operation links to its own', () => {
+  const text = page.html.replaceAll('<code>', '`').replaceAll('</code>', '`')
+  for (const [code, { meaning }] of Object.entries(PROBLEMS)) {
+    expect(text.split(escapeHtml(meaning)).length - 1, code).toBe(1)
+    if (!['not_found', 'method_not_allowed', 'request_timeout'].includes(code))
+      expect(page.html, code).toContain(`href="#${code}"`)
+  }
+})
+
+test('examples are recent, and mean one thing by the base address', () => {
+  const days = [...page.html.matchAll(/(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}/g)].map(([, day]) => day ?? '')
+  expect(days.length).toBeGreaterThan(10)
+  expect([...new Set(days)].toSorted()).toEqual(['2026-07-30', '2026-07-31', '2026-08-01'])
+  expect(page.html).not.toContain('$URL')
+  for (const [, path] of page.html.matchAll(/(?:\$BASE|\$\{BASE\}|\{BASE\})([^"`&#?]*)/g))
+    expect(path).toMatch(/^\/v0\//)
+  for (const language of ['curl', 'JavaScript', 'Python'])
+    expect(page.html.split(`data-language="${language}"`)).toHaveLength(2 + Object.keys(document.paths).length)
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { inverse } from '../../api/market/inverse.ts'
 import { continues, joined, reaches, shareTrades } from '../../api/page/browser/candles.ts'
+import type { PairRow } from '../../api/page/browser/client.ts'
 import { transactionLink } from '../../api/page/browser/explorer.ts'
 import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../api/page/browser/format.ts'
 import { flipTick, isFlipped, usualPair } from '../../api/page/browser/orientation.ts'
@@ -12,8 +13,25 @@ import { tokenFile } from '../../api/page/tokens.ts'
 import { NETWORKS } from '../../ingest/networks.ts'
 
 const file = tokenFile(Object.values(NETWORKS))
-const suggestions = suggestionsOf(file)
-const pairs = suggestions.map(({ pair }) => pair)
+const USDC = { symbol: 'USDC', name: 'USD Coin', address: '0xa0b8', decimals: 6 } as const
+const WETH = { symbol: 'WETH', name: 'Wrapped Ether', address: '0xc02a', decimals: 18 } as const
+const WBTC = { symbol: 'WBTC', name: 'Wrapped BTC', address: '0x2260', decimals: 8 } as const
+const row = (symbols: readonly [string, string], both: PairRow['tokens'], more: Partial<PairRow> = {}): PairRow => ({
+  symbols,
+  tokens: both,
+  network: 'ethereum',
+  pool: `0x${symbols.join('')}`,
+  isListed: true,
+  price: 0.0005,
+  change: 0.25,
+  volumeUsd: 1,
+  valueUsd: 2,
+  ...more,
+})
+const suggestions = suggestionsOf(
+  [row(['USDC', 'ETH'], [USDC, WETH]), row(['WBTC', 'ETH'], [WBTC, WETH], { price: 15 })],
+  file.tokens,
+)
 
 describe('suggestions', () => {
   test('come from the table of trusted tokens, each token once', () => {
@@ -30,21 +48,30 @@ describe('suggestions', () => {
     expect(tokenFile([NETWORKS.ethereum]).tokens.map(({ symbol }) => symbol)).not.toContain('cbBTC')
   })
 
-  test('pay with the steadier token, and pair nothing with itself', () => {
-    expect(pairs).toEqual(expect.arrayContaining(['ETH-USDC', 'WETH-USDC', 'WBTC-WETH', 'WBTC-USDT', 'POL-USDC']))
-    expect(pairs[0]).toBe('ETH-USDC')
-    expect(pairs).not.toContain('USDC-WETH')
-    expect(pairs).not.toContain('ETH-WETH')
-    // One is on Base only, the other never there.
-    expect(pairs.filter((pair) => pair.includes('cbBTC') && pair.includes('USDC.e'))).toEqual([])
-    expect(new Set(pairs).size).toBe(pairs.length)
+  test('pay with the steadier token, and turn the price and its change with the pair', () => {
+    expect(suggestions.map(({ pair, price }) => [pair, price])).toEqual([
+      ['ETH-USDC', 2_000],
+      ['WBTC-ETH', 15],
+    ])
+    // 2,500 before.
+    expect(suggestions[0]?.change).toBeCloseTo(-0.2)
+    expect(suggestions[0]?.names).toBe('Wrapped Ether in USD Coin')
   })
 
-  test('are found as people write pairs', () => {
-    for (const typed of ['weth/usdc', 'WETH USDC', ' weth-usdc'])
-      expect(matching(suggestions, typed)[0]?.pair, typed).toBe('WETH-USDC')
-    expect(matching(suggestions, 'bitcoin')).toEqual([])
-    expect(matching(suggestions, 'wrapped btc').every(({ pair }) => pair.includes('BTC'))).toBe(true)
+  test('name the pool where the symbols are not of trusted tokens', () => {
+    const [one] = suggestionsOf([row(['PEPE', 'ETH'], [WBTC, WETH], { isListed: false, pool: '0x5' })], file.tokens)
+    expect(one?.pool).toEqual({ id: '0x5', network: 'ethereum' })
+    expect(suggestions[0]?.pool).toBeUndefined()
+  })
+
+  test('are found as people write pairs, by names and by addresses', () => {
+    const found = (typed: string) => matching(suggestions, typed).map(({ pair }) => pair)
+    for (const typed of ['weth/usdc', 'WETH USDC', ' eth-usdc', 'usdc eth', 'usd coin', '0xA0B8', '0xUSDCETH'])
+      expect(found(typed), typed).toEqual(['ETH-USDC'])
+    expect(found('bitcoin')).toEqual([])
+    expect(found('wrapped btc')).toEqual(['WBTC-ETH'])
+    expect(found('')).toEqual(['ETH-USDC', 'WBTC-ETH'])
+    expect(found('wbtc')).toEqual(['WBTC-ETH'])
   })
 })
 

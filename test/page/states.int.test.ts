@@ -1,7 +1,7 @@
 /** The page while something is amiss: what it shows is of one scene and of one chain, whatever comes in between. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { NETWORKS_SERVED } from '../api/scenario.ts'
+import { NETWORKS_SERVED, POOLS } from '../api/scenario.ts'
 import { type Service, startService } from '../api/service.ts'
 import { until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -227,5 +227,46 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await until(async () => ((await intervals(page))[0] === '15m' ? true : undefined), 'the candles have come')
     month = 0
     await state.getByText('Saving credits until').waitFor()
+  })
+
+  test.each([
+    ['light', {}],
+    ['phone-dark', { width: 390, height: 844, dark: true }],
+  ])('offers pairs that have pools, each once, with price, day, volume and value: %s', async (name, screen) => {
+    const tab = await openLive(screen)
+    const { page } = tab
+    const field = page.getByRole('combobox', { name: 'Pair or pool' })
+    const offered = () => page.locator('#pairs strong').allTextContents()
+    await field.click()
+    await page.locator('#pairs [role=option]').first().waitFor()
+    expect(await offered()).toEqual(['ETH-USDC', 'WBTC-ETH'])
+    const [row] = await page.locator('#pairs [role=option]').allTextContents()
+    expect(row).toMatch(/Wrapped Ether in USD Coin.* 24 h vol\. \$[\d.,]+M, holds \$[\d.]+M/)
+    expect(row).toContain('2,013.93')
+    await shot(page, `search-${name}`)
+    await accessible(page)
+    for (const typed of ['wrapped btc', POOLS.silent.token0.address, POOLS.silent.id]) {
+      await field.fill(typed)
+      expect(await offered(), typed).toEqual(['WBTC-ETH'])
+    }
+    await page.keyboard.press('Enter')
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    expect(page.url()).toContain(POOLS.silent.id)
+  })
+
+  test('looks again while the store is empty, and shows the first pair that it has', async () => {
+    const empty = await store(0, 0)
+    const tab = await openTab(browser, { clock })
+    tabs.push(tab)
+    const { page } = tab
+    await page.goto(`${empty.service.url}/#code=${empty.service.code()}`)
+    await page.getByText('No pool is stored here yet').first().waitFor()
+    await shot(page, 'empty-store')
+    await accessible(page)
+    expect(tab.questions()).toEqual([])
+    await storeLively(empty.database.client, now(), 1, 2_500)
+    await isLive(page)
+    expect(await intervals(page)).toEqual(all('1m'))
+    expect(Number((await price(page))?.replace(',', ''))).toBeGreaterThan(2_300)
   })
 })

@@ -2,6 +2,7 @@
 /** Questions to the API of the service that the page came from, with the key in a header and nowhere else. */
 import type { z } from 'zod'
 import type { ProblemBody } from '../../problem.ts'
+import type { PairsBody } from '../../routes/page-pairs.ts'
 import type { SCHEMAS } from '../../schema/answers.ts'
 import { refusalOf, unreachable } from './refusal.ts'
 import { untilVisible } from './wait.ts'
@@ -13,7 +14,9 @@ export type Bodies = {
   ticks: Body<'Ticks'>
   pools: Body<'Pools'>
   usage: Body<'Usage'>
+  pairs: PairsBody
 }
+export type PairRow = PairsBody['data'][number]
 export type Pool = Bodies['pools']['data'][number]
 export type Usage = Bodies['usage']['credits']
 
@@ -45,7 +48,7 @@ export function openClient(key: string): Ask {
     let answer: Response
     let text: string
     try {
-      answer = await fetch(`/v0/${what}${search === '' ? '' : `?${search}`}`, {
+      answer = await fetch(`${what === 'pairs' ? '/page' : '/v0'}/${what}${search === '' ? '' : `?${search}`}`, {
         headers: { 'X-API-KEY': key },
         credentials: 'omit',
         redirect: 'error',

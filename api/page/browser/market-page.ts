@@ -17,11 +17,13 @@ import { openPurse, type Purse } from './purse.ts'
 import { Refusal } from './refusal.ts'
 import { pairOf, type Scene } from './scene.ts'
 import { openScreen } from './screen.ts'
-import { suggestionsOf } from './suggestions.ts'
+import { type Suggestion, suggestionsOf } from './suggestions.ts'
 import { openTools } from './tools.ts'
+import { pause } from './wait.ts'
 
 export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeFromAddress>): void {
-  const suggestions = suggestionsOf(tokens)
+  let suggestions: readonly Suggestion[] = []
+  let offeredAt = Number.NEGATIVE_INFINITY
   let session: { ask: Ask; purse: Purse } | undefined
   let running = new AbortController()
   let place = placeInAddress()
@@ -39,9 +41,13 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     // The screen will be another scene's soon.
     if (wanted === undefined) live?.older(signal).catch((error: unknown) => fail(error, signal))
   })
-  const picker = openPicker(suggestions, {
+  const picker = openPicker({
     pair: (pair) => pick({ ...place, pair, pool: undefined, network: undefined }),
-    pool: (pool) => pick({ ...place, pair: undefined, pool, network: undefined }),
+    pool: (pool, network) => pick({ ...place, pair: undefined, pool, network }),
+    open() {
+      if (performance.now() - offeredAt > OFFER_FRESH_MS) offer(running.signal).catch(keepList)
+    },
+    token: (token) => pairsOf({ token }, running.signal).catch(() => []),
   })
   const pools = openPools((listing) => {
     const before = live?.held().scene
@@ -65,6 +71,34 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     place = placeInAddress()
     void enter(taken)
   })
+
+  async function pairsOf(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Suggestion[]> {
+    if (session === undefined) return []
+    const { body } = await session.ask('pairs', query, signal)
+    return suggestionsOf(body.data, tokens.tokens)
+  }
+
+  async function offer(signal: AbortSignal): Promise<void> {
+    suggestions = await pairsOf({}, signal)
+    offeredAt = performance.now()
+    picker.offer(suggestions)
+  }
+
+  /** The pair that is traded most. An empty store is asked again until it has one, which costs nothing. */
+  async function firstPair(signal: AbortSignal): Promise<string> {
+    for (;;) {
+      await persist(
+        () => offer(signal),
+        signal,
+        () => screen.note(NOT_YET),
+      )
+      const [first] = suggestions
+      if (first !== undefined) return first.pair
+      screen.note('No pool is stored here yet. The page looks again every few seconds.')
+      showState('waiting', new Date(Date.now() + EMPTY_STORE_MS))
+      await pause(EMPTY_STORE_MS, signal)
+    }
+  }
 
   /** By the code of the link; a tab that has a key already keeps it where the code is good no more. */
   async function enter({ code, hadKey }: ReturnType<typeof takeFromAddress>): Promise<void> {
@@ -137,11 +171,12 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
       if (session === undefined) return
       const { ask } = session
       live = undefined
-      const pair = to.pair ?? suggestions[0]?.pair ?? 'ETH-USDC'
-      picker.show(to.pool === undefined ? pair : (to.pair ?? to.pool))
+      picker.show(to.pair ?? to.pool ?? '')
       pools.show([], undefined)
       screen.note('Loading …')
       showState('loading')
+      const pair = to.pair ?? (to.pool === undefined ? await firstPair(signal) : '')
+      if (to.pool === undefined) picker.show(pair)
       const find = (): Promise<Found> => {
         const { pool, network } = to
         if (pool === undefined) return findPair(ask, pair, signal)
@@ -214,6 +249,12 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
 
   void enter(taken)
 }
+
+const OFFER_FRESH_MS = 60_000
+const EMPTY_STORE_MS = 5_000
+
+/** A list that is a little old is better than none. */
+function keepList(): void {}
 
 const NOT_YET = 'Nothing is loaded yet. It follows by itself.'
 

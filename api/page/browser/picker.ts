@@ -1,28 +1,47 @@
 /// <reference lib="dom" />
 /** The field for a pair or a pool's id, with suggestions: the combobox of the ARIA practices. */
 import { make, part } from './dom.ts'
+import { decimalsOf, dollarText, priceText } from './format.ts'
 import { matching, type Suggestion } from './suggestions.ts'
 
-export type Picker = { show(pair: string): void }
+export type Picker = {
+  show(pair: string): void
+  /** Replaces what there is to pick from. */
+  offer(suggestions: readonly Suggestion[]): void
+}
 
 const POOL = /^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$/i
+const ADDRESS = /^0x[0-9a-f]{40}$/i
 
-export function openPicker(
-  suggestions: readonly Suggestion[],
-  on: { pair(pair: string): void; pool(id: string): void },
-): Picker {
+export function openPicker(on: {
+  pair(pair: string): void
+  pool(id: string, network?: string): void
+  /** The list is opened: is there a newer one? */
+  open(): void
+  /** The pairs of a token that the list does not have. */
+  token(address: string): Promise<readonly Suggestion[]>
+}): Picker {
   const input = part('pair', HTMLInputElement)
   const list = part('pairs', HTMLElement)
+  let suggestions: readonly Suggestion[] = []
   let shown = ''
-  let options: readonly { pair: string; item: HTMLElement }[] = []
+  let options: readonly { suggestion: Suggestion; item: HTMLElement }[] = []
   let active = -1
   let isTyping = false
 
   input.addEventListener('focus', () => input.select())
-  input.addEventListener('click', () => open(''))
+  input.addEventListener('click', () => {
+    on.open()
+    open('')
+  })
   input.addEventListener('input', () => {
     isTyping = true
     open(input.value)
+    const address = input.value.trim()
+    if (options.length > 0 || !ADDRESS.test(address)) return
+    void on.token(address).then((found) => {
+      if (input.value.trim() === address && isTyping) show(found)
+    })
   })
   input.addEventListener('blur', () => {
     close()
@@ -33,8 +52,11 @@ export function openPicker(
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const step = event.key === 'ArrowDown' ? 1 : -1
       if (isOpen) activate((active + step + options.length) % Math.max(1, options.length))
-      else open('')
-    } else if (event.key === 'Enter') choose(isOpen ? (options[active]?.pair ?? typed()) : typed())
+      else {
+        on.open()
+        open('')
+      }
+    } else if (event.key === 'Enter') enter(isOpen ? options[active]?.suggestion : undefined)
     else if (event.key === 'Escape') {
       input.value = shown
       close()
@@ -42,32 +64,38 @@ export function openPicker(
     event.preventDefault()
   })
 
-  /** What was typed in full, or the best of what it may mean. */
-  function typed(): string {
+  /** What is marked, or what was typed in full, or the best of what it may mean. */
+  function enter(marked: Suggestion | undefined): void {
     const text = input.value.trim().replace(/[\s/]+/g, '-')
-    if (POOL.test(text) || suggestions.some(({ pair }) => pair.toUpperCase() === text.toUpperCase())) return text
-    return options[0]?.pair ?? text
+    const exact = suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())
+    const best = marked ?? exact ?? options[0]?.suggestion
+    if (best !== undefined) choose(best)
+    else if (text !== '') ask(text)
   }
 
-  function choose(text: string): void {
-    if (text === '') return
+  function ask(text: string): void {
     close()
     if (POOL.test(text)) on.pool(text.toLowerCase())
-    else on.pair(suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())?.pair ?? text)
+    else on.pair(text)
+  }
+
+  function choose({ pair, pool }: Suggestion): void {
+    close()
+    if (pool === undefined) on.pair(pair)
+    else on.pool(pool.id, pool.network)
   }
 
   function open(text: string): void {
-    options = matching(suggestions, text).map(({ pair, names }, index) => {
-      const item = make(
-        'div',
-        { role: 'option', id: `pair-${index}`, 'aria-selected': 'false' },
-        make('strong', {}, pair),
-        make('span', {}, names),
-      )
+    show(matching(suggestions, text))
+  }
+
+  function show(found: readonly Suggestion[]): void {
+    options = found.map((suggestion, index) => {
+      const item = toItem(suggestion, index)
       // The field keeps the focus, else the list closes before the click.
       item.addEventListener('pointerdown', (event) => event.preventDefault())
-      item.addEventListener('click', () => choose(pair))
-      return { pair, item }
+      item.addEventListener('click', () => choose(suggestion))
+      return { suggestion, item }
     })
     list.replaceChildren(...options.map(({ item }) => item))
     list.hidden = options.length === 0
@@ -98,5 +126,26 @@ export function openPicker(
       shown = pair
       if (!isTyping) input.value = pair
     },
+    offer(newer) {
+      suggestions = newer
+      if (!list.hidden && active === -1) open(isTyping ? input.value : '')
+    },
   }
+}
+
+function toItem({ pair, names, price, change, volumeUsd, valueUsd }: Suggestion, index: number): HTMLElement {
+  const changed = change === undefined ? '' : `${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(2)}%`
+  return make(
+    'div',
+    { role: 'option', id: `pair-${index}`, 'aria-selected': 'false' },
+    make('strong', {}, pair),
+    make('span', { class: 'now' }, price === undefined ? '–' : priceText(price, decimalsOf(price))),
+    make('span', {}, names),
+    make(
+      'span',
+      {},
+      make('span', { class: (change ?? 0) < 0 ? 'down' : 'up' }, changed),
+      ` 24 h vol. ${dollarText(volumeUsd)}, holds ${dollarText(valueUsd)}`,
+    ),
+  )
 }

@@ -93,6 +93,7 @@ export function openScreen(onOlder: () => void): Screen {
       part('facts', HTMLElement).replaceChildren()
       part('gap', HTMLElement).hidden = true
       document.title = 'Candlepool'
+      container.setAttribute('aria-label', 'No candles')
       over.hidden = false
       over.textContent = text
       say(text)

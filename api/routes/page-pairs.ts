@@ -1,0 +1,32 @@
+/** GET /page/pairs: the pairs that the page offers. With `token=0x…` those of one token, trusted or not. */
+import type { Address } from 'viem'
+import type { Accounts } from '../accounts.ts'
+import type { AccountHandler } from '../gate.ts'
+import { sendAnswer } from '../headers.ts'
+import type { Market } from '../market/market.ts'
+import type { PairSummary } from '../market/pairs.ts'
+import { invalidParameters, parametersOf } from '../parameters.ts'
+
+export type PairsBody = { data: readonly PairSummary[] }
+
+const ADDRESS = /^0x[0-9a-f]{40}$/
+
+/** Those of trusted tokens are held for a minute and free; what has to be looked for costs a credit. */
+export function getPagePairs(market: Market, accounts: Accounts): AccountHandler {
+  return async function pagePairs(account, req, res) {
+    const [token, ...more] = parametersOf(req).get('token') ?? []
+    if (token === undefined) return send(await market.pairs())
+    const address = token.toLowerCase()
+    if (more.length > 0 || !ADDRESS.test(address))
+      throw invalidParameters([{ field: 'token', message: 'must be one address: 0x and 40 hex digits' }])
+    const { rows } = await accounts.charge(account, 1, async () => ({
+      rows: await market.pairsOf(address as Address),
+      cost: 1,
+    }))
+    return send(rows)
+
+    function send(data: readonly PairSummary[]): void {
+      sendAnswer(res, { data } satisfies PairsBody, false)
+    }
+  }
+}
