@@ -106,7 +106,8 @@ export function openMarket(options: {
 
   const pairs = refreshed(
     async () => {
-      const { store } = await present()
+      // An empty list says that nothing is stored.
+      const { store } = await present([])
       return readPairs(store, listedPools(store.catalogue), wholeSecond(instantOf(clock())))
     },
     Math.min(60 * freshMs, PAIRS_FRESH_MS),
@@ -180,7 +181,7 @@ export function openMarket(options: {
     },
     pairs: pairs.get,
     async pairsOf(token) {
-      const { store } = await present()
+      const { store } = await present([])
       return readPairs(store, poolsOfToken(store.catalogue, token), wholeSecond(instantOf(clock())))
     },
     async status() {
