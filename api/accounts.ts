@@ -44,6 +44,8 @@ export type Accounts = {
     question: () => Promise<Answer>,
   ): Promise<Answer>
   usage(account: Account): Promise<Usage>
+  /** Headers that say what is left, as this process has counted so far; none before its first count of the account. */
+  rateLimits(account: Account): Readonly<Record<string, string>>
   /** Stores what is not stored yet. */
   close(): Promise<void>
 }
@@ -142,6 +144,13 @@ export function openAccounts(options: {
     async usage(account) {
       return usageOf(await meterOf(account), PLANS[account.plan], seconds(clock))
     },
+    rateLimits(account) {
+      const meter = metered.get(account.hash)?.meter
+      if (!meter) return {}
+      const allowance = PLANS[account.plan]
+      const now = seconds(clock)
+      return rateLimitsOf(usageOf(meter, allowance, now), now)
+    },
     async close() {
       await exchange.close()
       await writer.close()
@@ -178,11 +187,14 @@ function creditsExceeded(refusal: Refusal, meter: Meter, allowance: Allowance, n
     `${window}_credits_exceeded`,
     `The ${allowance[window]} credits of this ${window} are used up. They come back in ${wait} s; /v0/usage says how many are left.`,
     {
-      headers: {
-        'Retry-After': String(wait),
-        'RateLimit-Policy': `"minute";q=${allowance.minute};w=60, "month";q=${allowance.month};w=${usage.month.resetAt - usage.month.start}`,
-        RateLimit: `"minute";r=${usage.minute.remaining};t=${usage.minute.resetAt - now}, "month";r=${usage.month.remaining};t=${usage.month.resetAt - now}`,
-      },
+      headers: { 'Retry-After': String(wait), ...rateLimitsOf(usage, now) },
     },
   )
+}
+
+function rateLimitsOf({ minute, month }: Usage, now: UnixSeconds): Record<string, string> {
+  return {
+    'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "month";q=${month.limit};w=${month.resetAt - month.start}`,
+    RateLimit: `"minute";r=${minute.remaining};t=${minute.resetAt - now}, "month";r=${month.remaining};t=${month.resetAt - now}`,
+  }
 }

@@ -2,6 +2,7 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { Account, Accounts } from './accounts.ts'
 import type { Failures } from './failures.ts'
+import { beforeHead } from './headers.ts'
 import { Problem } from './problem.ts'
 
 /** A route that knows who asks. */
@@ -23,6 +24,9 @@ export function openGate(options: { accounts: Accounts; failures: Failures; cloc
         failures.note(address, now)
         throw wait > 0 ? tooManyFailures(wait) : unauthorized(keys.length)
       }
+      beforeHead(res, () => {
+        if (!res.hasHeader('RateLimit')) res.set(accounts.rateLimits(account))
+      })
       await accounts.countCall(account)
       await handler(account, req, res)
     }

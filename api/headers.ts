@@ -3,6 +3,17 @@ import { createHash } from 'node:crypto'
 import type { Response } from 'express'
 import type { Answer } from './market/market.ts'
 import { viewPair } from './market/orientation.ts'
+import type { Range } from './market/windows.ts'
+import { formatTime } from './time.ts'
+
+/** Runs `set` when the head of the answer is written: answers, errors and 304 alike, each after it was paid for. */
+export function beforeHead(res: Response, set: () => void): void {
+  const write = res.writeHead.bind(res) as (...args: unknown[]) => Response
+  res.writeHead = ((...args: unknown[]) => {
+    set()
+    return write(...args)
+  }) as Response['writeHead']
+}
 
 /** Header values are ASCII; what is not is percent-encoded as UTF-8, and the percent sign with it, so that it reads back. */
 export function headerText(text: string): string {
@@ -20,6 +31,18 @@ export function setMarket(res: Response, { view, passedOver }: Pick<Answer<unkno
   })
   if (passedOver) res.set('X-Market-Lead', `${passedOver.reason}; passed-over=${passedOver.pool}`)
   if (network.devnet) setDevnet(res)
+}
+
+/** Clients take headers of some kilobytes. */
+const MAX_INTERVALS = 40
+
+/** Time that is not stored, as ISO 8601 writes intervals; where they are too many, the last one reaches from the first that is left out to the end. */
+export function setIncomplete(res: Response, ranges: readonly Range[]): void {
+  if (ranges.length === 0) return
+  const shown = ranges.slice(0, MAX_INTERVALS)
+  const [last, end] = [shown.pop(), ranges.at(-1)]
+  if (last && end) shown.push({ from: last.from, to: end.to })
+  res.set('X-Market-Incomplete', shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '))
 }
 
 /** Made-up trades must not pass for real ones. */

@@ -139,7 +139,8 @@ export function problems(report: Report<ApiFact>): ErrorRequestHandler {
     if (res.headersSent) return next(error)
     const requestId = res.get(REQUEST_ID) ?? ''
     const problem = toProblem(error)
-    if (PROBLEMS[problem.code].status >= 500)
+    // A network that is not read yet is no failure.
+    if (PROBLEMS[problem.code].status >= 500 && problem.code !== 'nothing_stored')
       report({ kind: 'request-failed', requestId, path: req.path, error: problem.cause ?? error })
     sendProblem(req, res, problem, requestId)
   }

@@ -72,7 +72,11 @@ export function openApi(): OpenApi {
 
 function operation(plan: OperationPlan, examples: Examples): Operation {
   const byStatus = groupBy(plan.problems, (code) => PROBLEMS[code].status)
-  const problems = [...byStatus].map(([status, codes]) => [status, problemResponse(status, codes, examples)])
+  const problems = [...byStatus].map(([status, codes]) => [
+    status,
+    problemResponse(status, codes, examples, plan.needsKey && status !== 401 ? LIMITS : []),
+  ])
+  const limits = plan.needsKey ? LIMITS : []
   return {
     operationId: plan.id,
     summary: plan.summary,
@@ -82,7 +86,7 @@ function operation(plan: OperationPlan, examples: Examples): Operation {
     responses: {
       200: {
         description: plan.summary,
-        headers: headers('Cache-Control', ...plan.headers),
+        headers: headers('Cache-Control', ...plan.headers, ...limits),
         content: {
           'application/json': {
             schema: reference(plan.answer),
@@ -90,7 +94,7 @@ function operation(plan: OperationPlan, examples: Examples): Operation {
           },
         },
       },
-      304: { description: 'What `If-None-Match` names is still so.', headers: headers('Cache-Control') },
+      304: { description: 'What `If-None-Match` names is still so.', headers: headers('Cache-Control', ...limits) },
       ...Object.fromEntries(problems),
     },
     'x-credits': plan.credits,
@@ -110,14 +114,22 @@ function parametersOf(shape: z.ZodObject): readonly Parameter[] {
 const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
-  429: ['Retry-After', 'RateLimit', 'RateLimit-Policy'],
+  429: ['Retry-After'],
   503: ['Retry-After'],
 }
 
-function problemResponse(status: number, codes: readonly ProblemCode[], examples: Examples): Response {
+/** Of every answer to a good key. */
+const LIMITS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy']
+
+function problemResponse(
+  status: number,
+  codes: readonly ProblemCode[],
+  examples: Examples,
+  more: readonly HeaderName[] = [],
+): Response {
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].meaning}`).join('\n\n'),
-    headers: headers(...(OF_STATUS[status] ?? [])),
+    headers: headers(...(OF_STATUS[status] ?? []), ...more),
     content: {
       'application/problem+json': {
         schema: reference(problemSchemaName(status)),

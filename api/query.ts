@@ -52,9 +52,13 @@ const named = {
   symbol: symbol
     .optional()
     .describe(
-      'The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required.',
+      'The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers, or the one that `pool` names. One of `symbol` and `pool` is required.',
     ),
-  pool: pool.optional().describe('The pool, in any letter case. Answers are in its own order: token1 per token0.'),
+  pool: pool
+    .optional()
+    .describe(
+      'The pool, in any letter case. Answers are in its own order, token1 per token0, or in that of `symbol` where both are given: `symbol` has to name the tokens of the pool then.',
+    ),
 }
 const usual = {
   networks: networks
@@ -131,8 +135,6 @@ export function tickRange(query: TickQuery, now: Instant): Range {
 
 const marketRules: JointRule = (given) => {
   const errors = []
-  if (given.has('symbol') && given.has('pool'))
-    errors.push({ field: 'pool', message: 'must not be given together with symbol: ask for one of them' })
   if (!given.has('symbol') && !given.has('pool'))
     errors.push({ field: 'symbol', message: 'is required, or pool: ask for one of them' })
   const from = parseTime(given.get('from') ?? '')

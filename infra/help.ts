@@ -54,9 +54,9 @@ function textOf(help: Help): string {
   const all = [...options, ['--help', 'shows this'] as const]
   const width = Math.max(...all.map(([option]) => option.length))
   return [
-    does,
-    '',
     usageOf(help),
+    '',
+    does,
     '',
     'Options:',
     ...all.map(([option, meaning]) => `  ${option.padEnd(width)}  ${meaning}`),

@@ -1,14 +1,14 @@
 /** From what a question names to the one pool that answers it. */
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/network.ts'
-import type { PoolId } from '../../ingest/pool.ts'
+import type { PoolId, Token } from '../../ingest/pool.ts'
 import { invalidParameters } from '../parameters.ts'
 import { Problem } from '../problem.ts'
 import { NO_VOLUME } from './bucket-rows.ts'
 import type { Catalogue } from './catalogue.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
-import { type Listing, listingKey } from './listing.ts'
-import type { View } from './orientation.ts'
+import { type Listing, listingKey, shownSymbol } from './listing.ts'
+import { type View, viewPair } from './orientation.ts'
 import { type MarketStore, readHeld, readValues } from './pool-state.ts'
 import { type Match, type Resolution, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
 import { readVolumes } from './volumes.ts'
@@ -35,6 +35,23 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
   const volumes = await readVolumes(cache, known, range)
   const traded = known.find((_, index) => (volumes[index]?.trades ?? 0) > 0)
   return { listing: traded ?? first, forward: true }
+}
+
+/** The pool in the order of the pair: its tokens are called as anywhere else, or as they call themselves. */
+export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: View): View {
+  const { network, pool } = listing
+  const { listed, unlisted } = resolve(catalogue, symbol.splits, [network.name])
+  const match = [...listed, ...unlisted].find((it) => it.listing === listing)
+  if (match) return match
+  const isCalled = (token: Token, name: string) =>
+    [token.symbol, shownSymbol(network, token)].some((it) => it.toLowerCase() === name)
+  for (const forward of [true, false]) {
+    const [base, quote] = forward ? [pool.token0, pool.token1] : [pool.token1, pool.token0]
+    if (symbol.splits.some((it) => isCalled(base, it.base) && isCalled(quote, it.quote))) return { listing, forward }
+  }
+  const [one, other] = viewPair({ listing, forward: true })
+  const message = `must name the tokens of the pool: ${one}-${other} or ${other}-${one}`
+  throw invalidParameters([{ field: 'symbol', message }])
 }
 
 /** The pair's lead pool, and how many networks it took to find it. */

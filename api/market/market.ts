@@ -15,7 +15,7 @@ import { instantOf, wholeSecond } from '../time.ts'
 import { BucketCache } from './bucket-cache.ts'
 import { gridOf, readCandles } from './candles.ts'
 import { openCatalogue } from './catalogue.ts'
-import { EXPANDED_NETWORKS, findLead, findPool, matchesOf, type NamedPair } from './find.ts'
+import { EXPANDED_NETWORKS, findLead, findPool, inOrderOf, matchesOf, type NamedPair } from './find.ts'
 import { behind, coveredRuns, isPast, type Known, overlaps, unknownTimes } from './known.ts'
 import type { PassedOver } from './lead.ts'
 import { NewestTicks } from './newest-ticks.ts'
@@ -39,9 +39,6 @@ export type Answer<Row> = {
   cost: number
   /** True where nothing but a reorg can change the answer: the ledger is past the end of the range. */
   closed: boolean
-}
-
-export type CandlesAnswer = Answer<Candle> & {
   /** What of the range is not stored: `from ≤ time < to`, ascending. */
   incomplete: readonly Range[]
 }
@@ -51,7 +48,7 @@ export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: rea
 
 export type Market = {
   networks: readonly Network[]
-  candles(query: CandleQuery): Promise<CandlesAnswer>
+  candles(query: CandleQuery): Promise<Answer<Candle>>
   ticks(query: TickQuery): Promise<Answer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
   /** Of trusted tokens, with figures that are a minute old at most. */
@@ -116,10 +113,12 @@ export function openMarket(options: {
   /** The pool that answers, and what finding it cost. */
   async function find(store: MarketStore, question: Named, range: Range, end: UnixSeconds): Promise<Found> {
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
-    const { symbol } = question
+    const { symbol, pool } = question
+    if (pool !== undefined) {
+      const view = await findPool(store, pool, scope)
+      return { view: symbol ? inOrderOf(store.catalogue, symbol, view) : view, probed: 0, passedOver: undefined }
+    }
     if (symbol !== undefined) return findLead(store, symbol, scope)
-    if (question.pool !== undefined)
-      return { view: await findPool(store, question.pool, scope), probed: 0, passedOver: undefined }
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
   }
 
@@ -158,13 +157,17 @@ export function openMarket(options: {
       const end = Math.min(range.to, wholeSecond(now))
       const { standings, store } = await present(query.networks)
       const { view, probed, passedOver } = await find(store, query, range, end)
-      const tip = standings.get(view.listing.network.name)?.tip
+      const { network, pool, created } = view.listing
+      const { tip, known = NOTHING } = standings.get(network.name) ?? {}
       const { limit, price } = query
-      const closed = tip !== undefined && range.to <= tip.timestamp
+      const covered = coveredRuns(known, pool)
+      const closed = isPast(range, tip, covered)
       const asked = { view, range, limit, price }
       const rows = await (closed ? closedTicks(asked) : newest.read(asked))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
-      return { view, passedOver, rows, cost, closed }
+      const unknown = unknownTimes(known, tip, pool, created)
+      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds, covered)], { from: range.from, to: end })
+      return { view, passedOver, rows, cost, closed, incomplete }
     },
     async pools({ symbol }) {
       const { store } = await present(names)
@@ -208,7 +211,7 @@ type Named = {
 
 /** What the question is sure to cost, whatever it finds. */
 export function knownCost(question: Named): number {
-  return 1 + (question.symbol === undefined ? 0 : (question.networks?.length ?? 1))
+  return 1 + (question.symbol === undefined || question.pool !== undefined ? 0 : (question.networks?.length ?? 1))
 }
 
 /** One credit, one for each network looked through for a symbol, one for each 1,000 swaps and for each week. */

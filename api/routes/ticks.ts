@@ -1,7 +1,7 @@
 /** GET /v0/ticks */
 import type { Accounts } from '../accounts.ts'
 import type { AccountHandler } from '../gate.ts'
-import { sendAnswer, setMarket } from '../headers.ts'
+import { sendAnswer, setIncomplete, setMarket } from '../headers.ts'
 import { type Answer, knownCost, type Market } from '../market/market.ts'
 import { type TickView, viewPair } from '../market/orientation.ts'
 import { parametersOf } from '../parameters.ts'
@@ -13,6 +13,7 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
     const query = readTickQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.ticks(query))
     setMarket(res, answer)
+    setIncomplete(res, answer.incomplete)
     sendAnswer(res, toBody(answer), answer.closed)
   }
 }

@@ -46,7 +46,14 @@ export const HEADERS = {
     required: true,
     schema: { type: 'integer', minimum: 1 },
   },
-  RateLimit: { description: 'What is left of each window, and when it ends, in seconds.', schema: text },
-  'RateLimit-Policy': { description: 'The credits of each window, and its length in seconds.', schema: text },
+  RateLimit: {
+    description:
+      'There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds.',
+    schema: text,
+  },
+  'RateLimit-Policy': {
+    description: 'There where the key is good: the credits of each window, and its length in seconds.',
+    schema: text,
+  },
   Allow: { description: 'The methods that are taken.', required: true, schema: text },
 } as const satisfies Record<string, { description: string; required?: true; schema: object }>

@@ -29,6 +29,7 @@ const MARKET_HEADERS = [
   'X-Market-Pool',
   'X-Market-Pair',
   'X-Market-Lead',
+  'X-Market-Incomplete',
   'X-Candlepool-Devnet',
   'ETag',
 ] as const
@@ -44,7 +45,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     credits: CREDITS,
     parameters: CandleShape,
     answer: 'Candles',
-    headers: [...MARKET_HEADERS, 'X-Market-Incomplete', 'X-API-Suggestion'],
+    headers: [...MARKET_HEADERS, 'X-API-Suggestion'],
     problems: MARKET,
     needsKey: true,
   },

@@ -44,6 +44,8 @@ describe.skipIf(withoutClickHouse)('an empty store', () => {
     expect(rest).toEqual({ status: 503, retryAfter: '10', code: 'nothing_stored' })
     expect(message).toMatch(/^Nothing is stored of ethereum(, base)? yet, .*\/v0\/health/)
     expect(await used()).toBe(before)
+    // An operator has nothing to mend.
+    expect(service.facts.filter(({ kind }) => kind === 'request-failed')).toEqual([])
   })
 
   test('a network that is not read is named, with those that are', async () => {

@@ -45,7 +45,9 @@ describe.skipIf(withoutClickHouse)('whatever is asked', () => {
     const [route = ''] = path.split('?')
     statuses.set(seen.status, (statuses.get(seen.status) ?? 0) + 1)
     const faults = [...conformity(method, route, seen)]
-    if (seen.status >= 500) faults.push('it is an error of ours')
+    // One of the networks has nothing stored.
+    const isEmpty = seen.status === 503 && (method === 'HEAD' || seen.text.includes('"code":"nothing_stored"'))
+    if (seen.status >= 500 && !isEmpty) faults.push('it is an error of ours')
     if (seen.headers.has('x-evil')) faults.push('a header was made by the question')
     const inside = INTERNAL.exec(seen.text)
     // An answer may repeat what it was asked.

@@ -59,7 +59,14 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
     expect({ status, body }).toMatchObject({ status: 200 })
     const { data } = body as { data: { time: string }[] }
     const minutes = data.map(({ time }) => (Date.parse(time) / 1_000 - START) / 60)
-    return { minutes, incomplete: headers.get('X-Market-Incomplete') }
+    const incomplete = headers.get('X-Market-Incomplete')
+    // Swaps are as whole as the candles that are made of them.
+    const ticks = await service.get(`/v0/ticks?pool=${pool.id}&limit=1000&from=${shown(0)}&to=${shown(to)}`)
+    expect({ status: ticks.status, incomplete: ticks.headers.get('X-Market-Incomplete') }).toEqual({
+      status: 200,
+      incomplete,
+    })
+    return { minutes, incomplete }
   }
 
   const span = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)

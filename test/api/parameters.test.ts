@@ -77,9 +77,12 @@ test.each([
   expect(Object.keys(errorsOf(() => candles(`pool=${POOL}&interval=1h&${query}`)))).toContain(field)
 })
 
-test('symbol and pool: one of them', () => {
+test('symbol and pool: one of them, or both', () => {
   expect(errorsOf(() => candles('interval=1h'))).toHaveProperty('symbol')
-  expect(errorsOf(() => candles(`interval=1h&symbol=WETH-USDC&pool=${POOL}`))).toHaveProperty('pool')
+  expect(candles(`interval=1h&symbol=WETH-USDC&pool=${POOL}`)).toMatchObject({
+    pool: POOL.toLowerCase(),
+    symbol: { text: 'WETH-USDC' },
+  })
   expect(errorsOf(() => readPoolQuery(parseParameters(`pool=${POOL}`)))).toHaveProperty('symbol')
 })
 

@@ -548,9 +548,9 @@ export interface operations {
     candles: {
         parameters: {
             query: {
-                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers, or the one that `pool` names. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
                 symbol?: string;
-                /** @description The pool, in any letter case. Answers are in its own order: token1 per token0. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
+                /** @description The pool, in any letter case. Answers are in its own order, token1 per token0, or in that of `symbol` where both are given: `symbol` has to name the tokens of the pool then. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
                 pool?: string;
                 /** @description The width of a candle. Candles begin at multiples of it, counted from 1970. It must be a whole number and a unit (s, m, h or d), at most 1d in all: 45s, 7m, 4h, 1d. */
                 interval: string;
@@ -588,14 +588,18 @@ export interface operations {
                     "X-Market-Pair": string;
                     /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
                     "X-Market-Lead"?: string;
+                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
+                    "X-Market-Incomplete"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
-                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
-                    "X-Market-Incomplete"?: string;
                     /** @description There where `symbol` is asked for: the pool that would cost fewer credits. */
                     "X-API-Suggestion"?: string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -609,6 +613,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -622,6 +630,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -652,6 +664,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -663,6 +679,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -682,9 +702,9 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
-                    /** @description What is left of each window, and when it ends, in seconds. */
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
                     RateLimit?: string;
-                    /** @description The credits of each window, and its length in seconds. */
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -697,6 +717,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -708,6 +732,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -727,6 +755,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -756,6 +788,10 @@ export interface operations {
                     "Cache-Control": string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -769,6 +805,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -782,6 +822,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -806,6 +850,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -825,9 +873,9 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
-                    /** @description What is left of each window, and when it ends, in seconds. */
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
                     RateLimit?: string;
-                    /** @description The credits of each window, and its length in seconds. */
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -840,6 +888,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -851,6 +903,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -870,6 +926,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -881,9 +941,9 @@ export interface operations {
     ticks: {
         parameters: {
             query?: {
-                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                /** @description The pair: `A-B` is the price of A in B, whatever the order on chain, in any letter case. `ETH` is WETH and native ether alike. Its lead pool answers, or the one that `pool` names. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
                 symbol?: string;
-                /** @description The pool, in any letter case. Answers are in its own order: token1 per token0. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
+                /** @description The pool, in any letter case. Answers are in its own order, token1 per token0, or in that of `symbol` where both are given: `symbol` has to name the tokens of the pool then. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
                 pool?: string;
                 /** @description The start of the range: at it or later. An hour before `to` if not given. It must be an RFC 3339 time such as 2024-01-05T00:00:00Z or 2024-01-05T01:00:00.5+01:00, or a date such as 2024-01-05. */
                 from?: string;
@@ -917,10 +977,16 @@ export interface operations {
                     "X-Market-Pair": string;
                     /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
                     "X-Market-Lead"?: string;
+                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
+                    "X-Market-Incomplete"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -934,6 +1000,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -947,6 +1017,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -977,6 +1051,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -988,6 +1066,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1007,9 +1089,9 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
-                    /** @description What is left of each window, and when it ends, in seconds. */
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
                     RateLimit?: string;
-                    /** @description The credits of each window, and its length in seconds. */
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1022,6 +1104,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1033,6 +1119,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1052,6 +1142,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1076,6 +1170,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1089,6 +1187,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1098,6 +1200,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1122,6 +1228,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1135,9 +1245,9 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
-                    /** @description What is left of each window, and when it ends, in seconds. */
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
                     RateLimit?: string;
-                    /** @description The credits of each window, and its length in seconds. */
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1150,6 +1260,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1161,6 +1275,10 @@ export interface operations {
                 headers: {
                     /** @description Names this request: tell it to the operator when something is wrong. */
                     "X-Request-Id": string;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -1178,6 +1296,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Seconds to wait before asking again. */
                     "Retry-After": number;
+                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    RateLimit?: string;
+                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
                 content: {
