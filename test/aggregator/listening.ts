@@ -24,8 +24,16 @@ async function untold(client: ClickHouseClient, { network, chain, log }: Told): 
 export async function tell(client: ClickHouseClient, aggregator: Running, told: Told): Promise<void> {
   await aggregator.append(await untold(client, told))
   const kinds = aggregator.facts.map(({ kind }) => kind)
-  if (kinds.lastIndexOf('stalled') <= kinds.lastIndexOf('connected')) return
+  const isStalled = kinds.lastIndexOf('stalled') > kinds.lastIndexOf('connected')
+  if (!isStalled && !(await isLeft(client, told))) return
   // The log held a branch that was not stored yet, and the chain left it meanwhile: once the stored tip has stood still for a minute,
   // the listener starts again from there.
   await aggregator.append(await untold(client, { ...told, log: undefined }))
+}
+
+/** Whether the tables follow a log into a branch that the chain has left: its next block will not connect. */
+async function isLeft(client: ClickHouseClient, { network, chain, log }: Told): Promise<boolean> {
+  if (!log) return false
+  const tip = await storedChain(client, network).tip()
+  return tip !== undefined && chain.every(({ hash }) => hash !== tip.hash)
 }
