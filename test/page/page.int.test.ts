@@ -182,7 +182,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       async () => (/^0\.000/.test((await price(page)) ?? '') ? true : undefined),
       'the price is the other way round',
     )
-    expect(tab.questions().filter(({ searchParams }) => searchParams.has('symbol'))).toHaveLength(1)
+    expect(tab.questions().filter(({ searchParams }) => !searchParams.has('pool'))).toHaveLength(1)
   })
 
   test('a pool is picked by its id, and a pair that nobody trades is said to be one', async () => {

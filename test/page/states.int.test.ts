@@ -1,6 +1,7 @@
 /** The page while something is amiss: what it shows is of one scene and of one chain, whatever comes in between. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Candles } from '../api/body.ts'
 import { NETWORKS_SERVED, POOLS } from '../api/scenario.ts'
 import { type Service, startService } from '../api/service.ts'
 import { until } from '../support/candlepool.ts'
@@ -268,5 +269,35 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await isLive(page)
     expect(await intervals(page)).toEqual(all('1m'))
     expect(Number((await price(page))?.replace(',', ''))).toBeGreaterThan(2_300)
+  })
+
+  test('shows volume in what is paid with, whichever way round the pair is read', async () => {
+    const { page } = await openLive()
+    const units = async () => [
+      (await page.locator('#legend span').last().textContent())?.split(' ').at(-1),
+      (await page.locator('#volume-title').textContent())?.split(' ').at(-1),
+      (await page.locator('#facts dd').nth(1).textContent())?.split(' ').at(-1),
+    ]
+    const stand = (unit: string) =>
+      until(
+        async () => ((await units()).every((it) => it === unit) ? true : undefined),
+        `volume is in ${unit} in legend, table and figures`,
+      )
+    // On chain the pool is USDC-WETH.
+    await stand('USDC')
+    await page.locator('#rows summary').click()
+    const cells = () => page.locator('#candle-rows tr').last().locator('th, td').allTextContents()
+    const [time, , , , close, dollars] = await cells()
+    const { body } = await service.get(`/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=100`)
+    const { data } = Candles.parse(body)
+    const candle = data.find((one) => one.time.startsWith((time ?? '').replace(' ', 'T')))
+    const number = (text: string | undefined) => Number(text?.replaceAll(',', ''))
+    // The pool's own volume is in ether.
+    expect(number(dollars) / number(close) / (candle?.volume ?? 0)).toBeGreaterThan(0.99)
+    expect(number(dollars) / number(close) / (candle?.volume ?? 0)).toBeLessThan(1.01)
+    await shot(page, 'volume')
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    await stand('WETH')
+    expect(number((await cells())[5])).toBeCloseTo(candle?.volume ?? 0, 1)
   })
 })

@@ -2,14 +2,14 @@
 /** What is known of the pool, in one line of figures. */
 import { make, part } from './dom.ts'
 import { poolLink } from './explorer.ts'
-import { amountText, decimalsOf, dollarText, feeText, priceText, shortId, title } from './format.ts'
+import { decimalsOf, dollarText, feeText, priceText, shortId, title } from './format.ts'
 import type { Scene } from './scene.ts'
 
 export type Figures = {
   /** As it is read, not as the pool has it. */
   price: number | undefined
-  /** Of the 24 h that end now, in the pool's token1. */
-  dayVolume: number | undefined
+  /** Of the 24 h that end now, with its unit. */
+  dayVolume: string | undefined
 }
 
 const NONE = '–'
@@ -21,7 +21,7 @@ export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: b
   const protocol = pool?.protocolVersion.replace('dex-', '') ?? (id.length === 42 ? 'v3' : 'v4')
   part('facts', HTMLElement).replaceChildren(
     fact(`${base} in ${quote}`, price === undefined ? NONE : priceText(price, decimalsOf(price)), 'price'),
-    fact('24 h volume', dayVolume === undefined ? NONE : `${amountText(dayVolume)} ${tokens[1]}`),
+    fact('24 h volume', dayVolume ?? NONE),
     fact('Value locked', pool === undefined ? NONE : dollarText(Number(pool.totalValueLockedUSD))),
     fact('Fee', pool === undefined ? NONE : feeText(pool.feeTier)),
     fact('Liquidity', pool === undefined ? NONE : exponent(pool.liquidity), undefined, pool?.liquidity),

@@ -3,8 +3,10 @@
 import { parseInterval } from '../../interval.ts'
 import { showState } from './account.ts'
 import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './budget.ts'
-import { continues, joined, reaches, shareTrades, toRows } from './candles.ts'
+import { openCandleAsk } from './candle-ask.ts'
+import { continues, joined, reaches, shareTrades } from './candles.ts'
 import type { Ask } from './client.ts'
+import { amountText } from './format.ts'
 import { persist } from './persist.ts'
 import type { Purse } from './purse.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './scene.ts'
@@ -28,7 +30,6 @@ export type Live = {
   run(signal: AbortSignal): Promise<void>
   /** A page of candles before the oldest one. */
   older(signal: AbortSignal): Promise<void>
-  flip(): void
   held(): Held
 }
 
@@ -58,7 +59,17 @@ export function openLive(
   scene: Scene,
   known: Known,
 ): Live {
-  let held: Held = { rows: [], ticks: [], dayVolume: undefined, devnet: false, incomplete: false, ...known, scene }
+  let held: Held = {
+    rows: [],
+    unit: '',
+    ticks: [],
+    dayVolume: undefined,
+    devnet: false,
+    incomplete: false,
+    ...known,
+    scene,
+  }
+  const askCandles = openCandleAsk(ask, scene)
   const seconds = parseInterval(scene.interval) ?? 60
   const times = { candles: 0, day: 0, pool: performance.now() }
   let candlesStale = false
@@ -77,15 +88,15 @@ export function openLive(
   /** Nothing changes on the screen before all of it has come. */
   async function load(signal: AbortSignal): Promise<void> {
     const [candles, ticks] = await Promise.all([
-      ask('candles', candleQuery(scene, PAGE), signal),
+      askCandles(candleQuery(scene, PAGE), signal),
       known.ticks === undefined ? ask('ticks', tickQuery(scene), signal) : undefined,
     ])
     signal.throwIfAborted()
     times.candles = performance.now()
-    const { devnet, incomplete } = candles
+    const { rows, unit, devnet, incomplete } = candles
     on.shown()
     isShown = true
-    change({ rows: toRows(candles.body.data), ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
+    change({ rows, unit, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
   }
 
   /** Asks what is most worth knowing, and answers what that cost. */
@@ -105,33 +116,31 @@ export function openLive(
     const missed = Math.ceil((performance.now() - times.candles) / 1_000 / seconds)
     times.candles = performance.now()
     const limit = Math.min(PAGE, missed + 2)
-    const { body, incomplete } = await ask('candles', candleQuery(scene, limit), signal)
-    const page = toRows(body.data)
+    const { rows: page, cost, incomplete } = await askCandles(candleQuery(scene, limit), signal)
     candlesStale = false
     const isShort = !incomplete && page.length < limit
-    if (!reaches(held.rows, page) || !continues(held.rows, page, isShort))
-      return body.credits_used + (await compare(signal))
+    if (!reaches(held.rows, page) || !continues(held.rows, page, isShort)) return cost + (await compare(signal))
     change({ rows: joined(held.rows, page) })
-    return body.credits_used
+    return cost
   }
 
   /** What is held does not go with an answer: so much was missed, a reorg went deep, or the store has another chain, of which nothing may stand beside it. */
   async function compare(signal: AbortSignal): Promise<number> {
     const { candles, ticks } = await askBoth(signal)
-    const page = toRows(candles.body.data)
+    const { rows: page, unit } = candles
     const isShort = !candles.incomplete && page.length < PAGE
     const isOne = reaches(held.rows, page) && (continues(held.rows, page, isShort) || shareTrades(held.rows, page))
     const { devnet, incomplete } = candles
     const rows = isOne ? joined(held.rows, page) : page
     const dayVolume = isOne ? held.dayVolume : undefined
     if (!isOne) reachedStart = false
-    change({ rows, ticks: ticks.body.data, dayVolume, devnet, incomplete }, !isOne)
-    return candles.body.credits_used + ticks.body.credits_used
+    change({ rows, unit, ticks: ticks.body.data, dayVolume, devnet, incomplete }, !isOne)
+    return candles.cost + ticks.body.credits_used
   }
 
   async function askBoth(signal: AbortSignal) {
     const [candles, ticks] = await Promise.all([
-      ask('candles', candleQuery(scene, PAGE), signal),
+      askCandles(candleQuery(scene, PAGE), signal),
       ask('ticks', tickQuery(scene), signal),
     ])
     times.candles = performance.now()
@@ -151,10 +160,10 @@ export function openLive(
 
   async function day(signal: AbortSignal): Promise<number> {
     times.day = performance.now()
-    const { body } = await ask('candles', dayQuery(scene), signal)
-    dayCost = body.credits_used
-    change({ dayVolume: body.data.reduce((sum, { volume }) => sum + volume, 0) })
-    return body.credits_used
+    const { rows, unit, cost } = await askCandles(dayQuery(scene), signal)
+    dayCost = cost
+    change({ dayVolume: `${amountText(rows.reduce((sum, { volume }) => sum + volume, 0))} ${unit}` })
+    return cost
   }
 
   async function pool(signal: AbortSignal): Promise<number> {
@@ -204,19 +213,17 @@ export function openLive(
         await pause(Math.max(0, askedOlder + SHORTEST_PAUSE_MS - performance.now()), signal)
         askedOlder = performance.now()
         const to = new Date(oldest.time * 1_000).toISOString()
-        const { body, incomplete } = await persist(() => ask('candles', candleQuery(scene, PAGE, to), signal), signal)
+        const { rows, incomplete } = await persist(() => askCandles(candleQuery(scene, PAGE, to), signal), signal)
+        // Meanwhile another chain may have taken the place of this one.
+        if (held.rows[0] !== oldest) return
         // Before its first trade a pool has no candles.
-        reachedStart = body.data.length < PAGE
+        reachedStart = rows.length < PAGE
         // The reader may have scrolled past this page already, and then drawing it asks for the next one.
         isAsking = false
-        change({ rows: joined(held.rows, toRows(body.data)), incomplete: held.incomplete || incomplete })
+        change({ rows: joined(held.rows, rows), incomplete: held.incomplete || incomplete })
       } finally {
         isAsking = false
       }
-    },
-    flip() {
-      const flipped = !held.scene.flipped
-      change({ scene: { ...held.scene, flipped } })
     },
   }
 }

@@ -58,10 +58,8 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     interval: (interval) => again({ interval }),
     price: (price) => again({ price }),
     flip() {
-      live?.flip()
-      wanted?.flip()
-      if (live) remember(live.held().scene)
-      if (wanted) want(wanted.held().scene)
+      const scene = (wanted ?? live)?.held().scene
+      if (scene) again({ flipped: !scene.flipped })
     },
   })
   part('leave', HTMLButtonElement).addEventListener('click', () => lock())
@@ -230,9 +228,10 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   }
 
   /** The same pool, otherwise asked: what still holds is kept. */
-  function again(change: Partial<Pick<Scene, 'interval' | 'price'>>): void {
+  function again(change: Partial<Pick<Scene, 'interval' | 'price' | 'flipped'>>): void {
     const before = (wanted ?? live)?.held().scene
-    if (before === undefined) pick({ ...place, ...change })
+    if (before === undefined)
+      pick({ ...place, interval: change.interval ?? place.interval, price: change.price ?? place.price })
     else {
       const scene = { ...before, ...change }
       run((signal) => follow(scene, knownOf(scene), signal))
@@ -244,7 +243,10 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     const { scene: shown, rows, ticks, dayVolume } = live.held()
     if (shown.listing.id !== scene.listing.id || shown.listing.network !== scene.listing.network) return {}
     // Trades have a price of their own kind too.
-    return shown.price === scene.price && rows.length > 0 ? { ticks, dayVolume } : { dayVolume }
+    return {
+      ...(shown.price === scene.price && rows.length > 0 && { ticks }),
+      ...(shown.flipped === scene.flipped && { dayVolume }),
+    }
   }
 
   void enter(taken)

@@ -2,7 +2,6 @@
 /** One scene on the screen: what is held of it, drawn in every part. */
 
 import { parseInterval } from '../../interval.ts'
-import { inverse } from '../../market/inverse.ts'
 import type { CandleRow } from './candles.ts'
 import { openChart } from './chart.ts'
 import { part, say } from './dom.ts'
@@ -13,12 +12,16 @@ import type { TickRow } from './orientation.ts'
 import { pairOf, type Scene } from './scene.ts'
 import { openTape } from './tape.ts'
 
-/** In the pool's own order. */
 export type Held = {
   scene: Scene
+  /** As the scene is read. */
   rows: readonly CandleRow[]
+  /** What their volumes are of. */
+  unit: string
+  /** In the pool's own order. */
   ticks: readonly TickRow[]
-  dayVolume: number | undefined
+  /** Of the 24 h that end now, with its unit. */
+  dayVolume: string | undefined
   devnet: boolean
   /** Not all of the candles' time is stored. */
   incomplete: boolean
@@ -64,8 +67,8 @@ export function openScreen(onOlder: () => void): Screen {
       if (anew) pending('')
       const { scene, rows, ticks, dayVolume, devnet } = held
       interval = parseInterval(scene.interval) ?? 60
-      unit = scene.listing.tokens[1]
-      shown = scene.flipped ? rows.map(inverse) : rows
+      unit = held.unit
+      shown = rows
       const price = shown.at(-1)?.close
       chart.draw(shown, interval, anew)
       legend()

@@ -1,0 +1,44 @@
+/** Candles of a scene in the order in which it is read, volume in what is paid with. */
+import { inverse } from '../../market/inverse.ts'
+import { type CandleRow, toRows } from './candles.ts'
+import type { Ask } from './client.ts'
+import { Refusal } from './refusal.ts'
+import { pairOf, type Scene } from './scene.ts'
+
+export type CandleAnswer = {
+  rows: readonly CandleRow[]
+  /** What volumes are of. */
+  unit: string
+  cost: number
+  devnet: boolean
+  incomplete: boolean
+}
+
+export type CandleAsk = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<CandleAnswer>
+
+/** A pool alone is answered in its own order; the pair beside it turns prices and volumes. */
+export function openCandleAsk(ask: Ask, scene: Scene): CandleAsk {
+  const { flipped, listing } = scene
+  const [token0, token1] = listing.tokens
+  /** Symbols are anybody's text, and some make no pair: such candles are turned here, where volumes can not be. */
+  let isTurnedHere = false
+
+  return async function askCandles(query, signal) {
+    const byPair = flipped && !isTurnedHere
+    const asked = byPair ? { ...query, symbol: pairOf(scene) } : query
+    const answer = await ask('candles', asked, signal).catch((error: unknown) => {
+      if (byPair && error instanceof Refusal && error.kind === 'question') isTurnedHere = true
+      else throw error
+    })
+    if (answer === undefined) return askCandles(query, signal)
+    const { body, devnet, incomplete } = answer
+    const rows = toRows(body.data)
+    return {
+      rows: flipped && !byPair ? rows.map(inverse) : rows,
+      unit: byPair ? token0 : token1,
+      cost: body.credits_used,
+      devnet,
+      incomplete,
+    }
+  }
+}
