@@ -80,7 +80,11 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     ['phone-dark', { width: 390, height: 844, dark: true }],
   ])('is for everyone to use: %s', async (name, screen) => {
     const { page } = await openLive(screen)
-    await page.locator('#facts').getByText(/WETH$/).first().waitFor()
+    await page
+      .locator('#facts')
+      .getByText(/[\d.]+M USDC$/)
+      .first()
+      .waitFor()
     await shot(page, name)
     await accessible(page)
     await page.locator('#rows summary').click()
@@ -213,7 +217,11 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const tab = await openLive()
     const { page } = tab
     const minutes = await asked(tab, 'interval=5m', () => page.getByRole('button', { name: '5m', exact: true }).click())
-    expect([minutes.get('limit'), minutes.get('price'), minutes.get('symbol')]).toEqual(['100', 'execution', null])
+    expect([minutes.get('limit'), minutes.get('price'), minutes.get('symbol')]).toEqual([
+      '100',
+      'execution',
+      'WETH-USDC',
+    ])
     await page.getByLabel('Another interval').fill('7m')
     await asked(tab, 'interval=7m', () => page.keyboard.press('Enter'))
     await isLive(page)
@@ -246,7 +254,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(ends()).toEqual([])
     await untilAsked(1)
     const [first] = older()
-    expect([first?.get('limit'), first?.get('pool'), first?.get('symbol')]).toEqual(['100', MAIN, null])
+    expect([first?.get('limit'), first?.get('pool'), first?.get('symbol')]).toEqual(['100', MAIN, 'WETH-USDC'])
     await untilAsked(2)
     expect((ends()[0] ?? 0) - (ends()[1] ?? 0)).toBe(100 * 60_000)
     await shot(page, 'scrolled')

@@ -19,7 +19,7 @@ const NOT_RUN: readonly (readonly [command: string, reason: string])[] = [
   ['npm install && npm', 'a clean install: .ci/run makes one'],
   ['ETHEREUM_RPC_URL=wss://…', 'a real chain'],
   ['NETWORKS=arbitrum,base npm start', 'real chains'],
-  ['URL=http', 'set for all of these'],
+  ['BASE=http', 'set for all of these'],
   ['KEY=cp_', 'set for all of these'],
   ['npm run bench', 'takes minutes'],
   ['SECONDS=5 KINDS=mix', 'takes minutes'],
@@ -113,7 +113,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
 
   function bash(command: string): Promise<{ code: number; output: string }> {
     const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
-    const env = { ...clean, DATA_DIR: folder.path, URL: `${base}/v0`, KEY: key }
+    const env = { ...clean, DATA_DIR: folder.path, BASE: base, KEY: key }
     return new Promise((resolve) => {
       const child = execFile('bash', ['-c', command], { cwd: checkout.path, env }, (error, stdout, stderr) => {
         const code = error ? Number(error.code ?? 1) : 0
@@ -141,7 +141,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     // The chain goes on meanwhile.
     const until = `const now = ${Date.now()}; class Then extends Date { constructor(...it) { super(...(it.length ? it : [now])) } }; globalThis.Date = Then`
     const settings = `${until}
-      const base = '${base}/v0', key = '${key}', pool = '${pools.data[0]?.id}'`
+      const BASE = '${base}', KEY = '${key}', pool = '${pools.data[0]?.id}'`
     const whole = await ticksOf(`${settings}\n${script}`)
     expect(whole.length).toBeGreaterThanOrEqual(20)
     expect(new Set(whole.map(({ id }) => id)).size).toBe(whole.length)

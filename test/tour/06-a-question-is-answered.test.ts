@@ -42,7 +42,7 @@ describe.skipIf(withoutClickHouse)('over a recorded day', () => {
     await database?.drop()
   })
 
-  /** As `curl -H "X-API-KEY: $KEY" "$URL/v0/…"` does. */
+  /** As `curl -H "X-API-KEY: $KEY" "$BASE/v0/…"` does. */
   async function ask(path: string) {
     const answer = await fetch(`${url}/v0/${path}`, { headers: { 'X-API-KEY': key } })
     return { status: answer.status, pair: answer.headers.get('X-Market-Pair'), body: await answer.json() }
