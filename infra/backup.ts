@@ -1,4 +1,6 @@
 /** `npm run backup -- NAME`: all tables into a folder of that name, while everything runs. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { backUp, checkName } from './backups.ts'
 import { print, runCommand, telling } from './command.ts'
@@ -16,7 +18,13 @@ const name = commandLine(HELP, () => {
   if (positionals.length > 1) throw new UsageError(`There is one NAME, and no ${positionals[1]}.\n${usageOf(HELP)}`)
   return checkName(positionals[0], usageOf(HELP))
 })
-await runCommand(async (store) => {
-  await backUp(store, name, telling())
-  print(`Saved as backups/${name}, beside the tables.`)
-})
+await runCommand(
+  async (store) => {
+    await backUp(store, name, telling())
+    print(`Saved as backups/${name}, beside the tables.`)
+  },
+  ({ folder }) => {
+    if (folder !== undefined && existsSync(join(folder, 'backups', name)))
+      throw new UsageError(`There is a backup ${name} already: choose another NAME.`)
+  },
+)

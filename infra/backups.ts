@@ -1,6 +1,7 @@
 /** Backups of all tables in a folder of ClickHouse's own, made while everything runs; a restore happens beside the tables, and is swapped in when it is whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { makeViews, migrate, refuseLater } from './clickhouse/migrate.ts'
+import type { Config } from './config.ts'
 import { followBackup, type Tell } from './follow-backup.ts'
 import type { Store } from './store.ts'
 import { UsageError } from './usage-error.ts'
@@ -45,12 +46,13 @@ export async function restore(
   { shards, servers }: Pick<Store, 'shards' | 'servers'>,
   name: string,
   tell: Tell,
+  chain?: Config['chain']['kind'],
 ): Promise<void> {
   if (servers.length > shards.length)
     throw new UsageError('With replicas a backup is restored by hand, on one server of each shard.')
   const parts = await Promise.all(shards.map(partOf))
   for (const part of parts) await requireEmpty(part)
-  for (const part of parts) await restoreBeside(part, name, tell)
+  for (const part of parts) await restoreBeside(part, name, tell, chain)
   // Processes that were started meanwhile have stored something.
   for (const part of parts) await requireEmpty(part)
   for (const { server, database } of parts) {
@@ -61,7 +63,12 @@ export async function restore(
   }
 }
 
-async function restoreBeside({ server, database }: Part, name: string, tell: Tell): Promise<void> {
+async function restoreBeside(
+  { server, database }: Part,
+  name: string,
+  tell: Tell,
+  chain: Config['chain']['kind'] | undefined,
+): Promise<void> {
   const beside = besideOf(database)
   const drop = `DROP DATABASE IF EXISTS ${beside} SYNC`
   await command(server, drop)
@@ -74,6 +81,7 @@ async function restoreBeside({ server, database }: Part, name: string, tell: Tel
     const missing = EXPECTED.filter((table) => !tables.includes(table))
     if (missing.length > 0) throw new UsageError(`The backup is not whole: it lacks ${missing.join(', ')}.`)
     await refuseLater(server, beside)
+    if (chain) await refuseOtherKind(server, beside, chain)
     for (const table of tables) {
       tell(`Checking ${table}`)
       // ClickHouse compares the checksum of every block that it reads.
@@ -81,8 +89,37 @@ async function restoreBeside({ server, database }: Part, name: string, tell: Tel
     }
   } catch (error) {
     await command(server, drop).catch(() => undefined)
+    if (error instanceof Error && /BACKUP_NOT_FOUND|Backup .* not found/.test(error.message))
+      throw new UsageError(`There is no backup ${name}: copy it into the folder of backups.allowed_path first.`)
     throw error
   }
+}
+
+/** Ethereum was at this block in June 2017; a devnet that stands in for it begins at 0, and years later. */
+const FIRST_REAL = { number: 4_000_000, second: 1_500_000_000 }
+
+/** A devnet's rows bear the name of the network that it stands in for: nothing would tell its trades from real ones. */
+async function refuseOtherKind(
+  server: ClickHouseClient,
+  database: string,
+  chain: Config['chain']['kind'],
+): Promise<void> {
+  const answer = await server.query({
+    query: `SELECT number < {number:UInt64} AND toUnixTimestamp(time) > {second:UInt32} AS is_devnet
+            FROM ${database}.blocks FINAL WHERE network = 'ethereum' ORDER BY number LIMIT 1`,
+    query_params: FIRST_REAL,
+    format: 'JSONEachRow',
+    http_headers: ANYWHERE,
+  })
+  const [oldest] = await answer.json<{ is_devnet: number }>()
+  if (oldest?.is_devnet === 1 && chain === 'networks')
+    throw new UsageError(
+      'The backup is of a devnet, whose trades are made up, and networks are configured here: unset NETWORKS and each _RPC_URL. Nothing was changed.',
+    )
+  if (oldest?.is_devnet === 0 && chain === 'devnet')
+    throw new UsageError(
+      'The backup is of a real network, and none is configured here: set NETWORKS or its _RPC_URL as when it was saved. Nothing was changed.',
+    )
 }
 
 function besideOf(database: string): string {

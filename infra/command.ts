@@ -8,10 +8,15 @@ import { type Store, withStoreOf } from './store.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Runs `command` on the tables of this configuration: beside a running process, or alone. */
-export async function runCommand(command: (store: Store, config: Config) => Promise<void>): Promise<void> {
+export async function runCommand(
+  command: (store: Store, config: Config) => Promise<void>,
+  /** Throws where the command makes no sense, before anything is opened. `folder` is that of the embedded engine; undefined before a devnet has one. */
+  check: (place: { folder: string | undefined; config: Config }) => void = () => {},
+): Promise<void> {
   try {
     const config = readConfig()
     const folder = await currentStoreFolder(config)
+    check({ folder, config })
     if (folder === undefined && config.store.kind === 'embedded') {
       throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
     }
