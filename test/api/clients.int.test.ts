@@ -186,7 +186,7 @@ describe.skipIf(withoutClickHouse)('clients', () => {
   test('the loop of the README finds every tick once', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
     const [, code = ''] = /### Paging ticks[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
-    const loop = new AsyncFunction('base', 'key', 'pool', `${code}; return [...ticks.keys()]`)
+    const loop = new AsyncFunction('base', 'key', 'pool', `${code}; return ticks.map(({ id }) => id)`)
     const found: string[] = await loop(`${service.url}/v0`, service.key, POOL.id)
     const expected = blocks
       .filter(({ timestamp }) => timestamp >= JANUARY)
