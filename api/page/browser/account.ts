@@ -31,6 +31,14 @@ export function showCredits({ minute, month }: Usage): void {
   credits.dataset['low'] = String(minute.remaining < minute.limit / 5)
 }
 
+/** A refusal is newer than the last reading. */
+export function showMinuteUsedUp(): void {
+  const credits = part('credits', HTMLElement)
+  const [minute] = credits.querySelectorAll('b')
+  if (minute) minute.textContent = '0'
+  credits.dataset['low'] = 'true'
+}
+
 /** With its day where that is not clear. */
 function whenText(at: Date): string {
   return at.getTime() - Date.now() < 43_200_000 ? clockText(at) : timeText(at.getTime() / 1_000, 60)

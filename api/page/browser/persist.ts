@@ -1,5 +1,5 @@
 /** Asking until there is an answer: what passes by itself is waited for, in sight of the reader. */
-import { showState } from './account.ts'
+import { showMinuteUsedUp, showState } from './account.ts'
 import { hideNotice, showNotice } from './notice.ts'
 import { Refusal } from './refusal.ts'
 
@@ -18,6 +18,7 @@ export async function persist<T>(
       signal.throwIfAborted()
       if (!(error instanceof Refusal) || !PASSING.some((kind) => kind === error.kind)) throw error
       onWait()
+      if (error.kind === 'minute-credits') showMinuteUsedUp()
       showState('waiting', new Date(Date.now() + error.waitMs))
       await showNotice(error, signal)
     }
