@@ -1,7 +1,7 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import type { EngineAccess } from './engine-access.ts'
-import { ANALYST_LIMITS } from './engine-config.ts'
+import { ANALYST_LIMITS } from './engine-users.ts'
 import { watchedCommand } from './watched-command.ts'
 
 export type Connection = {

@@ -3,7 +3,8 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { connect } from './client.ts'
-import { ENGINE_DATABASE, type EnginePaths, type EngineUser, enginePaths } from './engine-config.ts'
+import { type EnginePaths, enginePaths } from './engine-config.ts'
+import { ENGINE_DATABASE, type EngineUser } from './engine-users.ts'
 
 export type EngineAccess = {
   url: string

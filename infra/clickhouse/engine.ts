@@ -19,7 +19,8 @@ import {
   writeRunning,
   writeSecret,
 } from './engine-access.ts'
-import { configXml, type EnginePaths, enginePaths, usersXml } from './engine-config.ts'
+import { configXml, type EnginePaths, enginePaths } from './engine-config.ts'
+import { usersXml } from './engine-users.ts'
 
 export type Engine = EngineAccess & {
   pid: number

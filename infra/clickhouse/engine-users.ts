@@ -1,0 +1,155 @@
+/** The users of the embedded ClickHouse, with just the rights they need. */
+import { createHash } from 'node:crypto'
+
+/** The one database of the engine; the rights of its users are written for it. */
+export const ENGINE_DATABASE = 'candlepool'
+
+/**
+ * `owner` may do everything, `api` and `analyst` read the market, each within limits of its own, `accounts` reads and writes who may ask and
+ * what they used.
+ */
+export const ENGINE_USERS = ['owner', 'api', 'accounts', 'analyst'] as const
+export type EngineUser = (typeof ENGINE_USERS)[number]
+
+const MiB = 1024 * 1024
+
+/**
+ * `default` runs the start-up queries and can't have a password. It may have one session, which is the start-up's own: that one opens the port,
+ * then waits for the end of standard input, so every other session of `default` is over the limit as long as the engine runs.
+ * The engine demands no right for the scalar function `file()`, so a statement of `api` or `accounts` never holds text of a request, and the
+ * password of `analyst` is in no hands but ours: see `infra/sql-port.ts`.
+ */
+export function usersXml(passwords: Record<EngineUser, string>): string {
+  return `<clickhouse>
+  <profiles>
+    <default>
+      <async_insert>0</async_insert>
+      <insert_deduplicate>0</insert_deduplicate>
+      <log_queries>0</log_queries>
+    </default>
+    <startup>
+      <max_sessions_for_user>1</max_sessions_for_user>
+      <constraints><max_sessions_for_user><const/></max_sessions_for_user></constraints>
+    </startup>
+    <api>
+      <readonly>2</readonly>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
+${Object.entries(API_LIMITS)
+  .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
+  .join('\n')}
+      <constraints>
+${Object.entries(API_LIMITS)
+  .map(([setting, limit]) => `        <${setting}><min>1</min><max>${limit}</max></${setting}>`)
+  .join('\n')}
+      </constraints>
+    </api>
+    <analyst>
+      <readonly>1</readonly>
+      <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
+${Object.entries(ANALYST_LIMITS)
+  .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
+  .join('\n')}
+      <constraints>
+${ANALYST_SETTINGS.map((setting) => `        <${setting}><changeable_in_readonly/></${setting}>`).join('\n')}
+      </constraints>
+    </analyst>
+  </profiles>
+  <quotas>
+    <default/>
+    <startup><interval><duration>2147483647</duration><queries>2</queries></interval></startup>
+  </quotas>
+  <users>
+    <default>
+      <password/>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>startup</profile>
+      <quota>startup</quota>
+      <grants>
+        <query>GRANT SYSTEM LISTEN ON *.*</query>
+        <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
+        <query>GRANT READ ON FILE</query>
+      </grants>
+    </default>
+    <owner>
+      ${authentication(passwords.owner)}
+      <profile>default</profile>
+      <quota>default</quota>
+      <access_management>1</access_management>
+    </owner>
+    <api>
+      ${authentication(passwords.api)}
+      <profile>api</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT SELECT ON ${ENGINE_DATABASE}.*</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.api_keys</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.usage</query>
+        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.credit_claims</query>
+      </grants>
+    </api>
+    <accounts>
+      ${authentication(passwords.accounts)}
+      <profile>default</profile>
+      <quota>default</quota>
+      <grants>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.api_keys</query>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.usage</query>
+        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.credit_claims</query>
+      </grants>
+    </accounts>
+    <analyst>
+      ${authentication(passwords.analyst)}
+      <profile>analyst</profile>
+      <quota>default</quota>
+      <grants>
+${ANALYST_TABLES.map((table) => `        <query>GRANT SELECT ON ${ENGINE_DATABASE}.${table}</query>`).join('\n')}
+        <query>GRANT SELECT ON information_schema.*</query>
+      </grants>
+    </analyst>
+  </users>
+</clickhouse>
+`
+}
+
+/** Of one question of the API; the engine's user can lower but not lift them. */
+export const API_LIMITS = {
+  max_memory_usage: String(512 * MiB),
+  /** Seconds. */
+  max_execution_time: 10,
+  max_rows_to_read: '1000000000',
+  max_result_rows: '5000000',
+} as const
+
+/** Of one statement of an analyst. One thread of two cores is left to what is stored live, and to the API. */
+export const ANALYST_LIMITS = {
+  max_threads: '1',
+  max_memory_usage: String(1024 * MiB),
+  /** Seconds. */
+  max_execution_time: 60,
+  max_concurrent_queries_for_user: 4,
+} as const
+
+/** The views, and what they read: a view has no rights of its own. */
+const ANALYST_TABLES = [
+  ...['market_pools', 'market_ticks', 'market_candles'],
+  ...['pools', 'ticks', 'candles', 'blocks', 'liquidity_changes', 'pool_balance_hours'],
+]
+
+/** What drivers set. None of it reads a file, or makes another language of the text that is looked through before it is run. */
+const ANALYST_SETTINGS = [
+  'session_timezone',
+  'date_time_input_format',
+  'date_time_output_format',
+  'output_format_json_quote_64bit_integers',
+  'output_format_binary_write_json_as_string',
+  'output_format_native_encode_types_in_binary_format',
+  'send_progress_in_http_headers',
+  'http_headers_progress_interval_ms',
+  'enable_http_compression',
+]
+
+function authentication(password: string): string {
+  const hash = createHash('sha256').update(password).digest('hex')
+  return `<password_sha256_hex>${hash}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>`
+}
