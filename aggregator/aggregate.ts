@@ -2,28 +2,29 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { hurried } from '../ingest/hurry.ts'
 import type { Entry, TickLog } from '../ingest/log.ts'
-import { type BlockRef, type Message, type Restatement, ticksIn, tipOf, type UnixSeconds } from '../ingest/message.ts'
+import { type BlockRef, type Message, type Restatement, ticksIn, tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { Written } from './changes.ts'
 import { clearAway } from './clear-away.ts'
-import { type Restated, readRestated } from './coverage.ts'
+import { readRestated } from './coverage.ts'
 import type { AggregatorFact } from './fact.ts'
 import { firstTime, flushed, type Placed } from './flush.ts'
 import { flushesOf } from './flushes.ts'
 import { finishJob, type Job } from './job.ts'
 import { disturbHistory, type Keeping } from './keeping.ts'
-import { Ledger, newestTick } from './ledger.ts'
+import { Ledger } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { takeCharge } from './owner.ts'
-import { type Run, restate, runsOf } from './restate.ts'
+import { isRejected } from './rejected.ts'
+import { type Lent, restateAll } from './restatements.ts'
 import { positionAfterStored } from './resume.ts'
 import { readHorizon } from './retention.ts'
 import { rewind } from './rewind.ts'
 import { rollBack } from './rollback.ts'
 import { type Disk, readSettled, readVouched, type Settling, settleForGood, settlingOf } from './settling.ts'
-import { faultOf } from './storable.ts'
-import { type InTurn, Turns } from './turns.ts'
+import { newestTick } from './stored-blocks.ts'
+import { Turns } from './turns.ts'
 import { untilStored } from './until-stored.ts'
 import { keepUp } from './upkeep.ts'
 import { type Position, tombstoneVersion, type Version } from './version.ts'
@@ -47,8 +48,6 @@ export type AggregateOptions = {
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
 const TICKS_PER_FLUSH = 50_000
-/** So many ticks are stated as one run at the most. */
-const TICKS_PER_RESTATEMENT = 20_000
 
 /**
  * Runs until the signal aborts. Charge is taken with the first batch, which may be empty: until the log is ours to read,
@@ -92,58 +91,8 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
   }
 }
 
-/** Restates what jobs have read, run by run, in turns between the flushes of the stream. */
-async function restateAll(
-  client: ClickHouseClient,
-  options: AggregateOptions,
-  { keeping, tip, restated, vouch }: Writer,
-  { turns, runs }: { turns: Turns; runs: Turns },
-  signal: AbortSignal,
-): Promise<void> {
-  const { history, network, disk, report, onWritten } = options
-  const inTurn: InTurn = (task) => turns.patient(task)
-  async function stateRun(run: Run): Promise<void> {
-    const began = performance.now()
-    await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, disk }))
-    await inTurn(async () => {
-      await untilStored(options, vouch)
-      onWritten?.({ network })
-      const ms = performance.now() - began
-      for (const message of run) {
-        const { job, from, to } = message
-        restated.add(message)
-        report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
-      }
-    })
-  }
-  // Without jobs there is nothing to do until the stream ends.
-  if (!history) return untilAborted(signal)
-  for await (const entries of history.read(0, signal)) {
-    const unstored: Restatement[] = []
-    for (const entry of entries) {
-      if (await isRejected(options, history, entry)) continue
-      const { message } = entry
-      // A log that keeps its messages shows them again at every start.
-      if (!restated.has(message)) unstored.push(message)
-    }
-    for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
-      await runs.patient(async () => {
-        // A rewind may have overtaken some of it since it was read.
-        const valid = run.filter((message) => !restated.has(message))
-        for (const rest of runsOf(valid, TICKS_PER_RESTATEMENT)) await stateRun(rest)
-      })
-    }
-  }
-}
-
-type Writer = {
-  keeping: Keeping
-  restated: Restated
+type Writer = Lent & {
   settling: Settling | undefined
-  /** The time of the newest stored block. */
-  tip(): UnixSeconds
-  /** Notes that all candles have their ticks; to be called while nothing is on its way. */
-  vouch(): Promise<void>
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
@@ -279,29 +228,10 @@ function endOfLog({ generation, offset }: Position, afterStored: Position, end =
   return Math.max(offset, end, afterStored.generation === generation ? afterStored.offset : 0)
 }
 
-/** An aborted signal tells no listener that is added later. */
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
-}
-
 /** A stream begins with a message that has no parent: the messages before this one are no longer in the log, and not in the tables. */
 function beginsLate(message: Message): AggregatorFact {
   const { network } = message
   const first = message.kind === 'range' ? message.from : message.number
   const command = `npm run backfill -- --network ${network} --from-block BLOCK --to-block ${first - 1}`
   return { kind: 'begins-late', network, first, command }
-}
-
-/** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */
-async function isRejected<M extends Message | Restatement>(
-  { network, report }: AggregateOptions,
-  log: TickLog<M>,
-  { message, offset }: Entry<M>,
-): Promise<boolean> {
-  const reason = faultOf(message, network)
-  if (reason === undefined) return false
-  report({ kind: 'message-rejected', network, offset, reason })
-  await log.reject?.(offset, reason)
-  return true
 }

@@ -4,9 +4,9 @@ import type { BlockRef, Restatement, UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import { digestOf } from './digest.ts'
-import { ledgerStart, newestBlock } from './ledger.ts'
 import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './pool-filter.ts'
 import { ask, insertRows, loadSql, run } from './store.ts'
+import { ledgerStart, newestBlock } from './stored-blocks.ts'
 import type { Version } from './version.ts'
 
 /** Both ends included. */

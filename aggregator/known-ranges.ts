@@ -4,10 +4,10 @@ import type { UnixSeconds } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { PoolId } from '../ingest/pool.ts'
 import type { BlockRange } from './coverage.ts'
-import { newestBlock } from './ledger.ts'
 import { runsOfLedger } from './ledger-runs.ts'
 import { poolsOfFilters } from './pool-filter.ts'
 import { ask } from './store.ts'
+import { newestBlock } from './stored-blocks.ts'
 
 /** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
 export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }

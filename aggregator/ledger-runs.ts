@@ -2,8 +2,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../ingest/network.ts'
 import type { KnownRange } from './known-ranges.ts'
-import { ledgerStart, storedChain } from './ledger.ts'
 import { ask, loadSql } from './store.ts'
+import { ledgerStart, storedChain } from './stored-blocks.ts'
 
 const ledgerRuns = loadSql(import.meta.url, './sql/ledger_runs.sql')
 

@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { TickLog } from '../ingest/log.ts'
 import { tipOf } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
-import { newestBlock, type StoredBlock } from './ledger.ts'
 import { ask } from './store.ts'
+import { newestBlock, type StoredBlock } from './stored-blocks.ts'
 import { FINAL_HISTORY, type Position, positionOf, type Version } from './version.ts'
 
 /**

@@ -7,10 +7,10 @@ import { calm } from '../ingest/hurry.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import type { AggregatorFact } from './fact.ts'
-import { storedChain } from './ledger.ts'
 import type { CandleVersions } from './owner.ts'
 import { positionAbove } from './resume.ts'
 import { ask, insertRows, loadSql, run } from './store.ts'
+import { storedChain } from './stored-blocks.ts'
 import { tombstoneVersion } from './version.ts'
 
 const buryBlocks = loadSql(import.meta.url, './sql/bury_blocks.sql')

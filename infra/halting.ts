@@ -1,6 +1,6 @@
 /** Halting: a stage that can't go on stands still alone, says so to every process, and looks again now and then. */
 import { endHalt, type HaltedStage, noteHalt } from '../aggregator/halts.ts'
-import { storedChain } from '../aggregator/ledger.ts'
+import { storedChain } from '../aggregator/stored-blocks.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import type { Report } from '../ingest/report.ts'
 import { pause } from '../ingest/wait.ts'

@@ -1,8 +1,8 @@
 /** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
 import { gapsIn, readCoverage } from '../aggregator/coverage.ts'
 import { failJob, finishJob, type Job, noteJob, openJobs, readJob } from '../aggregator/job.ts'
-import { storedChain } from '../aggregator/ledger.ts'
 import { oldestWholeDay } from '../aggregator/retention.ts'
+import { storedChain } from '../aggregator/stored-blocks.ts'
 import { storedPools } from '../aggregator/stored-pools.ts'
 import { backfill } from '../ingest/backfill.ts'
 import { calm } from '../ingest/hurry.ts'

@@ -1,6 +1,6 @@
 /** A rewind as an operator asks for it: what is to go is looked at first, then whoever writes the tables takes it back. */
 import { type Job, openJob, readJob } from '../aggregator/job.ts'
-import { endBelow, ledgerStart, newestBlock, storedBlock } from '../aggregator/ledger.ts'
+import { endBelow, ledgerStart, newestBlock, storedBlock } from '../aggregator/stored-blocks.ts'
 import type { BlockRef } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 import { getHeader } from '../ingest/rpc.ts'

@@ -1,7 +1,7 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
 import type { Written } from '../aggregator/changes.ts'
 import { readHalts } from '../aggregator/halts.ts'
-import { storedChain } from '../aggregator/ledger.ts'
+import { storedChain } from '../aggregator/stored-blocks.ts'
 import { openPageCode } from '../api/page-code.ts'
 import { hostOf } from '../ingest/hosts-only.ts'
 import type { NetworkName } from '../ingest/network.ts'

@@ -1,8 +1,8 @@
 /** Which time is known whole: the ledger and what jobs have read. Between lies what nobody has asked the chain for. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { gapsBetween, joined, type KnownRange } from '../../aggregator/known-ranges.ts'
-import { type LedgerStart, ledgerStart } from '../../aggregator/ledger.ts'
 import { isDigest, poolsIn, poolsOfFilters } from '../../aggregator/pool-filter.ts'
+import { type LedgerStart, ledgerStart } from '../../aggregator/stored-blocks.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { Pool, PoolId } from '../../ingest/pool.ts'

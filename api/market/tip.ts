@@ -1,6 +1,6 @@
 /** Where the ledger of a network stands: the last block whose ticks and candles are all in the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { newestBlock } from '../../aggregator/ledger.ts'
+import { newestBlock } from '../../aggregator/stored-blocks.ts'
 import type { UnixSeconds } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { ask, readSql } from '../store.ts'

@@ -1,6 +1,6 @@
 /** The listener of a test: tells an aggregator a chain by the rules of ingest/listener.ts, from what it finds when it starts. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { type BlockMessage, tipOf } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { ArrayLog } from '../support/array-log.ts'

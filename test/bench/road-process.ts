@@ -7,7 +7,7 @@
  */
 import { createInterface } from 'node:readline'
 import type { Written } from '../../aggregator/changes.ts'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { ensureBootstrapKey } from '../../infra/api-key.ts'
 import { readConfig } from '../../infra/config.ts'
 import { describeError } from '../../infra/describe-error.ts'

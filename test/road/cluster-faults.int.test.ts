@@ -1,7 +1,7 @@
 /** What goes wrong in a cluster, with a real broker, real tables and, where processes die or sleep, real processes. Each case is a network. */
 import kafkajs from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { encode } from '../../infra/log/codec.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { NETWORKS } from '../../ingest/networks.ts'

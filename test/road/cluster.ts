@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import kafkajs, { Kafka } from 'kafkajs'
 import { expect, type TestContext } from 'vitest'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import type { Connection } from '../../infra/clickhouse/client.ts'
 import { readConfig } from '../../infra/config.ts'
 import type { Fact } from '../../infra/fact.ts'

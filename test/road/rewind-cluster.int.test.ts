@@ -1,7 +1,7 @@
 /** A rewind in a cluster: what Kafka keeps of the branch that was taken back is not read again, by neither end of the log. */
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openJob, readJob } from '../../aggregator/job.ts'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { kafkaHistory } from '../../infra/log/kafka.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { until } from '../support/candlepool.ts'

@@ -1,8 +1,8 @@
 /** The road in one process: a real node, a listener, an aggregator, and real tables between test and chain. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { AggregatorFact } from '../../aggregator/fact.ts'
-import { storedChain } from '../../aggregator/ledger.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { storedPools } from '../../aggregator/stored-pools.ts'
 import { connectChain } from '../../infra/chain-client.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'

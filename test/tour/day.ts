@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { createClient, http } from 'viem'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { storedChain } from '../../aggregator/ledger.ts'
+import { storedChain } from '../../aggregator/stored-blocks.ts'
 import { endpointsOf } from '../../ingest/endpoints.ts'
 import { listen } from '../../ingest/listener.ts'
 import type { TickLog } from '../../ingest/log.ts'
