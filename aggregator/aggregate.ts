@@ -165,6 +165,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     restated,
     settling,
     tip: () => ledger.tip?.timestamp ?? 0,
+    retimed: (blocks) => ledger.retime(blocks),
     async vouch() {
       if (settling) settling.reached({ number: ledger.tip?.number ?? -1, version: versions.next() })
       else await settleForGood(client, network, versions)

@@ -135,6 +135,15 @@ export class Ledger implements KnownChain {
     this.#finalized = Math.min(this.#finalized, to.number)
   }
 
+  /** Blocks that were stored under another time. */
+  retime(blocks: readonly LedgerBlock[]): void {
+    for (const block of blocks) {
+      if (this.#recent.get(block.number)?.hash !== block.hash) continue
+      this.#recent.set(block.number, block)
+      if (this.#tip?.number === block.number) this.#tip = block
+    }
+  }
+
   #add(entry: LedgerBlock): void {
     this.#recent.set(entry.number, entry)
     this.#tip = entry

@@ -9,9 +9,11 @@ import { insertBalances, insertContents } from './contents.ts'
 import { recordCoverage } from './coverage.ts'
 import { foldContents } from './folding.ts'
 import type { Keeping, Restating } from './keeping.ts'
+import type { LedgerBlock } from './ledger.ts'
 import { OpenBuckets } from './open-buckets.ts'
 import { askGroups, filterGroups, poolGroups } from './pool-groups.ts'
 import { recompute, scopeOf, type Touched } from './recompute.ts'
+import { retime } from './retime.ts'
 import type { RowContext } from './rows.ts'
 import type { Disk } from './settling.ts'
 import { ask, loadSql, run, together } from './store.ts'
@@ -41,6 +43,8 @@ export type RestateOptions = {
   tip(): UnixSeconds
   /** What the stream does, it does between two of these. */
   inTurn: InTurn
+  /** Blocks of the ledger that had another time. */
+  onRetimed?(blocks: readonly LedgerBlock[]): void
   disk?: Pick<Disk, 'sync'> | undefined
 }
 
@@ -84,6 +88,8 @@ export async function restate(client: ClickHouseClient, restatements: Run, optio
     isTold = touched !== undefined && (await tell(touched, open))
   }
   if (!isTold) await tell(await replace(client, stated, contents, options))
+  const blocks = contents.map(({ block }) => block)
+  options.onRetimed?.(await retime(client, { ...stated, blocks }, inTurn))
   // What is covered is not read again.
   await disk?.sync()
   await recordCoverage(client, restatements, row)
@@ -142,12 +148,12 @@ function piecesOf(contents: readonly RowContext[]): RowContext[][] {
 /** Whether anything was ever stored of these blocks, or of later ones up to a second. */
 async function isTouched(
   client: ClickHouseClient,
-  { network, first, pools }: Stated,
+  { network, first, last, pools }: Stated,
   until: UnixSeconds,
   inTurn: InTurn,
 ): Promise<boolean> {
   for (const group of filterGroups(pools)) {
-    const rows = await inTurn(() => ask(client, isTouchedSql, { network, first, until, pools: group }))
+    const rows = await inTurn(() => ask(client, isTouchedSql, { network, first, last, until, pools: group }))
     if (rows.length > 0) return true
   }
   return false

@@ -4,6 +4,7 @@ import { type Restatement, ticksIn, type UnixSeconds } from '../ingest/message.t
 import type { AggregateOptions } from './aggregate.ts'
 import type { Restated } from './coverage.ts'
 import type { Keeping } from './keeping.ts'
+import type { LedgerBlock } from './ledger.ts'
 import { isRejected } from './rejected.ts'
 import { type Run, restate, runsOf } from './restate.ts'
 import type { InTurn, Turns } from './turns.ts'
@@ -18,6 +19,8 @@ export type Lent = {
   restated: Restated
   /** The time of the newest stored block. */
   tip(): UnixSeconds
+  /** A job has stated another time of these blocks than the ledger has. */
+  retimed(blocks: readonly LedgerBlock[]): void
   /** Notes that all candles have their ticks; to be called while nothing is on its way. */
   vouch(): Promise<void>
 }
@@ -26,7 +29,7 @@ export type Lent = {
 export async function restateAll(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { keeping, tip, restated, vouch }: Lent,
+  { keeping, tip, restated, retimed, vouch }: Lent,
   { turns, runs }: { turns: Turns; runs: Turns },
   signal: AbortSignal,
 ): Promise<void> {
@@ -34,7 +37,7 @@ export async function restateAll(
   const inTurn: InTurn = (task) => turns.patient(task)
   async function stateRun(run: Run): Promise<void> {
     const began = performance.now()
-    await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, disk }))
+    await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, onRetimed: retimed, disk }))
     await inTurn(async () => {
       await untilStored(options, vouch)
       onWritten?.({ network })

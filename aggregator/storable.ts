@@ -1,5 +1,5 @@
 /** Whether a message fits the tables. What does not is the message's own fault: trying again would not help it. */
-import { type BlockContent, blocksOf, type Message, type Restatement } from '../ingest/message.ts'
+import { type BlockContent, blocksOf, type Message, type Restatement, TIME_END } from '../ingest/message.ts'
 import type { NetworkName } from '../ingest/network.ts'
 
 class Unstorable extends Error {}
@@ -9,7 +9,7 @@ export function faultOf(message: Message | Restatement, network: NetworkName): s
   try {
     if (message.network !== network) throw new Unstorable(`It is of the network ${message.network}.`)
     hash('hash', message.hash)
-    unsigned('timestamp', message.timestamp, 32)
+    time('timestamp', message.timestamp)
     if (message.kind === 'block') {
       hash('parentHash', message.parentHash)
       unsigned('finalized', message.finalized, 53)
@@ -17,6 +17,7 @@ export function faultOf(message: Message | Restatement, network: NetworkName): s
       unsigned('from', message.from, 53)
       unsigned('to', message.to, 53)
       if (message.kind === 'range' && message.finalized !== undefined) unsigned('finalized', message.finalized, 53)
+      if (message.kind === 'restatement') time('firstTimestamp', message.firstTimestamp)
       if (message.from > message.to) throw new Unstorable(`It goes from ${message.from} to ${message.to}.`)
     }
     for (const block of blocksOf(message)) checkBlock(block)
@@ -31,7 +32,7 @@ export function faultOf(message: Message | Restatement, network: NetworkName): s
 function checkBlock(block: BlockContent): void {
   unsigned('number', block.number, 53)
   hash('hash', block.hash)
-  unsigned('timestamp', block.timestamp, 32)
+  time('timestamp', block.timestamp)
   for (const tick of block.ticks) {
     text('pool', tick.pool)
     unsigned('logIndex', tick.logIndex, 32)
@@ -99,6 +100,11 @@ function text(field: string, value: string): void {
 function unsigned(field: string, value: number, bits: number): void {
   if (!(Number.isInteger(value) && value >= 0 && value < 2 ** bits))
     refuse(field, value, `a whole number of ${bits} bits`)
+}
+
+function time(field: string, value: number): void {
+  unsigned(field, value, 32)
+  if (value >= TIME_END) refuse(field, value, `a time before ${new Date(TIME_END * 1000).toISOString()}`)
 }
 
 function signed(field: string, value: number): void {

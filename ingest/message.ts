@@ -7,6 +7,9 @@ import type { Tick } from './tick.ts'
 /** Seconds since 1970-01-01T00:00:00Z. */
 export type UnixSeconds = number
 
+/** Times, and the ends of their days, are stored in 32 bits: the last whole day of them ends here, in 2106. */
+export const TIME_END: UnixSeconds = Math.floor(2 ** 32 / 86_400) * 86_400
+
 /** One block's share of the market. */
 export type BlockContent = {
   number: number

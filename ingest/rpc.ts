@@ -1,7 +1,7 @@
 /** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
 import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
-import type { BlockRef, UnixSeconds } from './message.ts'
+import { type BlockRef, TIME_END, type UnixSeconds } from './message.ts'
 import { BadAnswer, classify } from './rpc-error.ts'
 
 export type RpcLog = {
@@ -67,7 +67,7 @@ function quantityIn(value: unknown): number | undefined {
 /** Seconds; undefined where no block can be of that time. Only a genesis block may be of 1970. */
 export function timeIn(value: unknown, isGenesis = false): UnixSeconds | undefined {
   const time = quantityIn(value)
-  return time !== undefined && (time > 0 || isGenesis) && time < 2 ** 32 ? time : undefined
+  return time !== undefined && (time > 0 || isGenesis) && time < TIME_END ? time : undefined
 }
 
 export async function getHead(client: Client): Promise<Header> {

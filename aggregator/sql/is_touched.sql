@@ -1,6 +1,18 @@
--- Whether anything was ever stored of a block, or of a later one up to a second. Without FINAL: what was buried counts too.
+-- Whether anything was ever stored of some blocks, whatever its time, or of later ones up to a second. Without FINAL: what was buried
+-- counts too. Two questions, since only the second leaves out parts by their time: asked as one, both would read all later blocks.
 SELECT 1
-FROM ticks
-WHERE network = {network:String} AND block >= {first:UInt64} AND time < toDateTime({until:UInt32}, 'UTC')
-  AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+FROM
+(
+    SELECT 1
+    FROM ticks
+    WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
+      AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+    LIMIT 1
+    UNION ALL
+    SELECT 1
+    FROM ticks
+    WHERE network = {network:String} AND block > {last:UInt64} AND time < toDateTime({until:UInt32}, 'UTC')
+      AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+    LIMIT 1
+)
 LIMIT 1

@@ -6,9 +6,11 @@ import { knownRanges } from '../../aggregator/known-ranges.ts'
 import { Ledger } from '../../aggregator/ledger.ts'
 import { runsOfLedger } from '../../aggregator/ledger-runs.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
+import { ask, loadSql } from '../../aggregator/store.ts'
 import { ledgerStart, storedChain } from '../../aggregator/stored-blocks.ts'
 import { readKnown } from '../../api/market/known.ts'
 import { readTips } from '../../api/market/tip.ts'
+import { TIME_END } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -93,4 +95,50 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
       { from: last - 9, to: last },
     ])
   })
+})
+
+describe.skipIf(withoutClickHouse)('of ticks that are ten times as many', () => {
+  let database: TestDatabase
+  const isTouched = loadSql(import.meta.url, '../../aggregator/sql/is_touched.sql')
+  /** History that a job states; what is stored begins above it, in the same month, and goes on for others. */
+  const stated = { first: FIRST - 2_000, last: FIRST - 1, until: 1_700_000_000, pools: [] }
+  const SIZES = [
+    { network: networkOf('short'), ticks: 100_000 },
+    { network: networkOf('long'), ticks: 1_000_000 },
+  ]
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    for (const { network, ticks } of SIZES) {
+      await database.client.command({
+        query: `INSERT INTO ticks (network, pool, time, block, log_index, version)
+          SELECT '${network}', '0xa1', toDateTime(1700000000 + 12 * number, 'UTC'), ${FIRST} + number, 1, 1
+          FROM numbers(${ticks})`,
+      })
+    }
+  }, 60_000)
+  afterAll(() => database?.drop())
+
+  test('whether stated blocks are stored takes no more rows', async () => {
+    const rows = []
+    for (const { network } of SIZES) {
+      const counting = counted(database.client)
+      expect(await ask(counting.client, isTouched, { network, ...stated })).toEqual([])
+      rows.push(counting.rowsRead())
+    }
+    const [short = 0, long = 0] = rows
+    expect(long).toBeLessThanOrEqual(short + PIECES)
+  })
+
+  test.each([1, 1_699_999_999, 1_700_000_000, TIME_END - 1])(
+    'a tick of theirs is found that is stored under the second %i',
+    async (time) => {
+      const network = networkOf(`stored-${time}`)
+      await database.client.command({
+        query: `INSERT INTO ticks (network, pool, time, block, log_index, version)
+          VALUES ('${network}', '0xa1', toDateTime(${time}, 'UTC'), ${stated.last}, 1, 1)`,
+      })
+      expect(await ask(database.client, isTouched, { network, ...stated })).toHaveLength(1)
+    },
+  )
 })

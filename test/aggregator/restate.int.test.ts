@@ -4,15 +4,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { readCoverage } from '../../aggregator/coverage.ts'
 import { positionAfterStored } from '../../aggregator/resume.ts'
+import { retime } from '../../aggregator/retime.ts'
 import { verify } from '../../aggregator/verify.ts'
 import { inProcessLog } from '../../infra/log/in-process.ts'
-import type { Message, Restatement } from '../../ingest/message.ts'
+import { type Message, type Restatement, TIME_END } from '../../ingest/message.ts'
 import type { NetworkName } from '../../ingest/network.ts'
 import type { PoolId } from '../../ingest/pool.ts'
 import { asBlocks, asRestatement, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
 import { seededOnServers } from '../support/seed.ts'
+import { mortal } from './statements.ts'
 
 const NETWORK: NetworkName = 'ethereum'
 const [plans] = fc.sample(fc.array(blockPlan({ full: true }), { minLength: 12, maxLength: 12 }), {
@@ -252,5 +254,83 @@ describe.skipIf(withoutClickHouse)('history that a job states where nobody has w
     for await (const one of verify(database.client, { network: NETWORK, signal: new AbortController().signal }))
       differences.push(one)
     expect(differences).toEqual([])
+  })
+})
+
+describe.skipIf(withoutClickHouse)('a block that is stored under a wrong time', () => {
+  let database: TestDatabase
+  let clean: TestDatabase
+  const DAY = 86_400
+  const LIE = 5
+
+  beforeAll(async () => {
+    ;[database, clean] = await Promise.all([freshDatabase(), freshDatabase()])
+    const running = await start(clean)
+    await running.log.append(asBlocks(NETWORK, truth))
+    await running.stop()
+  })
+  afterAll(() => Promise.all([database?.drop(), clean?.drop()]))
+
+  const QUESTIONS = {
+    times: 'SELECT number, time FROM blocks FINAL ORDER BY number',
+    hours: 'SELECT pool, hour FROM pool_balance_hours FINAL ORDER BY pool, hour',
+    versions: 'SELECT number, version FROM blocks FINAL ORDER BY number',
+  }
+  async function stored({ client }: TestDatabase) {
+    const answers: Record<string, unknown> = {}
+    for (const [name, query] of Object.entries(QUESTIONS))
+      answers[name] = await (await client.query({ query, format: 'JSONCompactEachRow' })).json()
+    for (const table of ['ticks', 'liquidity_changes', 'candles'] as const) answers[table] = await rowsOf(client, table)
+    return answers
+  }
+  async function differences(): Promise<unknown[]> {
+    const found = []
+    for await (const one of verify(database.client, { network: NETWORK, signal: new AbortController().signal }))
+      found.push(one)
+    return found
+  }
+
+  const told = (seconds: number, content: object = {}): Chain =>
+    truth.map((block, index) =>
+      index === LIE ? { ...block, ...content, timestamp: block.timestamp + seconds } : block,
+    )
+
+  async function empty(): Promise<void> {
+    const market = ['blocks', 'ticks', 'liquidity_changes', 'pools', 'candles', 'pool_balances', 'pool_balance_hours']
+    for (const table of [...market, 'coverage', 'owners', 'settled'])
+      await database.client.command({ query: `TRUNCATE TABLE ${table}` })
+  }
+  async function expectClean(): Promise<void> {
+    const [now, wanted] = [await stored(database), await stored(clean)]
+    for (const name of Object.keys(wanted)) expect({ [name]: now[name] }).toEqual({ [name]: wanted[name] })
+    expect(await differences()).toEqual([])
+  }
+
+  test.each([
+    ['of a later day', 3 * DAY, {}],
+    ['of a later month', 40 * DAY, {}],
+    ['of an earlier month', -40 * DAY, {}],
+    ['of the last day that can be stored', TIME_END - 1 - (truth[LIE]?.timestamp ?? 0), {}],
+    ['of a later month, with changes of liquidity alone', 40 * DAY, { ticks: [], balances: [] }],
+  ])('%s is stored under its own once it is restated, and nothing is left', async (_, seconds, content) => {
+    await empty()
+    const running = await start(database)
+    await running.log.append(asBlocks(NETWORK, told(seconds, content)))
+    await running.history.append([restatementOf(truth.slice(LIE - 1, LIE + 2), 1)])
+    await running.stop()
+    await expectClean()
+  })
+
+  test.each([1, 2, 3])('is mended where a process died before statement %i of the mend', async (statement) => {
+    await empty()
+    const running = await start(database)
+    await running.log.append(asBlocks(NETWORK, told(40 * DAY)))
+    const { client } = mortal(database.client, statement - 1)
+    const stated = { network: NETWORK, first: FIRST_BLOCK + LIE, last: FIRST_BLOCK + LIE, pools: [], job: 1 }
+    const mend = retime(client, { ...stated, blocks: truth.slice(LIE, LIE + 1) }, (task) => task())
+    await expect(mend).rejects.toThrow('The process is dead.')
+    await running.history.append([restatementOf(truth.slice(LIE, LIE + 1), 1)])
+    await running.stop()
+    await expectClean()
   })
 })

@@ -26,6 +26,7 @@ test('what fits no column is told by its field', () => {
   spoil('hash', '0xabc')
   spoil('parentHash', undefined)
   spoil('timestamp', 2 ** 32)
+  spoil('timestamp', 2 ** 32 - 1)
   spoil('number', -1)
   spoil('finalized', 0.5)
   spoil('ticks', undefined)
@@ -61,6 +62,7 @@ test('what fits no column is told by its field', () => {
       "ticks.0.poolTick = 2147483648": "Its poolTick is 2147483648, which is not a whole number of 32 bits.",
       "ticks.0.price = NaN": "Its price is NaN, which is not a price.",
       "ticks.0.transactionHash = 0xgggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg": "Its transactionHash is 0xgggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg, which is not a hash of 32 bytes.",
+      "timestamp = 4294967295": "Its timestamp is 4294967295, which is not a time before 2106-02-07T00:00:00.000Z.",
       "timestamp = 4294967296": "Its timestamp is 4294967296, which is not a whole number of 32 bits.",
     }
   `)

@@ -60,6 +60,7 @@ const STEPS = {
     'bury_unstated_liquidity_changes',
     'touched_between',
     'bury_unstated_ticks',
+    'older_times',
     ...RECOMPUTE,
     'insert candles',
     'open_buckets',

@@ -10,6 +10,7 @@ const OF_RESTATEMENTS: ReadonlySet<string> = new Set([
   'is_touched',
   'touched_between',
   'bury_unstated_ticks',
+  'older_times',
   'bury_unstated_liquidity_changes',
   'insert coverage',
 ])

@@ -62,7 +62,7 @@ describe('a listener over a node whose logs', () => {
 describe('a header', () => {
   const header = { number: '0x10', hash: `0x${'1'.repeat(64)}`, parentHash: `0x${'2'.repeat(64)}`, timestamp: '0x64' }
 
-  test.each([['0x0'], [null], [undefined], [''], ['0x100000000'], ['0xzz'], [true], [[]]])(
+  test.each([['0x0'], [null], [undefined], [''], ['0x100000000'], ['0xffffffff'], ['0xzz'], [true], [[]]])(
     'with the time %j is none',
     (timestamp) => {
       expect(headerIn({ ...header, timestamp })).toBeUndefined()

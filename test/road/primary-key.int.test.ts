@@ -159,10 +159,13 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     for (const block of mine(base, fullBlocks(3, 6), branch)) await aggregator.append(asBlocks(network, [block]))
     await aggregator.stop()
   }
-  // A job that finds neither swaps nor liquidity in what the stream has stored, and a rewind.
+  // A job that finds neither swaps nor liquidity in what the stream has stored, and other times, and a rewind.
   const history = inProcessLog<Restatement>({ nextOffset: 0 })
   const aggregator = await startAggregator(client, { network, history })
-  const emptied = mine(base, fullBlocks(3, 6), 'b').map((block) => ({ ...block, ticks: [], liquidity: [] }))
+  const emptied = mine(base, fullBlocks(3, 6), 'b').map((block) => ({
+    ...block,
+    ...{ timestamp: block.timestamp + 1, ticks: [], liquidity: [] },
+  }))
   await history.append([asRestatement(network, emptied, { job: 1 })])
   const [first, tip] = [base.at(-1)?.number ?? 0, emptied.at(-1)?.number ?? 0]
   const above = { network, from: first + 1, to: tip, pools: undefined, concurrency: 1 }
