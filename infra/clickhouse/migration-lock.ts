@@ -1,30 +1,72 @@
 /** One migrating process at a time, without Keeper: of several that create the same table, ClickHouse lets one succeed. */
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 
-/** After this the holder is taken for dead. Statements are repeatable, so a slow holder that was wrongly given up does no harm. */
+/** After this without a beat the holder is taken for dead. Statements are repeatable, so a holder that was wrongly given up does no harm. */
 const STALE_SECONDS = 20
+const BEAT_MS = 4_000
+const TRY_MS = 100
 
-export async function withMigrationLock<T>(client: ClickHouseClient, work: () => Promise<T>): Promise<T> {
-  while (!(await acquire(client))) {
+/** `work` may take as long as it does: until it ends, the lock is renewed. */
+export async function withMigrationLock<T>(
+  client: ClickHouseClient,
+  work: () => Promise<T>,
+  { beatMs = BEAT_MS } = {},
+): Promise<T> {
+  const holder = randomUUID()
+  while (!(await acquire(client, holder))) {
     await dropIfStale(client)
-    await sleep(100)
+    await sleep(TRY_MS)
   }
+  const done = new AbortController()
+  const beating = beat(client, holder, beatMs, done.signal)
   try {
     return await work()
   } finally {
-    await client.command({ query: 'DROP TABLE IF EXISTS migrations_lock SYNC' })
+    done.abort()
+    await beating
+    if (await isHeldBy(client, holder)) await client.command({ query: DROP })
   }
 }
 
-async function acquire(client: ClickHouseClient): Promise<boolean> {
+const DROP = 'DROP TABLE IF EXISTS migrations_lock SYNC'
+
+async function acquire(client: ClickHouseClient, holder: string): Promise<boolean> {
   try {
-    await client.command({ query: 'CREATE TABLE migrations_lock (held UInt8) ENGINE = TinyLog' })
+    await client.command({
+      query: `CREATE TABLE migrations_lock (held UInt8) ENGINE = TinyLog COMMENT '${holder}'`,
+    })
     return true
   } catch (error) {
     if (error instanceof ClickHouseError && error.type === 'TABLE_ALREADY_EXISTS') return false
     throw error
   }
+}
+
+/** A statement that changes nothing but the time at which the table was last changed. */
+async function beat(client: ClickHouseClient, holder: string, everyMs: number, done: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(everyMs, undefined, { signal: done, ref: false }).catch(() => undefined)
+    if (done.aborted) return
+    try {
+      if (!(await isHeldBy(client, holder))) return
+      await client.command({ query: `ALTER TABLE migrations_lock MODIFY COMMENT '${holder}'` })
+    } catch {
+      // The statement under way fails for the same reason, and says it.
+    }
+  }
+}
+
+/** A holder that was given up must not drop the lock of the next one. */
+async function isHeldBy(client: ClickHouseClient, holder: string): Promise<boolean> {
+  const result = await client.query({
+    query: `SELECT 1 FROM system.tables
+      WHERE database = currentDatabase() AND name = 'migrations_lock' AND comment = {holder:String}`,
+    query_params: { holder },
+    format: 'JSONEachRow',
+  })
+  return (await result.json()).length > 0
 }
 
 async function dropIfStale(client: ClickHouseClient): Promise<void> {
@@ -37,5 +79,5 @@ async function dropIfStale(client: ClickHouseClient): Promise<void> {
     format: 'JSONEachRow',
   })
   const rows = await result.json()
-  if (rows.length > 0) await client.command({ query: 'DROP TABLE IF EXISTS migrations_lock SYNC' })
+  if (rows.length > 0) await client.command({ query: DROP })
 }
