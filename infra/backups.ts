@@ -1,6 +1,6 @@
 /** Backups of all tables in a folder of ClickHouse's own, made while everything runs; a restore happens beside the tables, and is swapped in when it is whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { makeViews, migrate, refuseLater } from './clickhouse/migrate.ts'
+import { migrate, refuseLater } from './clickhouse/migrate.ts'
 import type { Config } from './config.ts'
 import { followBackup, type Tell } from './follow-backup.ts'
 import type { Store } from './store.ts'
@@ -11,7 +11,7 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const SAVED_AS = 'candlepool'
 /** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
 const VOUCHING = ['blocks', 'coverage', 'audits', 'jobs']
-/** Made again after a restore: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
+/** Not saved, and made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
 const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 /** Without any of these a database is not one of ours, or not whole. */
 const EXPECTED = [...VOUCHING, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
@@ -55,12 +55,18 @@ export async function restore(
   for (const part of parts) await restoreBeside(part, name, tell, chain)
   // Processes that were started meanwhile have stored something.
   for (const part of parts) await requireEmpty(part)
-  for (const { server, database } of parts) {
-    await command(server, `DROP DATABASE ${database} SYNC`)
-    await command(server, `RENAME DATABASE ${besideOf(database)} TO ${database}`)
-    await migrate(server, { database })
-    await makeViews(server)
-  }
+  for (const part of parts) await swap(part)
+}
+
+/** No statement leaves half a database where it is cut off: between two of them, the name has the empty tables, none, or those restored. */
+async function swap({ server, database }: Part): Promise<void> {
+  const empty = `${database}_replaced`
+  await command(server, `DROP DATABASE IF EXISTS ${empty} SYNC`)
+  await command(server, `RENAME DATABASE ${database} TO ${empty}`)
+  await command(server, `RENAME DATABASE ${besideOf(database)} TO ${database}`)
+  // Also done by the next start.
+  await migrate(server, { database })
+  await command(server, `DROP DATABASE ${empty} SYNC`)
 }
 
 async function restoreBeside(

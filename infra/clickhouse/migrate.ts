@@ -38,10 +38,11 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions)
   })
   await client.command({ query: MIGRATIONS_TABLE })
   // Most starts find nothing to do, and need no lock to see it.
-  if (missing(migrations, await readApplied(client)).length === 0) return []
+  if (missing(migrations, await readApplied(client)).length === 0 && (await hasViews(client, migrations))) return []
   return withMigrationLock(client, async () => {
     const todo = missing(migrations, await readApplied(client))
     for (const migration of todo) await apply(client, migration, options.adapt)
+    if (!(await hasViews(client, migrations))) await makeViews(client, migrations, options.adapt)
     return todo.map((migration) => migration.name)
   })
 }
@@ -136,14 +137,33 @@ export async function refuseLater(client: ClickHouseClient, database: string): P
   missing(await readMigrations(DIRECTORY), await result.json<Applied>())
 }
 
-/** Makes the views anew, as they are defined by now. */
-export async function makeViews(client: ClickHouseClient): Promise<void> {
-  const migrations = await readMigrations(DIRECTORY)
-  const statements = migrations.flatMap(({ sql }) => statementsOf(sql))
-  for (const query of statements.filter((statement) => VIEW.test(statement))) await client.command({ query })
+/** A restored database has none. */
+async function hasViews(client: ClickHouseClient, migrations: readonly Migration[]): Promise<boolean> {
+  const result = await client.query({
+    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'`,
+    format: 'JSONEachRow',
+  })
+  const views = new Set((await result.json<{ name: string }>()).map(({ name }) => name))
+  return viewsIn(migrations).every(({ name }) => views.has(name))
 }
 
-const VIEW = /^CREATE OR REPLACE VIEW /m
+/** As they are defined by now. */
+async function makeViews(
+  client: ClickHouseClient,
+  migrations: readonly Migration[],
+  adapt = (statement: string) => statement,
+): Promise<void> {
+  for (const { statement } of viewsIn(migrations)) await client.command({ query: adapt(statement) })
+}
+
+function viewsIn(migrations: readonly Migration[]): { name: string; statement: string }[] {
+  return migrations
+    .flatMap(({ sql }) => statementsOf(sql))
+    .map((statement) => ({ statement, name: VIEW.exec(statement)?.[1] ?? '' }))
+    .filter(({ name }) => name !== '')
+}
+
+const VIEW = /^CREATE OR REPLACE VIEW (\w+)/m
 
 const LOOK_MS = 200
 

@@ -5,7 +5,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { backUp, restore } from '../../infra/backups.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
+import { migrate } from '../../infra/clickhouse/migrate.ts'
 import { openStore as openTables, type Store } from '../../infra/store.ts'
+import { Died, intercepted } from '../aggregator/statements.ts'
 import { temporaryFolder } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -14,6 +16,8 @@ import { addressOf, block, openStore, poolOf, tick } from '../support/store.ts'
 const token = (digits: string) => ({ address: addressOf(digits), symbol: digits, name: digits, decimals: 18 })
 const POOL = poolOf(addressOf('f1'), token('a1'), token('b1'))
 const EMBEDDED = { store: { kind: 'embedded' } } as const
+/** For statements on a database that is not there. */
+const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
 /** A client that waits for an answer no longer than this. */
 const LIMIT_MS = 1_500
 
@@ -61,6 +65,16 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     return (await answer.json<{ name: string }>()).map(({ name }) => name)
   }
 
+  async function expectRestored(): Promise<void> {
+    for (const table of ['blocks', 'ticks', 'candles', 'pools'] as const)
+      expect(await rowsOf(target.owner, table)).toEqual(await rowsOf(store.owner, table))
+    const answer = await target.owner.query({
+      query: 'SELECT count() AS trades FROM market_ticks',
+      format: 'JSONEachRow',
+    })
+    expect(await answer.json()).toEqual([{ trades: '50' }])
+  }
+
   test('that takes longer than an answer is waited for is followed to its end, with its progress', async () => {
     const lines: string[] = []
     const shards = await withLimit(folder.path, { max_backup_bandwidth: '1000000' })
@@ -94,6 +108,36 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     await target.owner.command({ query: 'TRUNCATE TABLE coverage' })
   })
 
+  test.each([
+    'DROP DATABASE IF EXISTS candlepool_replaced',
+    'RENAME DATABASE candlepool TO',
+    'RENAME DATABASE candlepool_restored TO',
+    'CREATE OR REPLACE VIEW market_pools',
+    'CREATE OR REPLACE VIEW market_candles',
+    'DROP DATABASE candlepool_replaced',
+  ])('whose restore is killed after %s is whole after a start, or after the same command', async (last) => {
+    await bring('slow')
+    let isDead = false
+    const mortal = intercepted(target.owner, async (send, _, [options]) => {
+      if (isDead) throw new Died('The process is dead.')
+      const answer = await send()
+      if ((options as { query: string }).query.includes(last)) isDead = true
+      return answer
+    })
+    const dying = restore({ shards: [mortal], servers: [mortal] }, 'slow', () => {})
+    const outcome = await dying.then(
+      () => 'done',
+      () => 'died',
+    )
+    expect(outcome).toBe(last === 'DROP DATABASE candlepool_replaced' ? 'done' : 'died')
+    expect(isDead).toBe(true)
+    await migrate(target.owner, { database: 'candlepool' })
+    await restore(target, 'slow', () => {}).catch((error: Error) => expect(error.message).toMatch(/hold something/))
+    await expectRestored()
+    await target.owner.command({ query: 'DROP DATABASE candlepool SYNC', http_headers: ANYWHERE })
+    await migrate(target.owner, { database: 'candlepool' })
+  })
+
   test('is restored whole, over what a restore that was cut off has left beside the tables', async () => {
     await target.owner.command({ query: 'CREATE DATABASE candlepool_restored' })
     await target.owner.command({
@@ -101,15 +145,9 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     })
     const lines: string[] = []
     await restore(target, 'slow', (line) => lines.push(line))
-    for (const table of ['blocks', 'ticks', 'candles', 'pools'] as const)
-      expect(await rowsOf(target.owner, table)).toEqual(await rowsOf(store.owner, table))
+    await expectRestored()
     expect(await databases()).toEqual(['candlepool'])
     expect(lines).toContain('Checking ticks')
-    const answer = await target.owner.query({
-      query: 'SELECT count() AS trades FROM market_ticks',
-      format: 'JSONEachRow',
-    })
-    expect(await answer.json()).toEqual([{ trades: '50' }])
   })
 })
 

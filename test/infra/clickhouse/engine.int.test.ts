@@ -45,7 +45,7 @@ describe.skipIf(!isEngineInstalled())('startEngine', () => {
     }
     process.kill(first.pid, 'SIGKILL')
     expect(await first.exited).toMatchObject({ signal: 'SIGKILL', expected: false })
-    expect(facts.map(({ kind }) => kind)).toEqual(['engine-started', 'engine-ended'])
+    expect(facts.map(({ kind }) => kind)).toEqual(['engine-starting', 'engine-started', 'engine-ended'])
     expect(await findEngine(dataDir)).toBeUndefined()
 
     const second = await start()
