@@ -74,5 +74,10 @@ export const PLACES: readonly string[] = Object.entries(STEPS).flatMap(([step, s
   statements.map((statement) => `${step}: ${statement}`),
 )
 
-/** Blocks that are older than the ledger's memory are looked up in the tables, which only a few stories come to. */
-export const RARE_PLACES: readonly string[] = ['flush: block_window', 'flush: newest_blocks']
+/** Only a few stories come there: blocks older than the ledger's memory, and restated ones whose number had another time on a branch that was left. */
+export const RARE_PLACES: readonly string[] = [
+  'flush: block_window',
+  'flush: newest_blocks',
+  'restate: bury_mistimed_hours',
+  'restate: retime_blocks',
+]
