@@ -1,5 +1,7 @@
 /** `npm run api` several times over the same tables: whichever is asked, the answer is the same, and so are the credits. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createKey } from '../../api/keys.ts'
+import { PLANS } from '../../api/plan.ts'
 import { openStore, type Store } from '../../infra/store.ts'
 import { Usage } from '../api/body.ts'
 import { buyEther, minute, POOLS, storeScenario, TIP } from '../api/scenario.ts'
@@ -9,7 +11,9 @@ import { type Shards, startShards } from '../support/shards.ts'
 import { block, openStore as openTicks } from '../support/store.ts'
 
 const KEY = 'a-key-of-the-operator'
-const PROCESSES = 3
+const PROCESSES = 5
+/** Credits of a free key in a minute, and what a tenth of them adds. */
+const BOUND = PLANS.free.minute * 1.1
 const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
 const QUESTIONS = [
   `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=100&to=${at(130)}`,
@@ -62,13 +66,35 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
     const question = `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=1&to=${at(121)}`
     const closes = async () => (await askAll(question)).map((data) => (data as { close: number }[])[0]?.close)
     const before = await closes()
-    expect(before).toEqual([expect.any(Number), before[0], before[0]])
+    expect(before).toEqual([expect.any(Number), ...Array(PROCESSES - 1).fill(before[0])])
     await openTicks(
       store.owner,
       'ethereum',
     )([block(121, TIP + 12, { ticks: [buyEther(POOLS.main, 10n ** 18n, 3_333n)] })])
     await expect.poll(closes, { timeout: 10_000 }).not.toContain(before[0])
     expect(new Set(await closes()).size).toBe(1)
+  })
+
+  test('serve a key that hammers all of them no more than a tenth above its minute', async () => {
+    const key = await createKey({ client: store.owner, plan: 'free', name: 'hammering' })
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1h&limit=1&to=${at(121)}`
+    const minuteNow = () => Math.floor(Date.now() / 60_000)
+    const begun = minuteNow()
+    let [served, refused] = [0, 0]
+    async function hammer(url: string): Promise<void> {
+      for (let round = 0; round < 5; round++) {
+        const answers = Array.from({ length: 40 }, () => fetch(`${url}${question}`, { headers: { 'X-API-KEY': key } }))
+        for (const answer of await Promise.all(answers)) {
+          if (answer.status === 200) served += ((await answer.json()) as { credits_used: number }).credits_used
+          else if (answer.status === 429) refused += 1
+          else throw new Error(`${answer.status} ${await answer.text()}`)
+        }
+      }
+    }
+    await Promise.all(urls.map(hammer))
+    expect(refused).toBeGreaterThan(PROCESSES * 100)
+    expect(served).toBeGreaterThanOrEqual(PLANS.free.minute * 0.9)
+    expect(served).toBeLessThanOrEqual(BOUND * (minuteNow() - begun + 1))
   })
 
   test('count on one account, and nothing is lost with one that stops', async () => {
