@@ -47,6 +47,20 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
 
   const settledOf = async (network: NetworkName) => (await readSettled(client, network))?.number
 
+  /** Its first three blocks are settled, and nothing after them while the disk is full. */
+  async function settledAtThree(network: NetworkName) {
+    const full = { is: false }
+    const sync = async () => {
+      if (full.is) throw new Error('The disk is full.')
+    }
+    const disk: Disk = { sync, everyMs: 10 }
+    const aggregator = await startAggregator(client, { network, disk })
+    await aggregator.append(asBlocks(network, CHAIN.slice(0, 3)))
+    await until(async () => (await settledOf(network)) === heightOf(CHAIN.slice(0, 3)) || undefined, 'it is noted')
+    full.is = true
+    return { aggregator, full, disk }
+  }
+
   async function expectClean(network: NetworkName, chain: Chain): Promise<void> {
     const clean = networkOf(`${network} clean`)
     const aggregator = await startAggregator(client, { network: clean })
@@ -75,14 +89,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
 
   test('a start goes back to what was noted, and the chain is told again', async () => {
     const network = networkOf('goes back')
-    let isFull = false
-    const sync = async () => {
-      if (isFull) throw new Error('The disk is full.')
-    }
-    const aggregator = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
-    await aggregator.append(asBlocks(network, CHAIN.slice(0, 3)))
-    await until(async () => (await settledOf(network)) === heightOf(CHAIN.slice(0, 3)) || undefined, 'it is noted')
-    isFull = true
+    const { aggregator, full, disk } = await settledAtThree(network)
     await aggregator.append(asBlocks(network, CHAIN.slice(3)))
     await aggregator.stop()
     expect(aggregator.facts.some(({ kind }) => kind === 'store-failed')).toBe(true)
@@ -90,8 +97,8 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
 
     await goBack(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN.slice(0, 3)))
-    isFull = false
-    const next = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
+    full.is = false
+    const next = await startAggregator(client, { network, disk })
     await expectClean(network, CHAIN.slice(0, 3))
     await tell(client, next, { network, chain: OTHER })
     await next.stop()
@@ -100,14 +107,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
 
   test('a start goes back whatever part of the ledger is left above what was noted', async () => {
     const network = networkOf('holes')
-    let isFull = false
-    const sync = async () => {
-      if (isFull) throw new Error('The disk is full.')
-    }
-    const aggregator = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
-    await aggregator.append(asBlocks(network, CHAIN.slice(0, 3)))
-    await until(async () => (await settledOf(network)) === heightOf(CHAIN.slice(0, 3)) || undefined, 'it is noted')
-    isFull = true
+    const { aggregator, full, disk } = await settledAtThree(network)
     await aggregator.append(asBlocks(network, CHAIN.slice(3)))
     const kept = `${network} kept`
     const above = 'network = {network:String} AND number > {settled:UInt64}'
@@ -125,8 +125,8 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
 
     await goBack(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN.slice(0, 3)))
-    isFull = false
-    const next = await startAggregator(client, { network, disk: { sync, everyMs: 10 } })
+    full.is = false
+    const next = await startAggregator(client, { network, disk })
     await expectClean(network, CHAIN.slice(0, 3))
     await tell(client, next, { network, chain: CHAIN })
     await next.stop()
