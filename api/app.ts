@@ -1,11 +1,10 @@
 /** The service as an Express application: routes, and what all of them share. */
 import compression from 'compression'
 import express, { type Application, type RequestHandler } from 'express'
-import type { Report } from '../ingest/report.ts'
-import type { Accounts } from './accounts.ts'
-import { type CrowdLimits, openCrowd } from './crowd.ts'
-import { countFailures } from './failures.ts'
-import { openGate } from './gate.ts'
+import type { Report } from '../ingest/model/report.ts'
+import type { Accounts } from './accounts/accounts.ts'
+import { countFailures } from './http/auth-throttle.ts'
+import { openGate } from './http/authenticate.ts'
 import {
   crossOrigin,
   goodHosts,
@@ -15,11 +14,11 @@ import {
   requestIds,
   safeHeaders,
   shortUrls,
-} from './http.ts'
+} from './http/http.ts'
+import { openPageCode, type PageCode } from './http/page-code.ts'
+import { type CrowdLimits, openCrowd } from './lib/concurrency-limit.ts'
+import type { ApiFact } from './lib/fact.ts'
 import type { Market } from './market/market.ts'
-import { openApi } from './openapi.ts'
-import { openPageCode, type PageCode } from './page-code.ts'
-import type { ApiFact } from './report.ts'
 import { getCandles } from './routes/candles.ts'
 import { getOpenApi, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
@@ -29,6 +28,7 @@ import { getPagePairs } from './routes/page-pairs.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
+import { openApi } from './schema/openapi.ts'
 
 export type AppOptions = {
   market: Market

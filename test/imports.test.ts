@@ -41,7 +41,7 @@ function breaches({ path, text }: SourceFile): string[] {
   }
   for (const module of starExports(path, text)) found.push(`${path} exports all of ${module}`)
   const readsEnvironment = /\bprocess\s*\??\.?\s*(env\b|\[\s*['"`]env)|\benv\b[^\n]*(=\s*process\b|from 'node:process')/
-  if (stage !== 'test' && path !== 'infra/config.ts' && readsEnvironment.test(withoutComments(text)))
+  if (stage !== 'test' && path !== 'infra/config/config.ts' && readsEnvironment.test(withoutComments(text)))
     found.push(`${path} reads the environment`)
   return found
 }
@@ -96,34 +96,42 @@ describe('in this tree', () => {
 
 describe('in a made-up tree', () => {
   test.each([
-    ['ingest/tick.ts', `import type { Candle } from '../aggregator/candle.ts'`, 'imports aggregator/candle.ts'],
-    ['ingest/tick.ts', `import {\n  a,\n  b,\n} from "../api/app.ts"`, 'imports api/app.ts'],
-    ['aggregator/flush.ts', `const { run } = await import('../infra/run.ts')`, 'imports infra/run.ts'],
+    [
+      'ingest/model/tick.ts',
+      `import type { Candle } from '../../aggregator/candles/candle.ts'`,
+      'imports aggregator/candles/candle.ts',
+    ],
+    ['ingest/model/tick.ts', `import {\n  a,\n  b,\n} from "../../api/app.ts"`, 'imports api/app.ts'],
+    [
+      'aggregator/write/flush.ts',
+      `const { run } = await import('../../infra/process/run.ts')`,
+      'imports infra/process/run.ts',
+    ],
     ['api/app.ts', `export { connect } from '../infra/clickhouse/client.ts'`, 'imports infra/clickhouse/client.ts'],
-    ['infra/start.ts', `import '../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
+    ['infra/bin/start.ts', `import '../../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
     ['ingest/deep/er/tick.ts', `import x from '../../../api/app.ts'`, 'imports api/app.ts'],
     ['ingest/index.ts', `export * from './tick.ts'`, 'exports all of ./tick.ts'],
     ['api/index.ts', `export * as time from './time.ts'`, 'exports all of ./time.ts'],
     ['api/app.ts', `const { PORT } = process.env`, 'reads the environment'],
-    ['infra/run.ts', `const port = process['env'].PORT`, 'reads the environment'],
-    ['infra/run.ts', `const { env } = process`, 'reads the environment'],
-    ['infra/run.ts', `import { env } from 'node:process'`, 'reads the environment'],
+    ['infra/process/run.ts', `const port = process['env'].PORT`, 'reads the environment'],
+    ['infra/process/run.ts', `const { env } = process`, 'reads the environment'],
+    ['infra/process/run.ts', `import { env } from 'node:process'`, 'reads the environment'],
     ['README.md', `cd /${'root'}/candlepool`, 'holds a path of one machine'],
-    ['infra/start.ts', `const folder = '/${'home'}/ann/data'`, 'holds a path of one machine'],
+    ['infra/bin/start.ts', `const folder = '/${'home'}/ann/data'`, 'holds a path of one machine'],
     ['package-lock.json', `"resolved": "https://registry.${'npmjs'}.org/x"`, "names a registry's host"],
   ])('%s: %s', (path, text, breach) => {
     expect(breaches({ path, text })).toEqual([`${path} ${breach}`])
   })
 
   test.each([
-    ['aggregator/flush.ts', `import { a } from '../ingest/tick.ts'\nimport { b } from './store.ts'`],
+    ['aggregator/write/flush.ts', `import { a } from '../../ingest/model/tick.ts'\nimport { b } from './store.ts'`],
     [
       'api/app.ts',
-      `import express from 'express'\n// import '../infra/run.ts'\nconst text = "import '../infra/run.ts'"`,
+      `import express from 'express'\n// import '../infra/process/run.ts'\nconst text = "import '../infra/process/run.ts'"`,
     ],
-    ['infra/config.ts', `export const config = process.env`],
-    ['test/road/start.int.test.ts', `import '../../infra/start.ts'\nconst all = process.env`],
-    ['infra/start.ts', `/** process.env is read elsewhere. */\nprocess.exit()`],
+    ['infra/config/config.ts', `export const config = process.env`],
+    ['test/e2e/start.int.test.ts', `import '../../infra/bin/start.ts'\nconst all = process.env`],
+    ['infra/bin/start.ts', `/** process.env is read elsewhere. */\nprocess.exit()`],
     ['README.md', 'See `infra/work/` and https://example.org/home.'],
   ])('%s may say: %s', (path, text) => {
     expect(breaches({ path, text })).toEqual([])

@@ -1,5 +1,5 @@
 /** An answer's fields in a flat list, as a reader looks them up: `data[].open`. */
-import type { OpenApi, Schema } from '../openapi.ts'
+import type { OpenApi, Schema } from '../schema/openapi.ts'
 
 export type Field = { path: string; type: string; description: string }
 

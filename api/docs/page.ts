@@ -1,8 +1,8 @@
 /** The reference page: the OpenAPI document as a person reads it. One HTML page, nothing from elsewhere. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { OpenApi, Operation, Response } from '../openapi.ts'
-import { PROBLEMS, type ProblemCode } from '../problem.ts'
+import { PROBLEMS, type ProblemCode } from '../lib/problem.ts'
+import type { OpenApi, Operation, Response } from '../schema/openapi.ts'
 import { fieldsOf, typeOf } from './fields.ts'
 import { escapeHtml, inline, prose } from './prose.ts'
 import { RECORDED, recent } from './recent.ts'

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { build, stop } from 'esbuild'
-import type { Network } from '../../ingest/network.ts'
+import type { Network } from '../../ingest/model/network.ts'
 import { tokenFile } from './tokens.ts'
 
 export type PageFile = { type: string; text: string }

@@ -1,5 +1,5 @@
 /** The list of trusted tokens as the page reads it: what to suggest, made of the networks' own table. */
-import type { Network, NetworkName } from '../../ingest/network.ts'
+import type { Network, NetworkName } from '../../ingest/model/network.ts'
 
 export type ListedToken = {
   symbol: string

@@ -1,14 +1,14 @@
 /** GET /v0/candles */
 import type { Request } from 'express'
-import type { Accounts } from '../accounts.ts'
-import type { AccountHandler } from '../gate.ts'
-import { headerText, sendAnswer, setIncomplete, setMarket } from '../headers.ts'
-import { shownSymbol } from '../market/listing.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountHandler } from '../http/authenticate.ts'
+import { headerText, sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
 import { type Answer, knownCost, type Market } from '../market/market.ts'
-import type { Candle } from '../market/orientation.ts'
-import { parametersOf } from '../parameters.ts'
-import { type CandleQuery, readCandleQuery } from '../query.ts'
-import { formatTime } from '../time.ts'
+import { shownSymbol } from '../market/model/listing.ts'
+import type { Candle } from '../market/model/orientation.ts'
+import { parametersOf } from '../query/parameters.ts'
+import { type CandleQuery, readCandleQuery } from '../query/query.ts'
+import { formatTime } from '../query/time.ts'
 
 export function getCandles(market: Market, accounts: Accounts): AccountHandler {
   return async function candles(account, req, res) {

@@ -1,7 +1,7 @@
 /** GET /v0/openapi.json and GET /v0/docs: what can be asked, for programs and for people. They need no key. */
 import type { RequestHandler } from 'express'
 import { type Page, referencePage } from '../docs/page.ts'
-import type { OpenApi } from '../openapi.ts'
+import type { OpenApi } from '../schema/openapi.ts'
 
 const KEPT = 'public, max-age=300'
 const DAY_MS = 86_400_000

@@ -1,9 +1,9 @@
 /** GET /v0/health: how far each network's ledger has come. Needs no key. */
 import type { RequestHandler } from 'express'
-import { sendAnswer, setDevnet } from '../headers.ts'
+import { sendAnswer, setDevnet } from '../http/headers.ts'
 import type { Market, NetworkStatus } from '../market/market.ts'
-import { lagSeconds } from '../market/tip.ts'
-import { formatTime } from '../time.ts'
+import { lagSeconds } from '../market/model/tip.ts'
+import { formatTime } from '../query/time.ts'
 
 export function getHealth(market: Market, clock: () => Date): RequestHandler {
   return async function health(_req, res) {

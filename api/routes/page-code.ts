@@ -1,10 +1,10 @@
 /** POST /page/code: the page exchanges the code of the printed link for the key. It is no operation of the API. */
 import type { RequestHandler } from 'express'
-import { countFailures } from '../failures.ts'
-import { tooManyFailures } from '../gate.ts'
-import { sendAnswer } from '../headers.ts'
-import { CODE_MINUTES, type PageCode } from '../page-code.ts'
-import { Problem } from '../problem.ts'
+import { countFailures } from '../http/auth-throttle.ts'
+import { tooManyFailures } from '../http/authenticate.ts'
+import { sendAnswer } from '../http/headers.ts'
+import { CODE_MINUTES, type PageCode } from '../http/page-code.ts'
+import { Problem } from '../lib/problem.ts'
 
 export const CODE_HEADER = 'X-Page-Code'
 

@@ -1,11 +1,11 @@
 /** GET /page/pairs: the pairs that the page offers. With `token=0x…` those of one token, trusted or not. */
 import type { Address } from 'viem'
-import type { Accounts } from '../accounts.ts'
-import type { AccountHandler } from '../gate.ts'
-import { sendAnswer } from '../headers.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountHandler } from '../http/authenticate.ts'
+import { sendAnswer } from '../http/headers.ts'
 import type { Market } from '../market/market.ts'
-import type { PairSummary } from '../market/pairs.ts'
-import { invalidParameters, parametersOf } from '../parameters.ts'
+import type { PairSummary } from '../market/pools/pairs.ts'
+import { invalidParameters, parametersOf } from '../query/parameters.ts'
 
 export type PairsBody = { data: readonly PairSummary[] }
 

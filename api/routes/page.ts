@@ -1,8 +1,8 @@
 /** GET /: the page that shows the market to people, and the files that it is made of. They need no key. */
 import type { RequestHandler } from 'express'
-import type { Network } from '../../ingest/network.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import { Problem } from '../lib/problem.ts'
 import { hash, makePage, type Page } from '../page/files.ts'
-import { Problem } from '../problem.ts'
 
 const FOLDER = '/page'
 

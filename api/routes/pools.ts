@@ -1,15 +1,15 @@
 /** GET /v0/pools */
-import type { Network } from '../../ingest/network.ts'
-import type { Token } from '../../ingest/pool.ts'
-import type { Accounts } from '../accounts.ts'
-import { plainText } from '../decimal.ts'
-import type { AccountHandler } from '../gate.ts'
-import { sendAnswer, setDevnet } from '../headers.ts'
-import { shownSymbol } from '../market/listing.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { Token } from '../../ingest/model/pool.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountHandler } from '../http/authenticate.ts'
+import { sendAnswer, setDevnet } from '../http/headers.ts'
+import { plainText } from '../lib/decimal.ts'
 import type { Market } from '../market/market.ts'
-import type { PoolState } from '../market/pool-state.ts'
-import { parametersOf } from '../parameters.ts'
-import { readPoolQuery } from '../query.ts'
+import { shownSymbol } from '../market/model/listing.ts'
+import type { PoolState } from '../market/pools/pool-state.ts'
+import { parametersOf } from '../query/parameters.ts'
+import { readPoolQuery } from '../query/query.ts'
 
 export function getPools(market: Market, accounts: Accounts): AccountHandler {
   return async function pools(account, req, res) {

@@ -1,12 +1,12 @@
 /** GET /v0/ticks */
-import type { Accounts } from '../accounts.ts'
-import type { AccountHandler } from '../gate.ts'
-import { sendAnswer, setIncomplete, setMarket } from '../headers.ts'
+import type { Accounts } from '../accounts/accounts.ts'
+import type { AccountHandler } from '../http/authenticate.ts'
+import { sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
 import { type Answer, knownCost, type Market } from '../market/market.ts'
-import { type TickView, viewPair } from '../market/orientation.ts'
-import { parametersOf } from '../parameters.ts'
-import { readTickQuery } from '../query.ts'
-import { formatTime } from '../time.ts'
+import { type TickView, viewPair } from '../market/model/orientation.ts'
+import { parametersOf } from '../query/parameters.ts'
+import { readTickQuery } from '../query/query.ts'
+import { formatTime } from '../query/time.ts'
 
 export function getTicks(market: Market, accounts: Accounts): AccountHandler {
   return async function ticks(account, req, res) {

@@ -1,9 +1,9 @@
 /** GET /v0/usage: free, and answered whatever is used up. */
-import type { Account, Accounts } from '../accounts.ts'
-import type { Usage } from '../credits.ts'
-import type { AccountHandler } from '../gate.ts'
-import { sendAnswer } from '../headers.ts'
-import { formatTime } from '../time.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { Usage } from '../accounts/credits.ts'
+import type { AccountHandler } from '../http/authenticate.ts'
+import { sendAnswer } from '../http/headers.ts'
+import { formatTime } from '../query/time.ts'
 
 export function getUsage(accounts: Accounts): AccountHandler {
   return async function usage(account, _req, res) {

@@ -1,8 +1,8 @@
 /** Every body that the service answers with, as schemas: the document at /v0/openapi.json is made of them. */
 import { z } from 'zod'
-import { NETWORK_NAMES } from '../../ingest/network.ts'
-import { groupBy } from '../group.ts'
-import { PROBLEMS, type ProblemCode } from '../problem.ts'
+import { NETWORK_NAMES } from '../../ingest/model/network.ts'
+import { groupBy } from '../lib/group.ts'
+import { PROBLEMS, type ProblemCode } from '../lib/problem.ts'
 
 const time = () => z.iso.datetime({ precision: 0 }).meta({ examples: ['2024-01-05T00:00:00Z'] })
 const count = () => z.int().min(0)

@@ -1,7 +1,7 @@
 /** The questions that can be asked: for each path its parameters, its answer, its headers and what may go wrong. */
 import type { z } from 'zod'
-import type { ProblemCode } from '../problem.ts'
-import { CandleShape, PoolShape, TickShape } from '../query.ts'
+import type { ProblemCode } from '../lib/problem.ts'
+import { CandleShape, PoolShape, TickShape } from '../query/query.ts'
 import type { SchemaName } from './answers.ts'
 import type { HeaderName } from './headers.ts'
 

@@ -17,7 +17,7 @@ const MiB = 1024 * 1024
  * `default` runs the start-up queries and can't have a password. It may have one session, which is the start-up's own: that one opens the port,
  * then waits for the end of standard input, so every other session of `default` is over the limit as long as the engine runs.
  * The engine demands no right for the scalar function `file()`, so a statement of `api` or `accounts` never holds text of a request, and the
- * password of `analyst` is in no hands but ours: see `infra/sql-port.ts`.
+ * password of `analyst` is in no hands but ours: see `infra/clickhouse/sql-port.ts`.
  */
 export function usersXml(passwords: Record<EngineUser, string>): string {
   return `<clickhouse>

@@ -1,7 +1,7 @@
 /** How a devnet's chain comes to be: continued from the last run, or begun anew with contracts, pools and a history. */
 import { type Hash, type Hex, keccak256, toHex } from 'viem'
-import type { UnixSeconds } from '../../ingest/message.ts'
-import type { Report } from '../../ingest/report.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { Report } from '../../ingest/model/report.ts'
 import { type Anvil, AnvilEnded, startAnvil } from './anvil.ts'
 import { type Chain, openChain } from './chain.ts'
 import { readBytecode } from './compile.ts'

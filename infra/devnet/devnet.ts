@@ -1,9 +1,9 @@
 /** The chain of those who have none: real Uniswap contracts on an own node, with hours of history and a crowd that trades. */
 import type { Hash } from 'viem'
-import type { Network } from '../../ingest/network.ts'
-import type { Report } from '../../ingest/report.ts'
-import type { Exit } from '../child.ts'
-import { lockFolder } from '../folder-lock.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { Report } from '../../ingest/model/report.ts'
+import type { Exit } from '../lib/child.ts'
+import { lockFolder } from '../lib/folder-lock.ts'
 import { type BeginOptions, type BegunChain, beginChain, continueChain } from './begin.ts'
 import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'

@@ -1,5 +1,5 @@
 /** The hours before the devnet was started, as if it had always been there. */
-import type { UnixSeconds } from '../../ingest/message.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Chain } from './chain.ts'
 import type { Traders } from './traders.ts'
 

@@ -1,6 +1,6 @@
 /** The devnet's present: a block every few seconds, stamped with the time on the wall. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { UnixSeconds } from '../../ingest/message.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Chain } from './chain.ts'
 import type { Traders } from './traders.ts'
 

@@ -1,6 +1,6 @@
 /** A v4 position that comes through the PositionManager, which then can be asked for the pool's key. */
 import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, parseAbiParameters } from 'viem'
-import { NATIVE_CURRENCY } from '../../ingest/network.ts'
+import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
 import type { Transaction } from './chain.ts'
 import { positionManagerAbi, tokenAbi } from './contracts.ts'
 import type { Deployment } from './deploy.ts'

@@ -1,6 +1,6 @@
 /** A pool of the devnet, and the calls that trade and provide liquidity in it. */
 import { type Address, encodeFunctionData, type Hex } from 'viem'
-import type { PoolId } from '../../ingest/pool.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 import { deskAbi } from './contracts.ts'
 import type { DevToken } from './token.ts'
 

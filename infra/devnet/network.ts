@@ -1,5 +1,5 @@
 /** How the product sees the devnet: as the network `ethereum`, with its own addresses. */
-import type { Network, TrustedToken } from '../../ingest/network.ts'
+import type { Network, TrustedToken } from '../../ingest/model/network.ts'
 import { DEVNET_CHAIN_ID } from './anvil.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'
 import type { Market } from './market.ts'

@@ -8,7 +8,7 @@ import {
   keccak256,
   parseAbiParameters,
 } from 'viem'
-import { NATIVE_CURRENCY } from '../../ingest/network.ts'
+import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
 import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'

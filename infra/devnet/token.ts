@@ -1,6 +1,6 @@
 /** The devnet's tokens: named as the real ones, minted by anybody. */
 import type { Address } from 'viem'
-import type { TrustedToken } from '../../ingest/network.ts'
+import type { TrustedToken } from '../../ingest/model/network.ts'
 
 /** What a token is before it has an address. */
 export type TokenPlan = {

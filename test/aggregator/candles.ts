@@ -1,9 +1,9 @@
 /** Candles two ways: as the tables hold them, and as the core folds them from a chain's ticks. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../aggregator/candle.ts'
-import type { BlockContent } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
-import type { PoolId } from '../../ingest/pool.ts'
+import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../aggregator/candles/candle.ts'
+import type { BlockContent } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 
 /** By `pool resolution time`. */
 export type Candles = Record<string, Candle>

@@ -1,8 +1,8 @@
-/** The listener of a test: tells an aggregator a chain by the rules of ingest/listener.ts, from what it finds when it starts. */
+/** The listener of a test: tells an aggregator a chain by the rules of ingest/follow/listener.ts, from what it finds when it starts. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { storedChain } from '../../aggregator/stored-blocks.ts'
-import { type BlockMessage, tipOf } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { type BlockMessage, tipOf } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import type { ArrayLog } from '../support/array-log.ts'
 import { asBlocks, type Chain } from '../support/chain.ts'
 import type { Running } from './running.ts'

@@ -1,14 +1,14 @@
 /** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import type { Written } from '../../aggregator/changes.ts'
-import type { AggregatorFact } from '../../aggregator/fact.ts'
-import { positionAfterStored, positionInLog } from '../../aggregator/resume.ts'
-import type { Disk } from '../../aggregator/settling.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import type { TickLog } from '../../ingest/log.ts'
-import type { Message, Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import type { Written } from '../../aggregator/candles/changes.ts'
+import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
+import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { ArrayLog } from '../support/array-log.ts'
 
 export type Running = {

@@ -1,6 +1,6 @@
 /** What the tables say of each network, row by row, without what may differ from run to run: the network's name and versions. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { NetworkName } from '../../ingest/network.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 
 const QUESTIONS = {
   blocks: `SELECT * EXCEPT (version, is_deleted) REPLACE (hex(hash) AS hash, hex(parent_hash) AS parent_hash)

@@ -1,8 +1,8 @@
 /** Programs of the kind that such services are made for, as their authors would write them: a chart, a bot, the README's own loop. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { BlockContent } from '../../ingest/message.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
+import type { BlockContent } from '../../ingest/model/message.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import { createClient } from '../client/client.ts'
 import { type Bar, chartDatafeed, type Datafeed, type SymbolInfo } from '../client/datafeed.ts'
 import { fetchOhlcv, pageBack } from '../client/ohlcv.ts'

@@ -1,8 +1,8 @@
 /** A small market on two networks in which every rule of the API has something to say. Ether is at $2,000. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { NATIVE_CURRENCY, type Network } from '../../ingest/network.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
-import { DYNAMIC_FEE, type Pool } from '../../ingest/pool.ts'
+import { NATIVE_CURRENCY, type Network } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import { DYNAMIC_FEE, type Pool } from '../../ingest/model/pool.ts'
 import { addressOf, balance, block, liquidity, openStore, poolOf, tick } from '../support/store.ts'
 
 export const NETWORKS_SERVED: readonly Network[] = [NETWORKS.ethereum, NETWORKS.arbitrum, NETWORKS.polygon]

@@ -1,14 +1,14 @@
 /** The whole service over a database of the test's own, asked over HTTP. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Written } from '../../aggregator/changes.ts'
-import { openAccounts } from '../../api/accounts.ts'
+import type { Written } from '../../aggregator/candles/changes.ts'
+import { openAccounts } from '../../api/accounts/accounts.ts'
+import { createKey } from '../../api/accounts/keys.ts'
 import { createApp } from '../../api/app.ts'
-import { createKey } from '../../api/keys.ts'
+import { openPageCode } from '../../api/http/page-code.ts'
+import { type Patience, serve } from '../../api/http/server.ts'
+import type { ApiFact } from '../../api/lib/fact.ts'
 import { openMarket } from '../../api/market/market.ts'
-import { openPageCode } from '../../api/page-code.ts'
-import type { ApiFact } from '../../api/report.ts'
-import { type Patience, serve } from '../../api/server.ts'
-import type { Network } from '../../ingest/network.ts'
+import type { Network } from '../../ingest/model/network.ts'
 
 export type Service = {
   /** With the service's key, unless headers say otherwise. */

@@ -1,6 +1,6 @@
 /** Weeks of one pool's trades, made up: a price that wanders, and blocks that come in bursts or hours apart, some in the same second. */
-import type { BlockContent } from '../../ingest/message.ts'
-import type { Tick } from '../../ingest/tick.ts'
+import type { BlockContent } from '../../ingest/model/message.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { block, tick } from '../support/store.ts'
 import { POOLS, sqrtPrice } from './scenario.ts'

@@ -1,8 +1,8 @@
 /** The floor of whatever stores a block: its ticks alone, in one insert, into a table that nobody else writes to. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { tickRow } from '../../aggregator/rows.ts'
-import { insertRows } from '../../aggregator/store.ts'
-import type { BlockContent } from '../../ingest/message.ts'
+import { insertRows } from '../../aggregator/store/store.ts'
+import { tickRow } from '../../aggregator/write/rows.ts'
+import type { BlockContent } from '../../ingest/model/message.ts'
 
 export async function createBareTable(client: ClickHouseClient): Promise<void> {
   await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })

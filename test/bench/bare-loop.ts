@@ -1,6 +1,6 @@
 /** The floor of a backfill: logs fetched and parsed range by range, as many at once as ours, and dropped. */
-import { V3_TOPICS } from '../../ingest/decode-v3.ts'
-import { V4_TOPICS } from '../../ingest/decode-v4.ts'
+import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import { V4_TOPICS } from '../../ingest/decode/decode-v4.ts'
 
 export const IN_FLIGHT = 4
 

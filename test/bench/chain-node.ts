@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { PoolId } from '../../ingest/pool.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 
 export type ChainNode = {
   url: string

@@ -19,8 +19,8 @@ import {
   parseAbiParameters,
   toFunctionSelector,
 } from 'viem'
-import { V3_TOPICS } from '../../ingest/decode-v3.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
+import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 

@@ -2,13 +2,14 @@
  * A swap's log decoded, priced and written for the log, beside the bare parsing of the same answer as JSON, on one core: a recorded day
  * of a reference pool, whose every swap moves the price of ether too. Best of the rounds.
  */
-import { connectChain } from '../../infra/chain-client.ts'
-import { encode } from '../../infra/log/codec.ts'
-import { createAssembler } from '../../ingest/assemble.ts'
-import { decodeV3, V3_TOPICS } from '../../ingest/decode-v3.ts'
-import type { RangeMessage } from '../../ingest/message.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
-import type { RpcLog } from '../../ingest/rpc.ts'
+
+import { encode } from '../../infra/kafka/codec.ts'
+import { connectChain } from '../../infra/rpc/chain-client.ts'
+import { createAssembler } from '../../ingest/blocks/assemble.ts'
+import { decodeV3, V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import type { RangeMessage } from '../../ingest/model/message.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { DAY, recordedDay } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { costOf, figure, least, title } from './figure.ts'

@@ -1,10 +1,11 @@
 /** Our own backfill of a made-up chain, as the benches run it. */
-import { connectChain } from '../../infra/chain-client.ts'
-import { encode } from '../../infra/log/codec.ts'
-import { backfill } from '../../ingest/backfill.ts'
-import type { TickLog } from '../../ingest/log.ts'
-import type { Restatement } from '../../ingest/message.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
+
+import { encode } from '../../infra/kafka/codec.ts'
+import { connectChain } from '../../infra/rpc/chain-client.ts'
+import { backfill } from '../../ingest/backfill/backfill.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { IN_FLIGHT } from './bare-loop.ts'
 
 /** A log that is done with a message once it is bytes. */

@@ -12,14 +12,14 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { parseInterval } from '../../api/interval.ts'
-import { createKey } from '../../api/keys.ts'
-import { gridOf } from '../../api/market/candles.ts'
-import { resolutionOf } from '../../api/market/windows.ts'
-import { ask, readSql } from '../../api/store.ts'
+import { createKey } from '../../api/accounts/keys.ts'
+import { ask, readSql } from '../../api/lib/store.ts'
+import { gridOf } from '../../api/market/candles/candles.ts'
+import { resolutionOf } from '../../api/market/model/windows.ts'
+import { parseInterval } from '../../api/query/interval.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { openStore } from '../../infra/store.ts'
+import { openStore } from '../../infra/clickhouse/store.ts'
 import { type Running, run } from '../support/candlepool.ts'
 import { timeOf } from './bare-insert.ts'
 import { figure, quantile, title } from './figure.ts'
@@ -42,7 +42,7 @@ const AT_ONCE = 32
 /** No stored candle but those of a second divides it. */
 const WORST = '86399s'
 
-const CANDLES = readSql(new URL('../../api/market/candles.sql', import.meta.url))
+const CANDLES = readSql(new URL('../../api/market/candles/candles.sql', import.meta.url))
 
 const kept = process.env['LOAD_DIR']
 const folder = kept ?? (await mkdtemp(join(tmpdir(), 'candlepool-bench-')))

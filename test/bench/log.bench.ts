@@ -1,9 +1,9 @@
 /** What the log costs: `node --import tsx test/bench/log.bench.ts`. Figures go to standard output, one a line. */
 import { performance } from 'node:perf_hooks'
-import { decode, encode } from '../../infra/log/codec.ts'
-import { type KafkaLog, kafkaLog } from '../../infra/log/kafka.ts'
-import type { Message } from '../../ingest/message.ts'
-import { blockMessages } from '../infra/log/messages.ts'
+import { decode, encode } from '../../infra/kafka/codec.ts'
+import { type KafkaLog, kafkaLog } from '../../infra/kafka/kafka.ts'
+import type { Message } from '../../ingest/model/message.ts'
+import { blockMessages } from '../infra/kafka/messages.ts'
 import { startKafka } from '../support/kafka.ts'
 
 function print(what: string, value: number, unit: string): void {

@@ -6,9 +6,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { ask } from '../../api/store.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import type { Message } from '../../ingest/message.ts'
+import { ask } from '../../api/lib/store.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import type { Message } from '../../ingest/model/message.ts'
 import { rangeMessage, SECONDS_A_BLOCK, type Shape } from './synthetic.ts'
 
 const DAY = 86_400

@@ -10,16 +10,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { createKey } from '../../api/keys.ts'
-import { gridOf } from '../../api/market/candles.ts'
-import { resolutionOf } from '../../api/market/windows.ts'
-import { ask, readSql } from '../../api/store.ts'
+import { createKey } from '../../api/accounts/keys.ts'
+import { ask, readSql } from '../../api/lib/store.ts'
+import { gridOf } from '../../api/market/candles/candles.ts'
+import { resolutionOf } from '../../api/market/model/windows.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { CLUSTER_SETTINGS } from '../../infra/clickhouse/cluster.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import { openStore, type Store } from '../../infra/store.ts'
-import type { Message } from '../../ingest/message.ts'
+import { openStore, type Store } from '../../infra/clickhouse/store.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import type { Message } from '../../ingest/model/message.ts'
 import { randomOf } from '../simulation/random.ts'
 import { type Running, run } from '../support/candlepool.ts'
 import { startShards } from '../support/shards.ts'
@@ -39,7 +39,7 @@ const BLOCKS = Math.ceil(TICKS / SHAPE.swapsPerBlock / BLOCKS_A_RANGE) * BLOCKS_
 /** Questions under way at once. */
 const AT_ONCE = 32
 const INTERVALS = ['1m', '7m', '1h'] as const
-const CANDLES = readSql(new URL('../../api/market/candles.sql', import.meta.url))
+const CANDLES = readSql(new URL('../../api/market/candles/candles.sql', import.meta.url))
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 const tables = join(folder, 'store')

@@ -1,11 +1,11 @@
 /** A chain that is made up as it is read: so many swaps a block over so many pools, the hottest of which has a tenth of them. */
 
 import type { Hash } from 'viem'
-import type { BlockContent, BlockMessage, RangeMessage } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
-import type { Pool, PoolId } from '../../ingest/pool.ts'
-import { executionPrice, spotPrice } from '../../ingest/price.ts'
-import type { Tick } from '../../ingest/tick.ts'
+import type { BlockContent, BlockMessage, RangeMessage } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Pool, PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 
 export const SECONDS_A_BLOCK = 2
 

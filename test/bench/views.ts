@@ -1,10 +1,10 @@
 /** The alternative to our candles: incremental materialized views over a table of ticks, which fold whatever is inserted. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type Candle, RESOLUTIONS } from '../../aggregator/candle.ts'
-import { tickRow } from '../../aggregator/rows.ts'
-import { insertRows } from '../../aggregator/store.ts'
-import type { BlockMessage } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import { type Candle, RESOLUTIONS } from '../../aggregator/candles/candle.ts'
+import { insertRows } from '../../aggregator/store/store.ts'
+import { tickRow } from '../../aggregator/write/rows.ts'
+import type { BlockMessage } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import { candleKey, candleOf } from '../aggregator/candles.ts'
 
 /** How the views hang together, and what is inserted for a block that a reorg took away. */

@@ -8,7 +8,7 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { kafkaOrSkip } from '../support/kafka.ts'
 import { type Crash, type Outcome, placeOf, runSeed } from './chaos.ts'
 import { PLACES, RARE_PLACES } from './expected-places.ts'
-import { HAND_OVER, kafkaRoads, type RoadKind } from './roads.ts'
+import { HAND_OVER, kafkaRoads, type RoadKind } from './logs.ts'
 import { expectTruth } from './truth.ts'
 
 const CRASHES = Number(process.env['CRASHES'] ?? 150)

@@ -1,17 +1,17 @@
 /** One seed of the chaos: the story of a chain, told to processes that die one after the other, and in the end to one that lives. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import { tell } from '../aggregator/listening.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { cleanRun } from './clean.ts'
-import { DEATHS, type Doom, type Doomed, doomed } from './doom.ts'
+import { DEATHS, type Doom, type Doomed, doomed } from './crash-client.ts'
 import { PLACES } from './expected-places.ts'
+import type { RoadKind, Roads } from './logs.ts'
 import type { Place } from './places.ts'
 import { type Kept, type Process, startProcess } from './process.ts'
-import type { RoadKind, Roads } from './roads.ts'
 import { tellStory } from './story.ts'
 
 export type Crash = { place: Place; how: Doom['how'] }

@@ -1,12 +1,12 @@
 /** A clean run: one process that is told the last chain and what jobs have stated, and that nothing happens to. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { asBlocks, type Chain } from '../support/chain.ts'
-import { doomed } from './doom.ts'
+import { doomed } from './crash-client.ts'
+import { HAND_OVER } from './logs.ts'
 import { startProcess } from './process.ts'
-import { HAND_OVER } from './roads.ts'
 import { expectTruth } from './truth.ts'
 
 export async function cleanRun(

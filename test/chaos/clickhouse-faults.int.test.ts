@@ -4,8 +4,8 @@ import { describe, expect, type TestContext, test } from 'vitest'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { startEngine } from '../../infra/clickhouse/engine.ts'
 import { migrate } from '../../infra/clickhouse/migrate.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import type { Restatement } from '../../ingest/message.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
 import { networkOf, type Running, startAggregator } from '../aggregator/running.ts'
 import { intercepted } from '../aggregator/statements.ts'
 import { temporaryFolder, until } from '../support/candlepool.ts'
@@ -14,8 +14,8 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { startProxy } from '../support/proxy.ts'
 import { expectCleanRun } from './clean.ts'
 import { type Place, placesOf } from './places.ts'
+import { stateAnew } from './restate-range.ts'
 import { startSlowProxy } from './slow-proxy.ts'
-import { stateAnew } from './state-anew.ts'
 
 const PLANS = fullBlocks(30, 5)
 /** Ten blocks, then ten of a branch that is left, or ten and ten more of the one that stays. */

@@ -1,18 +1,18 @@
 /** Faults of time and of order: history beside the stream in the same buckets, and a clock that steps back. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { openJob, readJob } from '../../aggregator/job.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import type { Restatement } from '../../ingest/message.ts'
+import { openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
 import { tell } from '../aggregator/listening.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { until } from '../support/candlepool.ts'
 import { asBlocks, type BlockPlan, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { expectCleanRun } from './clean.ts'
-import { DEATHS, doomed } from './doom.ts'
+import { DEATHS, doomed } from './crash-client.ts'
+import { HAND_OVER } from './logs.ts'
 import { startProcess } from './process.ts'
-import { HAND_OVER } from './roads.ts'
-import { stateAnew } from './state-anew.ts'
+import { stateAnew } from './restate-range.ts'
 
 /** All within one hour. */
 const PLANS: readonly BlockPlan[] = fullBlocks(40, 9).map((plan, index) => ({

@@ -1,7 +1,7 @@
 /** ClickHouse that is down when a process starts: waited for as one that goes away later is. What it refuses is not waited for. */
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest'
-import type { NetworkName } from '../../ingest/network.ts'
-import { openNetwork } from '../road/cluster.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { openNetwork } from '../e2e/cluster.ts'
 import { fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startOwnBroker } from '../support/kafka-jars.ts'

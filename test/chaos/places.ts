@@ -1,9 +1,12 @@
 /** Where in its work an aggregator stands, told from the statements that it sends. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 
-const FOLDER = new URL('../../aggregator/sql/', import.meta.url)
+const AGGREGATOR = join(import.meta.dirname, '../../aggregator')
 const FILES = new Map(
-  readdirSync(FOLDER).map((file) => [readFileSync(new URL(file, FOLDER), 'utf8'), file.replace('.sql', '')]),
+  readdirSync(AGGREGATOR, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => [readFileSync(join(AGGREGATOR, file), 'utf8'), basename(file, '.sql')]),
 )
 
 const OF_RESTATEMENTS: ReadonlySet<string> = new Set([

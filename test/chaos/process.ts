@@ -1,13 +1,13 @@
 /** One process of a network, from its start to its end or its death, and the ends that the listener and jobs hold of its logs. */
 import { aggregate } from '../../aggregator/aggregate.ts'
-import type { AggregatorFact } from '../../aggregator/fact.ts'
-import { type Disk, goBack } from '../../aggregator/settling.ts'
-import type { Offset, TickLog } from '../../ingest/log.ts'
-import type { Message, Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import { type Disk, goBack } from '../../aggregator/ledger/checkpoint.ts'
+import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'
 import type { Running } from '../aggregator/running.ts'
-import type { Doomed } from './doom.ts'
-import type { Roads } from './roads.ts'
+import type { Doomed } from './crash-client.ts'
+import type { Roads } from './logs.ts'
 
 /** How much the logs of a network hold, where they keep anything. */
 export type Kept = { stream: number; history: number }

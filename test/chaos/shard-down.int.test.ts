@@ -1,8 +1,8 @@
 /** A shard that is down: the flush waits for it, its pools are answered with 503, and nothing that was taken in is lost. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openStore, type Store } from '../../infra/store.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
-import type { PoolId } from '../../ingest/pool.ts'
+import { openStore, type Store } from '../../infra/clickhouse/store.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
 import { ProblemBody } from '../api/body.ts'

@@ -1,8 +1,8 @@
 /** What happens to a chain while its processes die: it grows, forks, forks back, and jobs state anew what is final. A seed gives it back. */
 import fc from 'fast-check'
-import type { Message, Restatement } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
-import type { Tick } from '../../ingest/tick.ts'
+import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
 import type { Random } from '../simulation/random.ts'
 import {
   asBlocks,

@@ -1,10 +1,10 @@
 /** Whether what is stored after all that happened is what must be stored. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { expect } from 'vitest'
-import { RESOLUTIONS } from '../../aggregator/candle.ts'
-import { rebuild } from '../../aggregator/rebuild.ts'
-import { verify } from '../../aggregator/verify.ts'
-import type { NetworkName } from '../../ingest/network.ts'
+import { RESOLUTIONS } from '../../aggregator/candles/candle.ts'
+import { rebuild } from '../../aggregator/maintenance/rebuild.ts'
+import { verify } from '../../aggregator/verify/verify.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
 

@@ -1,7 +1,7 @@
 /** Whether an answer is one that the OpenAPI document allows: its status, its headers, its body. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import type { Response as Documented, OpenApi } from '../../api/openapi.ts'
+import type { Response as Documented, OpenApi } from '../../api/schema/openapi.ts'
 
 export type Seen = { status: number; headers: Headers; text: string }
 

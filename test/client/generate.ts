@@ -1,6 +1,6 @@
 /** The document as TypeScript types; schema.ts is its output, and a test holds that. */
 import openapiTypescript, { astToString } from 'openapi-typescript'
-import type { OpenApi } from '../../api/openapi.ts'
+import type { OpenApi } from '../../api/schema/openapi.ts'
 
 const HEADER = `/** Generated from /v0/openapi.json: \`npm test -- test/api/reference -u\` makes it anew. */
 // biome-ignore-all format: generated

@@ -1,6 +1,6 @@
 /** Candles as trading bots know them from ccxt: `[ms, open, high, low, close, volume]`, oldest first. */
 import type { Client } from 'openapi-fetch'
-import { parseInterval } from '../../api/interval.ts'
+import { parseInterval } from '../../api/query/interval.ts'
 import type { paths } from './schema.ts'
 
 export type Ohlcv = readonly [number, number, number, number, number, number]

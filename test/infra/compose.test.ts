@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { VARIABLES } from '../../infra/config.ts'
+import { VARIABLES } from '../../infra/config/config.ts'
 
 const compose = readFileSync(join(import.meta.dirname, '../../infra/compose.yaml'), 'utf8')
 /** The image has set these, or one container has no use for them. */

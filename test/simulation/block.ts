@@ -1,7 +1,7 @@
 /** A block of the simulated chain, which knows its parent: branches are told apart by where they meet. */
 import { type Address, bytesToHex, type Hash, type Hex, hexToBytes, keccak256, numberToHex } from 'viem'
-import type { PoolId } from '../../ingest/pool.ts'
-import type { RpcLog } from '../../ingest/rpc.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { type BareLog, birthLogs, liquidityLog, POOLS, REFERENCE_POOL, swapLog } from './market.ts'
 import type { Random } from './random.ts'
 

@@ -1,8 +1,8 @@
 /** Each fault by itself, in worlds where nothing else is wrong. */
 import { describe, expect, test } from 'vitest'
-import { ChainReplaced } from '../../ingest/errors.ts'
+import { ChainReplaced } from '../../ingest/model/errors.ts'
 import { FAULTS, HALTS } from './fault.ts'
-import { judged } from './judge.ts'
+import { judged } from './oracle.ts'
 import { simulate } from './simulate.ts'
 
 const SEEDS = [1, 2, 3, 4, 5, 6]

@@ -1,8 +1,8 @@
 /** What the simulation has found about finality, and what is too rare for it, each as a plain test. */
 
 import { describe, expect, test } from 'vitest'
-import { ChainReplaced } from '../../ingest/errors.ts'
-import type { IngestFact } from '../../ingest/fact.ts'
+import { ChainReplaced } from '../../ingest/model/errors.ts'
+import type { IngestFact } from '../../ingest/model/fact.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { Happened } from './fault.ts'

@@ -1,10 +1,10 @@
 /** The market of the simulated chain: its tokens and pools, and the logs that real contracts would write. */
 import { type Address, encodeAbiParameters, type Hex, keccak256, pad, parseAbiParameters, toHex } from 'viem'
-import { V3_TOPICS } from '../../ingest/decode-v3.ts'
-import { V4_TOPICS } from '../../ingest/decode-v4.ts'
-import { NATIVE_CURRENCY, type Network } from '../../ingest/network.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
-import type { PoolId } from '../../ingest/pool.ts'
+import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import { V4_TOPICS } from '../../ingest/decode/decode-v4.ts'
+import { NATIVE_CURRENCY, type Network } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Random } from './random.ts'
 
 const { ethereum } = NETWORKS

@@ -1,7 +1,7 @@
 /** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
-import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledger.ts'
-import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/message.ts'
-import type { StoredChain, StoredTip } from '../../ingest/stored-chain.ts'
+import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
+import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
+import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 
 /** What a store says of the market, as text, so that no bit is lost; in the order of the chain. */
 export type Rows = { tip: string; ticks: string[]; pools: string[]; liquidity: string[] }

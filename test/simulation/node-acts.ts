@@ -1,7 +1,7 @@
 /** What nodes do to whoever asks them: they flip, lag, sit on branches of their own, or are of another chain. */
 import { sleep } from './clock.ts'
 import type { Fault } from './fault.ts'
-import type { Life } from './life.ts'
+import type { Life } from './run.ts'
 
 export type Act = {
   /** Absent: it happens in every world. */

@@ -3,7 +3,7 @@
  * `SEED=<n>` gives one life again and shows what happened in it, `SEEDS=<n>` asks for that many, `SEEDS=<m>-<n>` for those.
  */
 import { describe, test } from 'vitest'
-import { judged } from './judge.ts'
+import { judged } from './oracle.ts'
 import { planOf } from './simulate.ts'
 
 const given = process.env['SEED']

@@ -1,16 +1,17 @@
 /** One simulated life of a listener and an aggregator, given back by its seed, and the clean run that it is held to. */
-import type { IngestFact } from '../../ingest/fact.ts'
-import type { Message } from '../../ingest/message.ts'
-import type { Start } from '../../ingest/start.ts'
+
+import type { Start } from '../../ingest/follow/start-block.ts'
+import type { IngestFact } from '../../ingest/model/fact.ts'
+import type { Message } from '../../ingest/model/message.ts'
 import { ACTS } from './acts.ts'
 import { type Block, START } from './block.ts'
 import { inVirtualTime, sleep } from './clock.ts'
 import { FAULTS, type Fault, type Halt, Happened, isRequestFault } from './fault.ts'
-import { Life } from './life.ts'
 import { MemoryStore, type Rows } from './memory-store.ts'
 import type { Act } from './node-acts.ts'
 import { startBoth } from './processes.ts'
 import { type Random, randomOf } from './random.ts'
+import { Life } from './run.ts'
 import { World } from './world.ts'
 
 export type Plan = {

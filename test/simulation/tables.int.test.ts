@@ -1,12 +1,12 @@
 /** Some of the simulated lives through the real aggregator into real tables: rows and candles equal those of a clean run. */
 import { describe, expect, test } from 'vitest'
-import type { Message } from '../../ingest/message.ts'
+import type { Message } from '../../ingest/model/message.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { MARKET_TABLES, type MarketTable, rowsOf } from '../support/rows.ts'
-import { judged } from './judge.ts'
 import { NETWORK } from './market.ts'
+import { judged } from './oracle.ts'
 import { type Random, randomOf } from './random.ts'
 import { planOf } from './simulate.ts'
 

@@ -12,9 +12,9 @@ import { openMarkets } from '../../infra/devnet/open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS, type MarketPlan } from '../../infra/devnet/plan.ts'
 import type { Rpc } from '../../infra/devnet/rpc.ts'
 import type { TokenPlan } from '../../infra/devnet/token.ts'
-import type { UnixSeconds } from '../../ingest/message.ts'
-import type { Network } from '../../ingest/network.ts'
-import { DYNAMIC_FEE } from '../../ingest/pool.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import { DYNAMIC_FEE } from '../../ingest/model/pool.ts'
 
 export type MinedBlock = { number: number; hash: Hash; parentHash: Hash; timestamp: UnixSeconds; transactions: Hash[] }
 

@@ -1,7 +1,7 @@
 /** Ticks as strange as the tables take them: amounts of nothing and of all 256 bits, prices that follow from them and ones that do not. */
 import fc from 'fast-check'
-import { executionPrice, spotPrice } from '../../ingest/price.ts'
-import type { Tick } from '../../ingest/tick.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 
 const EDGES = [10_000n, ...[53n, 64n, 96n, 106n, 128n, 160n, 192n, 255n].map((bits) => 1n << bits)]
 

@@ -1,6 +1,7 @@
 /** A log in memory that keeps its messages, as Kafka does: for tests that look at what was appended. */
-import type { Entry, TickLog } from '../../ingest/log.ts'
-import type { Message } from '../../ingest/message.ts'
+
+import type { Message } from '../../ingest/model/message.ts'
+import type { Entry, TickLog } from '../../ingest/model/tick-log.ts'
 
 export type ArrayLog = TickLog & { messages: Message[] }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { VARIABLES } from '../../infra/config.ts'
+import { VARIABLES } from '../../infra/config/config.ts'
 
 export type Running = {
   pid: number

@@ -9,10 +9,10 @@ import type {
   RangeMessage,
   Restatement,
   UnixSeconds,
-} from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
-import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/pool.ts'
-import type { Tick } from '../../ingest/tick.ts'
+} from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
 import { addressOf, poolOf } from './store.ts'
 
 export type MinedBlock = BlockContent & { parentHash: Hash }

@@ -1,5 +1,5 @@
 /** A node that has recorded 2024-01-05 of the USDC/WETH 0.05 % pool, and nothing else. */
-import { NETWORKS } from '../../ingest/networks.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import { DAY, DAY_POOL, recordedDay } from './recorded.ts'
 import { type RecordedChain, type RpcServer, startRpcServer } from './rpc-server.ts'
 

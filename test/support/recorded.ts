@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { brotliDecompressSync } from 'node:zlib'
 import { type Hash, type Hex, numberToHex } from 'viem'
-import type { RpcLog } from '../../ingest/rpc.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 
 const fixtures = new URL('../fixtures/', import.meta.url)
 

@@ -1,6 +1,6 @@
 /** The recorded day as another branch has it from some block on; a node over recorded logs takes a block's hash from its first one. */
 import { numberToHex } from 'viem'
-import type { RpcLog } from '../../ingest/rpc.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { DAY, madeUpHash, recordedDay } from './recorded.ts'
 
 /** Every block from `block` on has another hash; swaps only where `keeps` says so, and those under the hash of the new branch. */

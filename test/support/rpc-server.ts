@@ -11,8 +11,8 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
-import { bitsOf } from '../../ingest/bloom.ts'
-import type { RpcLog } from '../../ingest/rpc.ts'
+import { bitsOf } from '../../ingest/rpc/bloom.ts'
+import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { madeUpHash } from './recorded.ts'
 
 /** A token or pool that the node can be asked about. */

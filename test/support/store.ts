@@ -1,14 +1,14 @@
 /** Tables with a market in them, written by the aggregator's own flush. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
-import { beginFlush } from '../../aggregator/flush.ts'
-import { OpenBuckets } from '../../aggregator/open-buckets.ts'
-import { takeCharge } from '../../aggregator/owner.ts'
-import type { BlockContent, RangeMessage } from '../../ingest/message.ts'
-import type { NetworkName } from '../../ingest/network.ts'
-import type { LiquidityChange, Pool, PoolBalance, PoolId, Token } from '../../ingest/pool.ts'
-import { executionPrice, spotPrice } from '../../ingest/price.ts'
-import type { Tick } from '../../ingest/tick.ts'
+import { OpenBuckets } from '../../aggregator/candles/open-candles.ts'
+import { takeCharge } from '../../aggregator/candles/writer-epoch.ts'
+import { beginFlush } from '../../aggregator/write/flush.ts'
+import type { BlockContent, RangeMessage } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { LiquidityChange, Pool, PoolBalance, PoolId, Token } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 
 /** Writes a stretch of the chain; the last block is the tip. Call it again for later blocks. */
 export function openStore(client: ClickHouseClient, network: NetworkName) {

@@ -1,8 +1,7 @@
 /** Chapter 2. The listener turns a chain into one stream of messages: ranges while it is history, single blocks near the head. */
 import { createClient, http } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endpointsOf } from '../../ingest/endpoints.ts'
-import { listen } from '../../ingest/listener.ts'
+import { listen } from '../../ingest/follow/listener.ts'
 import {
   type BlockContent,
   type BlockMessage,
@@ -10,8 +9,9 @@ import {
   type Message,
   type RangeMessage,
   tipOf,
-} from '../../ingest/message.ts'
-import { NETWORKS } from '../../ingest/networks.ts'
+} from '../../ingest/model/message.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { until } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'

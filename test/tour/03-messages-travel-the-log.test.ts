@@ -1,11 +1,11 @@
 /** Chapter 3. Between listener and aggregator lies the log: one port, Kafka behind it in a cluster, a hand-over in one process. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { decode, encode } from '../../infra/log/codec.ts'
-import { inProcessLog } from '../../infra/log/in-process.ts'
-import { kafkaLog } from '../../infra/log/kafka.ts'
-import type { Entry, TickLog } from '../../ingest/log.ts'
-import type { BlockMessage } from '../../ingest/message.ts'
+import { decode, encode } from '../../infra/kafka/codec.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import { kafkaLog } from '../../infra/kafka/kafka.ts'
+import type { BlockMessage } from '../../ingest/model/message.ts'
+import type { Entry, TickLog } from '../../ingest/model/tick-log.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
 import { madeUpHash } from '../support/recorded.ts'
 

@@ -1,7 +1,7 @@
 /** Chapter 4. The aggregator folds ticks into candles; the core in TypeScript and ClickHouse in SQL come to the same bits. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../aggregator/candle.ts'
-import { blocksOf } from '../../ingest/message.ts'
+import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../aggregator/candles/candle.ts'
+import { blocksOf } from '../../ingest/model/message.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { storeDay } from './day.ts'

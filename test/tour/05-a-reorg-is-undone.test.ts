@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/road.ts'
+import { openRoad, type Road } from '../support/pipeline.ts'
 
 const DOLLARS = 1_000_000n
 const ETHER = 10n ** 18n

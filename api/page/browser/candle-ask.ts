@@ -1,9 +1,9 @@
 /** Candles of a scene in the order in which it is read, volume in what is paid with. */
-import { inverse } from '../../market/inverse.ts'
-import { type CandleRow, toRows } from './candles.ts'
-import type { Ask } from './client.ts'
-import { Refusal } from './refusal.ts'
-import { pairOf, type Scene } from './scene.ts'
+import { inverse } from '../../market/model/inverse.ts'
+import { type CandleRow, toRows } from './chart/candles.ts'
+import type { Ask } from './lib/client.ts'
+import { Refusal } from './lib/refusal.ts'
+import { pairOf, type Scene } from './market/scene.ts'
 
 export type CandleAnswer = {
   rows: readonly CandleRow[]

@@ -1,18 +1,18 @@
 /// <reference lib="dom" />
 /** A scene from its first candles on: loaded, then kept up to date with one small question at a time. */
-import { parseInterval } from '../../interval.ts'
-import { showState } from './account.ts'
-import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './budget.ts'
+import { parseInterval } from '../../query/interval.ts'
+import { showState } from './account/account.ts'
+import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './account/budget.ts'
+import { persist } from './account/persist.ts'
+import type { Purse } from './account/purse.ts'
 import { openCandleAsk } from './candle-ask.ts'
-import { continues, joined, reaches, shareTrades } from './candles.ts'
-import type { Ask } from './client.ts'
-import { amountText } from './format.ts'
-import { persist } from './persist.ts'
-import type { Purse } from './purse.ts'
-import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './scene.ts'
+import { continues, joined, reaches, shareTrades } from './chart/candles.ts'
+import type { Ask } from './lib/client.ts'
+import { amountText } from './lib/format.ts'
+import { pause, untilVisible } from './lib/wait.ts'
+import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
+import { hasNewest, joinedTicks } from './market/tape.ts'
 import type { Held, Screen } from './screen.ts'
-import { hasNewest, joinedTicks } from './tape.ts'
-import { pause, untilVisible } from './wait.ts'
 
 const PAGE = 100
 /** Trades this old may still be undone by a reorg that we would like to see. */

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /** The script that the page starts: the code of a link leaves the address before anything else happens. */
 import type { TokenFile } from '../tokens.ts'
-import { part } from './dom.ts'
-import { takeFromAddress } from './key.ts'
+import { takeFromAddress } from './account/key.ts'
+import { part } from './lib/dom.ts'
 import { openMarketPage } from './market-page.ts'
 
 const taken = takeFromAddress()

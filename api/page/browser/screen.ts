@@ -1,16 +1,16 @@
 /// <reference lib="dom" />
 /** One scene on the screen: what is held of it, drawn in every part. */
 
-import { parseInterval } from '../../interval.ts'
-import type { CandleRow } from './candles.ts'
-import { openChart } from './chart.ts'
-import { part, say } from './dom.ts'
-import { showFacts } from './facts.ts'
-import { decimalsOf, priceText, title } from './format.ts'
-import { showLegend, showTable } from './legend.ts'
-import type { TickRow } from './orientation.ts'
-import { pairOf, type Scene } from './scene.ts'
-import { openTape } from './tape.ts'
+import { parseInterval } from '../../query/interval.ts'
+import type { CandleRow } from './chart/candles.ts'
+import { openChart } from './chart/chart.ts'
+import { showLegend, showTable } from './chart/legend.ts'
+import { part, say } from './lib/dom.ts'
+import { decimalsOf, priceText, title } from './lib/format.ts'
+import { showFacts } from './market/facts.ts'
+import type { TickRow } from './market/orientation.ts'
+import { pairOf, type Scene } from './market/scene.ts'
+import { openTape } from './market/tape.ts'
 
 export type Held = {
   scene: Scene

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /** The buttons over the chart: how wide a candle is, which price it is of, and which way it is read. */
-import { INTERVAL_RULE, parseInterval } from '../../interval.ts'
-import { openChoice, part } from './dom.ts'
-import type { PriceKind } from './place.ts'
+import { INTERVAL_RULE, parseInterval } from '../../query/interval.ts'
+import { openChoice, part } from './lib/dom.ts'
+import type { PriceKind } from './lib/place.ts'
 
 export type Tools = {
   show(interval: string, price: PriceKind): void

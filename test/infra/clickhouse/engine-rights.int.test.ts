@@ -11,8 +11,8 @@ import { makeFolders } from '../../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
 import { type EngineUser, usersXml } from '../../../infra/clickhouse/engine-users.ts'
 import { migrate } from '../../../infra/clickhouse/migrate.ts'
-import { readConfig } from '../../../infra/config.ts'
-import { findStore } from '../../../infra/store.ts'
+import { findStore } from '../../../infra/clickhouse/store.ts'
+import { readConfig } from '../../../infra/config/config.ts'
 
 let dataDir: string
 let engine: Engine

@@ -1,7 +1,7 @@
 /** The analysts' views beside the rows that they are made of, and the questions of the README. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sideOf } from '../../../ingest/tick.ts'
+import { sideOf } from '../../../ingest/model/tick.ts'
 import { foldedCandles } from '../../aggregator/candles.ts'
 import { networkOf, type Running, startAggregator } from '../../aggregator/running.ts'
 import { asBlocks, fullBlocks, mine, POOLS } from '../../support/chain.ts'

@@ -1,0 +1,132 @@
+/** A comparison: what is stored of some final blocks beside what the chain says when it is asked again. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Client } from 'viem'
+import { accuse, countLacking, readAgain, withProven } from '../../ingest/audit/audit.ts'
+import { type ProvenBlock, proveBlock } from '../../ingest/audit/audit-proof.ts'
+import type { Assembler } from '../../ingest/blocks/assemble.ts'
+import type { IngestFact } from '../../ingest/model/fact.ts'
+import type { BlockContent } from '../../ingest/model/message.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Report } from '../../ingest/model/report.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { BlockRange } from '../history/coverage.ts'
+import { countDifferences, NOTHING, type Sums, storedSums, sumsOf } from './audit-sums.ts'
+
+/** What goes on from one range to the next. */
+export type Comparer = {
+  network: Network
+  pools: readonly PoolId[] | undefined
+  assembler: Assembler
+  /** Reference pools whose price may not be the one by which the stored ticks are priced. */
+  doubted: ReadonlySet<PoolId>
+  report: Report<IngestFact>
+}
+
+export type RangeToCompare = BlockRange & {
+  /** The endpoint that most likely told what is stored. */
+  first: Client
+  /** Blocks that were found wrong before and may be repaired in part: they count as wrong, and not once more. */
+  owed: ReadonlySet<number>
+  /** Blocks that nobody could prove before: that two answers agree now proves nothing. */
+  undecided: readonly number[]
+  signal: AbortSignal
+}
+
+export type Comparison = {
+  /** The truth of blocks that are stored otherwise: runs of blocks between which nothing was traded. */
+  wrong: BlockContent[][]
+  logs: number
+  mismatched: number
+  omitted: number
+  invented: number
+  repriced: number
+  /** Blocks that nobody can prove. */
+  undecided: number[]
+  doubted: ReadonlySet<PoolId>
+}
+
+/** May be repeated after a failure. Call it in the order of the chain: prices go on. */
+export async function compare(
+  client: ClickHouseClient,
+  endpoints: Endpoints,
+  comparer: Comparer,
+  range: RangeToCompare,
+): Promise<Comparison> {
+  const { network, pools, assembler } = comparer
+  const stored = await storedSums(client, { network: network.name, pools, ...range })
+  const { contents, mismatched, undecided } = await readTruth(endpoints, comparer, range, stored)
+  const doubted = new Set(comparer.doubted)
+  const found = { wrong: [] as BlockContent[][], logs: 0, omitted: 0, invented: 0, repriced: 0 }
+  let isRun = false
+  for (const number of [...new Set([...contents.keys(), ...undecided])].sort((a, b) => a - b)) {
+    const block = contents.get(number)
+    const owed = range.owed.has(number)
+    if (!block || undecided.includes(number)) {
+      for (const { pool } of network.referencePools) doubted.add(pool)
+      isRun = false
+      continue
+    }
+    const now = sumsOf(block)
+    const then = stored.get(number) ?? NOTHING
+    const isOtherwise = now.digest !== then.digest
+    const isRepriced = !isOtherwise && now.dollars !== then.dollars && doubted.size === 0
+    for (const { pool } of block.ticks) doubted.delete(pool)
+    const isWrong = isOtherwise || isRepriced || owed
+    if (isWrong && !isRun) found.wrong.push([])
+    if (isWrong) found.wrong.at(-1)?.push(block)
+    isRun = isWrong
+    found.logs += now.logs
+    if (isRepriced && !owed) found.repriced += 1
+    if (!isOtherwise || owed) continue
+    const { omitted, invented } = await countDifferences(client, { network: network.name, pools }, block)
+    found.omitted += omitted
+    found.invented += invented
+  }
+  assembler.usd.finalize(range.to)
+  return { ...found, mismatched, undecided, doubted }
+}
+
+/** An endpoint that has left out logs of so many blocks may have none at all: another one is asked for the whole range. */
+const MOST_LACKING = 20
+
+/** Blocks as another endpoint tells them. Which side is right is not voted on: where they differ from what is stored, receipts prove it. */
+async function readTruth(
+  endpoints: Endpoints,
+  comparer: Comparer,
+  range: RangeToCompare,
+  stored: ReadonlyMap<number, Sums>,
+  isLast = false,
+): Promise<{ contents: ReadonlyMap<number, BlockContent>; mismatched: number; undecided: number[] }> {
+  const { network, assembler, report } = comparer
+  const { from, to, first, owed, signal } = range
+  const { filter } = assembler
+  const before = Math.max(0, from - 1)
+  // What a repetition had seen of these blocks.
+  assembler.rollBack(before)
+  const reading = await readAgain(endpoints, filter, { from, to, first, signal })
+  let contents = await assembler.assemble(reading.logs, reading.headers)
+  const told = new Map(contents.map((block) => [block.number, sumsOf(block)]))
+  const differing = [...new Set([...told.keys(), ...stored.keys()])].filter(
+    (number) => (told.get(number) ?? NOTHING).digest !== (stored.get(number) ?? NOTHING).digest,
+  )
+  const proven = new Map<number, ProvenBlock>()
+  const undecided: number[] = []
+  const open = [...owed, ...range.undecided].filter((number) => from <= number && number <= to)
+  for (const number of new Set([...differing, ...open])) {
+    const block = await proveBlock(endpoints, filter, number)
+    if (block) proven.set(number, block)
+    else undecided.push(number)
+    const teller = reading.parts[0]?.client
+    if (isLast || !teller || countLacking(reading, proven) < MOST_LACKING) continue
+    await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
+    return readTruth(endpoints, comparer, { ...range, first: teller }, stored, true)
+  }
+  if (proven.size > 0) {
+    await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
+    const truth = withProven(reading, proven)
+    assembler.rollBack(before)
+    contents = await assembler.assemble(truth.logs, truth.headers)
+  }
+  return { contents: new Map(contents.map((block) => [block.number, block])), mismatched: differing.length, undecided }
+}

@@ -1,0 +1,52 @@
+/** The dollar prices that an audit begins with: those that the stored swaps of the reference pools have left. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
+import { bootstrapPrices } from '../../ingest/blocks/reference-price.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { UsdPrices } from '../../ingest/pricing/usd.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { Stretch } from '../history/coverage.ts'
+import { ask } from '../store/store.ts'
+
+/** The tables are searched so far back, which is cheap; for an older swap a node is asked, as a listener does. */
+const LOOKBACK_BLOCKS = 100_000
+
+type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Address }
+
+/**
+ * Shows `usd` the prices before block `from`. Returns the reference pools whose price may be another than the one by which the stored
+ * ticks are priced: until their next swap, dollars that differ prove nothing. Those of pools that are not stored stay so for good.
+ */
+export async function beginPrices(
+  client: ClickHouseClient,
+  endpoints: Endpoints,
+  network: Network,
+  usd: UsdPrices,
+  { first, pools, from }: Pick<Stretch, 'pools'> & { first: number; from: number },
+): Promise<Set<PoolId>> {
+  const doubted = new Set(network.referencePools.map(({ pool }) => pool))
+  for (const id of doubted) {
+    if (pools && !pools.includes(id)) continue
+    const [last] = await ask<LastSwap>(
+      client,
+      `SELECT toFloat64(swap.block) AS number, toString(swap.sqrt_price) AS sqrtPrice, tokens.token0, tokens.token1
+       FROM (
+         SELECT pool, block, sqrt_price FROM ticks FINAL
+         WHERE network = {network:String} AND pool = {pool:String} AND block >= {first:UInt64} AND block < {from:UInt64}
+         ORDER BY time DESC, block DESC, log_index DESC LIMIT 1
+       ) AS swap
+       INNER JOIN (
+         SELECT pool, any(token0_address) AS token0, any(token1_address) AS token1
+         FROM pools WHERE network = {network:String} AND pool = {pool:String} GROUP BY pool
+       ) AS tokens USING (pool)`,
+      { network: network.name, pool: id, first: Math.max(first, from - LOOKBACK_BLOCKS), from },
+    )
+    if (!last) continue
+    const pool = { id, token0: { address: last.token0 }, token1: { address: last.token1 } }
+    usd.observe(pool, BigInt(last.sqrtPrice), last.number)
+    doubted.delete(id)
+  }
+  await bootstrapPrices(endpoints, network, usd, from)
+  return doubted
+}

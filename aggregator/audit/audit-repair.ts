@@ -1,0 +1,41 @@
+/** A repair: the truth of some final blocks, restated over whatever is stored of them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { pause } from '../../ingest/lib/wait.ts'
+import type { BlockContent, Restatement } from '../../ingest/model/message.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
+import { isRestated, type Stretch } from '../history/coverage.ts'
+import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
+
+const LOOK_MS = 100
+
+/** Resolves once all of it is stored, candles too. May be repeated: what is said last counts. */
+export async function repair(
+  client: ClickHouseClient,
+  history: TickLog<Restatement>,
+  { network, pools }: Stretch,
+  runs: readonly (readonly BlockContent[])[],
+  signal: AbortSignal,
+): Promise<void> {
+  const blocks = runs.flat()
+  const [from, to] = [blocks[0]?.number, blocks.at(-1)?.number]
+  if (from === undefined || to === undefined) return
+  for (const job of await openJobs(client, network, 'audit')) await failJob(client, job, 'It was cut off.')
+  // Above every job so far: its word counts, whatever an earlier one has said or still says.
+  const job = await openJob(client, { network, from, to, pools, concurrency: 1 }, 'audit')
+  const restatements = runs.flatMap((run): Restatement[] => {
+    const [first, last] = [run[0], run.at(-1)]
+    if (!first || !last) return []
+    const ends = { from: first.number, to: last.number, firstTimestamp: first.timestamp }
+    const { timestamp, hash } = last
+    return [{ kind: 'restatement', network, job: job.id, pools, ...ends, timestamp, hash, blocks: run }]
+  })
+  await history.append(restatements)
+  for (const restatement of restatements) {
+    // In a cluster, appended is not stored yet.
+    while (!(await isRestated(client, restatement))) {
+      await pause(LOOK_MS, signal)
+      signal.throwIfAborted()
+    }
+  }
+  await finishJob(client, job)
+}

@@ -1,0 +1,101 @@
+/** A candle: what a stretch of ticks came to. */
+
+import type { Tick } from '../../ingest/model/tick.ts'
+import { magnitude } from '../../ingest/pricing/price.ts'
+
+export const RESOLUTIONS = [1, 60, 3_600, 86_400] as const
+/** Seconds of a stored bucket. */
+export type Resolution = (typeof RESOLUTIONS)[number]
+
+export type Prices = { open: number; high: number; low: number; close: number }
+
+export type Candle = {
+  /** By execution price, token1 per token0. */
+  execution: Prices
+  /** By spot price after each swap. */
+  spot: Prices
+  /** Raw units, sums of magnitudes. */
+  volume0: bigint
+  volume1: bigint
+  volumeUsdMicros: bigint
+  /** At least 1: a candle without trades is no candle. */
+  trades: number
+}
+
+export function fromTick(tick: Tick): Candle {
+  return {
+    execution: single(tick.price),
+    spot: single(tick.spotPrice),
+    volume0: magnitude(tick.amount0),
+    volume1: magnitude(tick.amount1),
+    volumeUsdMicros: tick.amountUsdMicros,
+    trades: 1,
+  }
+}
+
+/**
+ * The candle of two stretches, of which `earlier` ends before `later` begins.
+ * Law: merge is associative. However a stream of ticks is cut and in whatever order neighbours are merged, the candle has the same bits:
+ * sums are integers, and the rest is first, last, least and greatest.
+ */
+export function merge(earlier: Candle, later: Candle): Candle {
+  return {
+    execution: mergePrices(earlier.execution, later.execution),
+    spot: mergePrices(earlier.spot, later.spot),
+    volume0: earlier.volume0 + later.volume0,
+    volume1: earlier.volume1 + later.volume1,
+    volumeUsdMicros: earlier.volumeUsdMicros + later.volumeUsdMicros,
+    trades: earlier.trades + later.trades,
+  }
+}
+
+/** `candle = merge(candle, fromTick(tick))` in place: appending does little else. */
+export function addTick(candle: Candle, tick: Tick): void {
+  addPrice(candle.execution, tick.price)
+  addPrice(candle.spot, tick.spotPrice)
+  candle.volume0 += magnitude(tick.amount0)
+  candle.volume1 += magnitude(tick.amount1)
+  candle.volumeUsdMicros += tick.amountUsdMicros
+  candle.trades += 1
+}
+
+/** `candle = fromTick(tick)` in place. */
+export function startOver(candle: Candle, tick: Tick): void {
+  startPrices(candle.execution, tick.price)
+  startPrices(candle.spot, tick.spotPrice)
+  candle.volume0 = magnitude(tick.amount0)
+  candle.volume1 = magnitude(tick.amount1)
+  candle.volumeUsdMicros = tick.amountUsdMicros
+  candle.trades = 1
+}
+
+/** The start of the bucket that holds `timestamp`, aligned to 1970-01-01. */
+export function bucketStart(timestamp: number, seconds: number): number {
+  return Math.floor(timestamp / seconds) * seconds
+}
+
+function single(price: number): Prices {
+  return { open: price, high: price, low: price, close: price }
+}
+
+function mergePrices(earlier: Prices, later: Prices): Prices {
+  return {
+    open: earlier.open,
+    high: Math.max(earlier.high, later.high),
+    low: Math.min(earlier.low, later.low),
+    close: later.close,
+  }
+}
+
+function addPrice(prices: Prices, price: number): void {
+  if (price > prices.high) prices.high = price
+  if (price < prices.low) prices.low = price
+  prices.close = price
+}
+
+function startPrices(prices: Prices, price: number): void {
+  prices.open = price
+  prices.high = price
+  prices.low = price
+  prices.close = price
+}

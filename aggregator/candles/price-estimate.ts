@@ -1,0 +1,68 @@
+/**
+ * Prices take little room: both follow, but for their last bits, from what is stored beside them. A row keeps how many units in the last
+ * place each is away from the estimate made here, and the tables add the two up again, to the last bit whatever the row says.
+ *
+ * The twin of the ALIAS columns `price` and `spot_price` of ticks (0010_compact_ticks.sql): the same operations in the same order, each of
+ * which IEEE 754 rounds to the same bits on every machine. None can give a NaN, of which there are many.
+ */
+
+import type { Tick } from '../../ingest/model/tick.ts'
+import { magnitude } from '../../ingest/pricing/price.ts'
+
+export type PriceEstimate = {
+  /** 10^(decimals1 − decimals0): raw units of token1 per token0 to those that people count in. */
+  scale: number
+  spotPrice: number
+  price: number
+}
+
+/** Swaps with a smaller leg have the spot price for a price (see ingest/pricing/price.ts). */
+const MIN_LEG_UNITS = 10_000
+/** As far apart as the decimals of two tokens can be. */
+const MOST_PLACES = 255
+const POWERS_OF_TEN = Array.from({ length: 2 * MOST_PLACES + 1 }, (_, index) => Number(`1e${index - MOST_PLACES}`))
+const TWO_16 = 2 ** 16
+const TWO_64 = 2 ** 64
+const TWO_80 = 2 ** 80
+
+/** What the estimates are made of. */
+type Swapped = Pick<Tick, 'amount0' | 'amount1' | 'sqrtPriceX96'>
+
+export function estimatePrices(tick: Swapped & Pick<Tick, 'spotPrice'>): PriceEstimate {
+  const root = rootOf(tick.sqrtPriceX96)
+  // A tick does not say its tokens' decimals, but its price does. Where it says nonsense, so does the estimate, and no harm is done.
+  const places = Math.round(Math.log10((root * root) / tick.spotPrice))
+  return estimateOf(tick, root, POWERS_OF_TEN[places + MOST_PLACES] ?? 1)
+}
+
+/** The price of a stored tick, which the tables would tell too: a question whose answer is short has it quicker from here. */
+export function storedPrice(kind: 'spotPrice' | 'price', stored: Swapped & { scale: number; ulps: bigint }): number {
+  const estimate = estimateOf(stored, rootOf(stored.sqrtPriceX96), stored.scale)[kind]
+  const bits = new DataView(new ArrayBuffer(8))
+  bits.setFloat64(0, estimate)
+  bits.setBigInt64(0, bits.getBigInt64(0) + stored.ulps)
+  return bits.getFloat64(0)
+}
+
+function estimateOf(swapped: Swapped, root: number, scale: number): PriceEstimate {
+  const [size0, size1] = [sizeOf(swapped.amount0), sizeOf(swapped.amount1)]
+  const execution = size0 < MIN_LEG_UNITS || size1 < MIN_LEG_UNITS ? root * root : size1 / size0
+  return { scale, spotPrice: (root * root) / scale, price: execution / scale }
+}
+
+/** Without its 2^96. Nobody needs the lowest 16 of its bits, or has any from the 144th on. */
+function rootOf(sqrtPriceX96: bigint): number {
+  return word(sqrtPriceX96 >> 80n) / TWO_16 + word(sqrtPriceX96 >> 16n) / TWO_80
+}
+
+/** 128 bits, which no token's supply exceeds. */
+function sizeOf(amount: bigint): number {
+  const size = magnitude(amount)
+  if (size <= Number.MAX_SAFE_INTEGER) return Number(size)
+  return word(size >> 64n) * TWO_64 + word(size)
+}
+
+/** The lowest 64 bits. */
+function word(value: bigint): number {
+  return Number(BigInt.asUintN(64, value))
+}

@@ -1,0 +1,60 @@
+/** Candles made anew by ClickHouse from the ticks that are stored: right whatever happened before. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { poolGroups } from '../store/pool-groups.ts'
+import type { InTurn } from '../store/priority-queue.ts'
+import { loadSql, run } from '../store/store.ts'
+import { bucketStart, RESOLUTIONS } from './candle.ts'
+import type { CandleVersions } from './writer-epoch.ts'
+
+/** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
+export type Scope = { pools: readonly PoolId[]; first: number; last: number }
+
+/** A pool, and the first and last second in which something of it changed. */
+export type Touched = { pool: PoolId; first: number; last: number }
+
+export function scopeOf(touched: readonly Touched[]): Scope {
+  let first = Number.POSITIVE_INFINITY
+  let last = Number.NEGATIVE_INFINITY
+  for (const pool of touched) {
+    first = Math.min(first, pool.first)
+    last = Math.max(last, pool.last)
+  }
+  return { pools: touched.map(({ pool }) => pool), first, last }
+}
+
+const fromTicks = loadSql(import.meta.url, './candles_from_ticks.sql')
+const fromCandles = loadSql(import.meta.url, './candles_from_candles.sql')
+
+/** What candles are made anew with. */
+export type Remaking = {
+  versions: CandleVersions
+  /** Buckets that begin before this are left alone: see `readHorizon`. */
+  horizon(): UnixSeconds
+}
+
+/** Each statement takes a turn of its own. 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
+export async function recompute(
+  client: ClickHouseClient,
+  network: NetworkName,
+  scope: Scope,
+  { versions, horizon }: Remaking,
+  inTurn: InTurn = (task) => task(),
+): Promise<void> {
+  const oldest = horizon()
+  for (const pools of poolGroups(scope.pools)) {
+    for (const [index, resolution] of RESOLUTIONS.entries()) {
+      const from = Math.max(bucketStart(scope.first, resolution), Math.ceil(oldest / resolution) * resolution)
+      const to = bucketStart(scope.last, resolution) + resolution
+      if (from >= to) continue
+      const finer = RESOLUTIONS[index - 1]
+      await inTurn(async () => {
+        const parameters = { network, pools, from, to, version: versions.next().toString() }
+        if (finer === undefined) await run(client, fromTicks, parameters)
+        else await run(client, fromCandles, { ...parameters, resolution, finer })
+      })
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/** Whose candles count: every aggregator that takes charge of a network writes above all before it. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { ask, insertRows } from '../store/store.ts'
+
+/** Versions of candles: the owner's epoch in the high half, a counter of its writes in the low one. */
+export type CandleVersions = { epoch: bigint; next(): bigint }
+
+/**
+ * The epoch counts only once whoever gave out the charge has confirmed it: whoever is given it afterwards finds this epoch here,
+ * and takes a higher one; whoever was given it before could not confirm any more.
+ */
+export async function takeCharge(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
+  const [last] = await ask<{ epoch: string }>(
+    client,
+    'SELECT toString(max(epoch)) AS epoch FROM owners WHERE network = {network:String}',
+    { network },
+  )
+  const epoch = BigInt(last?.epoch ?? 0) + 1n
+  await insertRows(client, 'owners', (rows) =>
+    rows
+      .string(network)
+      .uint64(epoch)
+      .uint32(Math.floor(Date.now() / 1000)),
+  )
+  let writes = 0n
+  return {
+    epoch,
+    next() {
+      writes += 1n
+      return (epoch << 64n) | writes
+    },
+  }
+}

@@ -1,0 +1,57 @@
+/** The record of an audit: how far a stretch is audited, what was found, and what is still owed to it. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { ask, run } from '../store/store.ts'
+import type { Stretch } from './coverage.ts'
+
+export type AuditRecord = {
+  network: NetworkName
+  job: number
+  first: number
+  /** The first block that is not audited yet. */
+  next: number
+  /** Swaps and liquidity changes that were compared. */
+  logs: number
+  /** Blocks of which two answers told different logs. */
+  mismatched: number
+  /** Logs that were added, and logs that were removed. */
+  omitted: number
+  invented: number
+  /** Blocks whose logs were right and whose dollars were not. */
+  repriced: number
+  /** Blocks that nobody can prove. */
+  undecided: readonly number[]
+  /** Blocks whose repair may not be stored, or not whole. */
+  repairing: readonly number[]
+  version: number
+}
+
+export function beginRecord({ network, job, from: first }: Stretch): AuditRecord {
+  const counts = { logs: 0, mismatched: 0, omitted: 0, invented: 0, repriced: 0 }
+  return { network, job, first, next: first, ...counts, undecided: [], repairing: [], version: 0 }
+}
+
+/** In no particular order. */
+export async function readRecords(client: ClickHouseClient, network: NetworkName): Promise<AuditRecord[]> {
+  return ask<AuditRecord>(
+    client,
+    `SELECT network, job, toFloat64(first) AS first, toFloat64(next) AS next, toFloat64(logs) AS logs,
+       toFloat64(mismatched) AS mismatched, toFloat64(omitted) AS omitted, toFloat64(invented) AS invented,
+       toFloat64(repriced) AS repriced, arrayMap(it -> toFloat64(it), undecided) AS undecided,
+       arrayMap(it -> toFloat64(it), repairing) AS repairing, toFloat64(version) AS version
+     FROM audits FINAL WHERE network = {network:String}`,
+    { network },
+  )
+}
+
+/** Returns the record as it now stands. */
+export async function writeRecord(client: ClickHouseClient, record: AuditRecord): Promise<AuditRecord> {
+  const written = { ...record, version: record.version + 1 }
+  await run(
+    client,
+    `INSERT INTO audits SELECT {network:String}, {job:UInt32}, {first:UInt64}, {next:UInt64}, {logs:UInt64}, {mismatched:UInt64},
+       {omitted:UInt64}, {invented:UInt64}, {repriced:UInt64}, {undecided:Array(UInt64)}, {repairing:Array(UInt64)}, now(), {version:UInt64}`,
+    written,
+  )
+  return written
+}

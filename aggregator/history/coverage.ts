@@ -1,0 +1,221 @@
+/** Coverage: which ranges of final blocks are known whole, because a job read them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRef, Restatement, UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { ledgerStart, newestBlock } from '../ledger/stored-blocks.ts'
+import { digestOf } from '../store/digest.ts'
+import { ask, insertRows, loadSql, run } from '../store/store.ts'
+import type { Version } from '../store/version.ts'
+import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './pool-filter.ts'
+
+/** Both ends included. */
+export type BlockRange = { from: number; to: number }
+
+export async function recordCoverage(
+  client: ClickHouseClient,
+  restatements: readonly Restatement[],
+  version: Version,
+): Promise<void> {
+  for (const [network, pools] of new Map(restatements.map((one) => [one.network, one.pools])))
+    await recordFilter(client, network, pools)
+  await insertRows(client, 'coverage', (out) => {
+    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of restatements) {
+      const ticks = blocks.flatMap((block) => block.ticks)
+      out.string(network).string(filterOf(pools)).string('backfill').uint64(from).uint64(to)
+      out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOf(ticks))
+      out.uint32(job).uint64(version)
+    }
+  })
+}
+
+/** Whether this job, or a later one, has stated just this range for just these pools. */
+export async function isRestated(client: ClickHouseClient, restatement: Restatement): Promise<boolean> {
+  const { network, job, pools, from, to } = restatement
+  // What a rewind has overtaken is never stated.
+  if (isRewound(await readRewinds(client, network), restatement)) return true
+  const rows = await ask(
+    client,
+    `SELECT 1 FROM coverage
+     WHERE network = {network:String} AND filter = {filter:String} AND first = {from:UInt64} AND last = {to:UInt64}
+       AND job >= {job:UInt32} LIMIT 1`,
+    { network, filter: filterOf(pools), from, to, job },
+  )
+  return rows.length > 0
+}
+
+/** What jobs have stated, by the same measure; and what they must not state any more. */
+export type Restated = {
+  has(restatement: Restatement): boolean
+  add(restatement: Restatement): void
+  /** What earlier jobs have said of blocks above it is of a branch that is gone. */
+  rewound(rewind: Rewind): void
+}
+
+/** A job that took back all blocks from `first` on. */
+export type Rewind = { job: number; first: number }
+
+function isRewound(rewinds: readonly Rewind[], { job, to }: Restatement): boolean {
+  return rewinds.some((rewind) => job < rewind.job && to >= rewind.first)
+}
+
+function readRewinds(client: ClickHouseClient, network: NetworkName): Promise<Rewind[]> {
+  return ask<Rewind>(
+    client,
+    `SELECT id AS job, toFloat64(first) AS first FROM jobs FINAL
+     WHERE network = {network:String} AND kind = 'rewind' AND state = 'done'`,
+    { network },
+  )
+}
+
+/**
+ * As an owner finds it when he takes charge. Rows that others write later don't count: they are of an owner before him who has not heard
+ * yet that he is none, and candles that were made meanwhile know nothing of his ticks.
+ */
+export async function readRestated(client: ClickHouseClient, network: NetworkName): Promise<Restated> {
+  const rows = await ask<BlockRange & { filter: string; job: number }>(
+    client,
+    `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, max(job) AS job FROM coverage
+     WHERE network = {network:String} GROUP BY first, last, filter`,
+    { network },
+  )
+  const rewinds = await readRewinds(client, network)
+  const keyOf = ({ from, to }: BlockRange, filter: string) => `${from} ${to} ${filter}`
+  const stated = new Map(rows.map(({ to, job, ...row }) => [keyOf({ ...row, to }, row.filter), { to, job }]))
+  return {
+    has: (one) => (stated.get(keyOf(one, filterOf(one.pools)))?.job ?? -1) >= one.job || isRewound(rewinds, one),
+    add: (one) => stated.set(keyOf(one, filterOf(one.pools)), { to: one.to, job: one.job }),
+    rewound(rewind) {
+      rewinds.push(rewind)
+      for (const [key, { to }] of stated) if (to >= rewind.first) stated.delete(key)
+    },
+  }
+}
+
+const statedTicks = loadSql(import.meta.url, './wrong_coverage.sql')
+
+/** Nothing above `to` is known any more of jobs; what they know of the blocks up to it stays. May be repeated. */
+export async function lowerCoverage(
+  client: ClickHouseClient,
+  shards: readonly ClickHouseClient[],
+  network: NetworkName,
+  to: BlockRef & { timestamp: UnixSeconds },
+): Promise<void> {
+  const rows = await ask<{ from: number; filter: string; source: string }>(
+    client,
+    `SELECT toFloat64(first) AS "from", filter, source FROM coverage FINAL
+     WHERE network = {network:String} AND first <= {to:UInt64} AND last > {to:UInt64}`,
+    { network, to: to.number },
+  )
+  for (const { from, filter, source } of rows) {
+    // Too many pools for one statement: it is forgotten, and so read again.
+    if (isDigest(filter)) continue
+    const stated = { network, from, to: to.number, pools: poolsIn(filter) }
+    const [counted] = await ask<{ counted_ticks: string; counted_digest: string }>(client, statedTicks, stated)
+    await run(
+      client,
+      `INSERT INTO coverage (network, filter, source, first, last, first_time, last_time, ticks, digest, job, version)
+       SELECT network, filter, source, first, {to:UInt64}, first_time, toDateTime({time:UInt32}, 'UTC'), {ticks:UInt64}, {digest:UInt64}, job, version
+       FROM coverage FINAL
+       WHERE network = {network:String} AND filter = {filter:String} AND source = {source:String}
+         AND first = {from:UInt64} AND last > {to:UInt64}
+       ORDER BY version DESC LIMIT 1`,
+      {
+        ...{ network, filter, source, from, to: to.number, time: to.timestamp },
+        ...{ ticks: counted?.counted_ticks ?? '0', digest: counted?.counted_digest ?? '0' },
+      },
+    )
+  }
+  for (const shard of shards) {
+    await run(shard, 'DELETE FROM coverage WHERE network = {network:String} AND last > {to:UInt64}', {
+      network,
+      to: to.number,
+    })
+  }
+}
+
+/** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. Each shard is told. */
+export async function forgetCoverage(
+  shard: ClickHouseClient,
+  network: NetworkName,
+  ranges: readonly BlockRange[],
+): Promise<void> {
+  for (const { from, to } of ranges) {
+    await run(
+      shard,
+      'DELETE FROM coverage WHERE network = {network:String} AND first <= {to:UInt64} AND last >= {from:UInt64}',
+      { network, from, to },
+    )
+  }
+}
+
+/** What earlier jobs have read for these pools, or for all of them. */
+export async function readCoverage(
+  client: ClickHouseClient,
+  network: NetworkName,
+  pools: readonly PoolId[] | undefined,
+): Promise<BlockRange[]> {
+  return ask<BlockRange>(
+    client,
+    `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to" FROM coverage FINAL
+     WHERE network = {network:String} AND filter IN ('', {filter:String})`,
+    { network, filter: filterOf(pools) },
+  )
+}
+
+/** An unbroken run of blocks that are stored whole for some pools, as the listener or one backfill told them. */
+export type Stretch = BlockRange & {
+  network: NetworkName
+  /** The backfill; 0 where it was the listener. */
+  job: number
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+}
+
+/** What is stored of the blocks up to `last`; `pools` are the listener's. */
+export async function storedStretches(
+  client: ClickHouseClient,
+  network: NetworkName,
+  pools: readonly PoolId[] | undefined,
+  last: number,
+): Promise<Stretch[]> {
+  const [start, tip, ranges] = await Promise.all([
+    ledgerStart(client, network),
+    newestBlock(client, network),
+    ask<BlockRange & { job: number; filter: string }>(
+      client,
+      `SELECT job, filter, toFloat64(first) AS "from", toFloat64(last) AS "to" FROM coverage FINAL
+       WHERE network = {network:String} AND last <= {last:UInt64}
+         AND job IN (SELECT id FROM jobs FINAL WHERE network = {network:String} AND kind = 'backfill')
+       ORDER BY job, coverage.first`,
+      { network, last: Math.max(0, last) },
+    ),
+  ])
+  const poolsOf = await poolsOfFilters(
+    client,
+    network,
+    ranges.map(({ filter }) => filter),
+  )
+  const stretches: Stretch[] = []
+  if (start && tip) stretches.push({ network, job: 0, pools, from: start.first, to: Math.min(tip.number, last) })
+  for (const { job, filter, from, to } of ranges) {
+    const before = stretches.at(-1)
+    if (before?.job === job && before.to + 1 === from) before.to = to
+    else stretches.push({ network, job, pools: filter === '' ? undefined : poolsOf.get(filter), from, to })
+  }
+  return stretches
+}
+
+/** The parts of `wanted` that none of `covered` holds, in order. */
+export function gapsIn(wanted: BlockRange, covered: readonly BlockRange[]): BlockRange[] {
+  const gaps: BlockRange[] = []
+  let next = wanted.from
+  for (const range of [...covered].sort((a, b) => a.from - b.from)) {
+    if (range.to < next) continue
+    if (range.from > wanted.to) break
+    if (range.from > next) gaps.push({ from: next, to: range.from - 1 })
+    next = range.to + 1
+  }
+  if (next <= wanted.to) gaps.push({ from: next, to: wanted.to })
+  return gaps
+}

@@ -1,0 +1,31 @@
+/** The ledger as unbroken runs. A block is appended only to its parent: read are its oldest and its newest blocks, however long it is. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { ledgerStart, storedChain } from '../ledger/stored-blocks.ts'
+import { ask, loadSql } from '../store/store.ts'
+import type { KnownRange } from './known-ranges.ts'
+
+const ledgerRuns = loadSql(import.meta.url, './ledger_runs.sql')
+
+/** Block numbers in the stretch that is read below the newest block. */
+const STRETCH = 50_000
+
+/** In order. Gaps show within the newest stretch, and right below it. */
+export async function runsOfLedger(
+  client: ClickHouseClient,
+  network: NetworkName,
+  below: number = Number.MAX_SAFE_INTEGER,
+): Promise<KnownRange[]> {
+  const chain = storedChain(client, network)
+  const [[newest], start] = await Promise.all([chain.below(below, 1), ledgerStart(client, network)])
+  if (!newest || !start) return []
+  const [lowest, ...others] = await ask<KnownRange>(client, ledgerRuns, {
+    ...{ network, below, since: newest.number - STRETCH },
+  })
+  if (!lowest) return []
+  if (lowest.from <= start.first) return [lowest, ...others]
+  // What covers the block before it ends there.
+  const [before] = await chain.below(lowest.from, 1)
+  if (before?.number === lowest.from - 1) return [{ ...lowest, from: start.first, fromTime: start.time }, ...others]
+  return [...(await runsOfLedger(client, network, lowest.from)), lowest, ...others]
+}

@@ -1,0 +1,62 @@
+/** Times: blocks that are stored under another time than the one that a job states of them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockContent } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { LedgerBlock } from '../ledger/ledger.ts'
+import { askGroups, filterGroups } from '../store/pool-groups.ts'
+import type { InTurn } from '../store/priority-queue.ts'
+import { ask, loadSql, run } from '../store/store.ts'
+import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
+
+const olderTimes = loadSql(import.meta.url, './older_times.sql')
+const retimeBlocks = loadSql(import.meta.url, './retime_blocks.sql')
+const buryMistimedHours = loadSql(import.meta.url, './bury_mistimed_hours.sql')
+
+/** Their numbers, times and hashes go into the URL. */
+const BLOCKS_PER_STATEMENT = 500
+
+export type StatedBlocks = {
+  network: NetworkName
+  first: number
+  last: number
+  /** All pools where empty. */
+  pools: readonly PoolId[]
+  job: number
+  blocks: readonly BlockContent[]
+}
+
+/**
+ * What has the time in its key stays beside what is stated under another time. Ticks are buried by the restatement itself; this buries
+ * the balances of a wrong hour and mends the ledger. Gives the blocks whose time was another one. May be repeated.
+ */
+export async function retime(
+  client: ClickHouseClient,
+  { blocks, job, ...stated }: StatedBlocks,
+  inTurn: InTurn,
+): Promise<readonly LedgerBlock[]> {
+  const row = finalRowVersion(job).toString()
+  const older = await askGroups(filterGroups(stated.pools), (pools) =>
+    ask<Omit<LedgerBlock, 'hash'>>(client, olderTimes, { ...stated, pools, row }),
+  )
+  const truth = new Map(blocks.map((block) => [block.number, block]))
+  const mistimed = new Map<number, LedgerBlock>()
+  for (const { number, timestamp } of older) {
+    const block = truth.get(number)
+    if (block && block.timestamp !== timestamp) mistimed.set(number, block)
+  }
+  const found = [...mistimed.values()].map(({ number, hash, timestamp }) => ({ number, hash, timestamp }))
+  for (let start = 0; start < found.length; start += BLOCKS_PER_STATEMENT) {
+    const group = found.slice(start, start + BLOCKS_PER_STATEMENT)
+    const parameters = {
+      network: stated.network,
+      numbers: group.map(({ number }) => number),
+      times: group.map(({ timestamp }) => timestamp),
+      hashes: group.map(({ hash }) => hash.slice(2)),
+    }
+    const tombstone = finalTombstoneVersion(job).toString()
+    await inTurn(() => run(client, buryMistimedHours, { ...parameters, row, tombstone }))
+    await inTurn(() => run(client, retimeBlocks, parameters))
+  }
+  return found
+}

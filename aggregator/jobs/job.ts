@@ -1,0 +1,125 @@
+/** A job: something to be read or made anew. Its row is how one process asks another; its number says whose word counts. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Resolution } from '../candles/candle.ts'
+import type { BlockRange } from '../history/coverage.ts'
+import { ask, insertRows, run } from '../store/store.ts'
+import { claimJobNumber } from './job-number.ts'
+
+/** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. A rewind takes back all blocks of its range. */
+export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const
+export type JobKind = (typeof JOB_KINDS)[number]
+
+export const JOB_STATES = ['open', 'done', 'failed'] as const
+export type JobState = (typeof JOB_STATES)[number]
+
+/** The range is one of blocks, of a rebuild one of seconds since 1970. */
+export type Job = BlockRange & {
+  network: NetworkName
+  id: number
+  kind: JobKind
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+  /** Of a rebuild; all of them where empty. */
+  resolutions: readonly Resolution[]
+  /** Ranges in flight. */
+  concurrency: number
+  state: JobState
+  /** Why it failed; while it is open, how far it is, and empty until a process has taken it. */
+  reason: string
+}
+
+export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concurrency'> &
+  Partial<Pick<Job, 'resolutions'>>
+
+/** Makes an open job whose rows beat those of every job before it. */
+export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
+  const id = await claimJobNumber(client, request.network)
+  const job: Job = { resolutions: [], ...request, id, kind, state: 'open', reason: '' }
+  await insertJob(client, job)
+  return job
+}
+
+export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
+  return writeState(client, job, 'done')
+}
+
+/** Says how far an open job is, for whoever waits for it. */
+export function noteJob(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
+  return writeState(client, job, job.state, progress)
+}
+
+export function failJob(client: ClickHouseClient, job: Job, reason: string): Promise<void> {
+  return writeState(client, job, 'failed', reason)
+}
+
+export async function readJob(client: ClickHouseClient, network: NetworkName, id: number): Promise<Job | undefined> {
+  return (await readJobs(client, 'network = {network:String} AND id = {id:UInt32}', { network, id }))[0]
+}
+
+/** Oldest first. */
+export function openJobs(client: ClickHouseClient, network: NetworkName, kind: JobKind): Promise<Job[]> {
+  return readJobs(client, "network = {network:String} AND state = 'open' AND kind = {kind:String}", { network, kind })
+}
+
+/** Those that are open first, then the newest; repairs of an audit are not among them. */
+export function recentJobs(client: ClickHouseClient, network: NetworkName, limit: number): Promise<Job[]> {
+  return readJobs(
+    client,
+    "network = {network:String} AND kind != 'audit'",
+    { network, limit },
+    "state = 'open' DESC, id DESC LIMIT {limit:UInt32}",
+  )
+}
+
+type JobRow = Omit<Job, 'pools'> & { pools: PoolId[] }
+
+async function readJobs(
+  client: ClickHouseClient,
+  where: string,
+  parameters: Record<string, string | number>,
+  order = 'id',
+) {
+  const rows = await ask<JobRow>(
+    client,
+    `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, state, reason
+     FROM jobs FINAL WHERE ${where} ORDER BY ${order}`,
+    parameters,
+  )
+  return rows.map((row): Job => ({ ...row, pools: row.pools.length > 0 ? row.pools : undefined }))
+}
+
+/** Its pools may be too many for a statement's parameter. */
+function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
+  const { network, id, kind, from, to, pools = [], resolutions, concurrency, state, reason } = job
+  return insertRows(
+    client,
+    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)',
+    (out) => {
+      out.string(network).uint32(id).string(kind).uint64(from).uint64(to).strings(pools).uint32s(resolutions)
+      out
+        .uint8(concurrency)
+        .string(state)
+        .string(reason)
+        .uint32(Math.floor(Date.now() / 1000))
+        .uint64(1)
+    },
+  )
+}
+
+/** What is written last counts, whatever the clock has done meanwhile. */
+async function writeState(
+  client: ClickHouseClient,
+  { network, id, reason }: Job,
+  state: JobState,
+  said: string = reason,
+): Promise<void> {
+  await run(
+    client,
+    `INSERT INTO jobs
+     SELECT * REPLACE ({state:String} AS state, {said:String} AS reason, now() AS created, jobs.version + 1 AS version)
+     FROM jobs FINAL WHERE network = {network:String} AND id = {id:UInt32}`,
+    { network, id, state, said },
+  )
+}

@@ -1,0 +1,28 @@
+/** What the aggregator reports. */
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { LedgerBlock } from './ledger.ts'
+
+/** Logs, but for blocks that `mismatched`, that were `repriced`, or that are `undecided`. */
+export type AuditCounts = Record<'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced' | 'undecided', number>
+
+export type AggregatorFact = { network: NetworkName } & (
+  | { kind: 'aggregator-started'; tip: LedgerBlock | undefined; epoch: bigint; generation: number; offset: number }
+  /** The tables were empty, and the log no longer has what came before this block: the command reads it. */
+  | { kind: 'begins-late'; first: number; command: string }
+  | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: UnixSeconds; ms: number }
+  | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }
+  /** Some blocks are as the chain has them; `job` is 0 where the listener stored them. */
+  | ({ kind: 'audited' | 'audit-found'; job: number; from: number; to: number } & AuditCounts)
+  | { kind: 'rebuilt'; job: number; ms: number }
+  | { kind: 'rebuild-failed'; job: number; error: unknown }
+  | { kind: 'rolled-back'; to: number; depth: number; pools: number }
+  /** Blocks were taken back because an operator asked for it. */
+  | { kind: 'rewound'; job: number; to: number; depth: number; pools: number; ms: number }
+  | { kind: 'rewind-failed'; job: number; error: unknown }
+  /** The tables can't hold it: it was passed over. */
+  | { kind: 'message-rejected'; offset: number; reason: string }
+  | { kind: 'stalled'; number: number; tip: number }
+  | { kind: 'connected'; number: number }
+  | { kind: 'store-failed'; error: unknown; retryMs: number }
+)

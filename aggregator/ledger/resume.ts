@@ -1,0 +1,95 @@
+/** Where an aggregator goes on reading, and what a crash left for it to clear away. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { tipOf } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
+import { ask } from '../store/store.ts'
+import { FINAL_HISTORY, type Position, positionOf, type Version } from '../store/version.ts'
+import { newestBlock, type StoredBlock } from './stored-blocks.ts'
+
+/**
+ * In a log that keeps its messages: at the message of the highest version in `blocks`, tombstones included, so that a flush or rollback
+ * that was cut off is done again. Where that log no longer has the tip's message, it was made anew: it is read from its beginning,
+ * in a generation above all that is stored, the remains of a flush beyond the tip included, since nobody will write those again.
+ */
+export async function positionInLog(client: ClickHouseClient, network: NetworkName, log: TickLog): Promise<Position> {
+  const stored = await highestInLedger(client, network)
+  const beyond = await highestBeyond(client, network, stored?.tip)
+  const highest = highestOf([stored?.highest ?? 0n, beyond])
+  if (highest === 0n) return { generation: 0, offset: 0 }
+  const { generation } = positionOf(highest)
+  if (stored) {
+    const last = positionOf(stored.highest)
+    const tip = stored.tip && { ...positionOf(stored.tip.version), hash: stored.tip.hash }
+    const entry = await log.at(tip ? tip.offset : last.offset)
+    const isSameLog = entry !== undefined && (!tip || tipOf(entry.message).hash === tip.hash)
+    if (isSameLog && generation === last.generation) return last
+  }
+  return { generation: generation + 1, offset: 0 }
+}
+
+/** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
+export function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
+  return positionAbove(client, network, Number.POSITIVE_INFINITY)
+}
+
+/** The same after a power cut, which may have lost any row of the ledger above the settled block: the tip is not the newest row then. */
+export async function positionAbove(
+  client: ClickHouseClient,
+  network: NetworkName,
+  settled: number,
+): Promise<Position> {
+  const stored = await highestInLedger(client, network, settled)
+  const beyond = await highestBeyond(client, network, stored?.tip)
+  const highest = highestOf([stored?.highest ?? 0n, beyond])
+  if (highest === 0n) return { generation: 0, offset: 0 }
+  const { generation, offset } = positionOf(highest)
+  return { generation, offset: offset + 1 }
+}
+
+/** A row later than the tip's is a tombstone above it, or above the settled block: what was appended later would be the tip. */
+async function highestInLedger(client: ClickHouseClient, network: NetworkName, settled = Number.POSITIVE_INFINITY) {
+  const tip = await newestBlock(client, network)
+  const number = tip ? Math.min(tip.number - 1, settled) : -1
+  const highest = await highestVersion(client, 'blocks', network, { number })
+  return highest === 0n ? undefined : { highest, tip }
+}
+
+/**
+ * Of live rows and tombstones beyond the ledger's tip; 0 where there are none. A rollback replaces the reading of an hour by an older one,
+ * of a block up to the tip: its version alone says when.
+ */
+async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip?: StoredBlock): Promise<Version> {
+  const above = tip?.number ?? -1
+  return highestOf(
+    await Promise.all([
+      ...['ticks', 'pools', 'liquidity_changes'].map((table) =>
+        highestVersion(client, table, network, { block: above }),
+      ),
+      highestVersion(client, 'pool_balance_hours', network, { version: tip?.version ?? 0n }),
+    ]),
+  )
+}
+
+function highestOf(versions: readonly Version[]): Version {
+  let highest = 0n
+  for (const version of versions) if (version > highest) highest = version
+  return highest
+}
+
+/** Of live rows above a value of one column; 0 where there are none. */
+async function highestVersion(
+  client: ClickHouseClient,
+  table: string,
+  network: NetworkName,
+  above: { block: number } | { number: number } | { version: Version },
+): Promise<Version> {
+  const [[column, value] = []] = Object.entries(above)
+  const [row] = await ask<{ highest: string }>(
+    client,
+    `SELECT toString(max(version)) AS highest FROM ${table}
+     WHERE network = {network:String} AND version < {final:UInt64} AND ${column} > {above:${column === 'version' ? 'UInt64' : 'Int64'}}`,
+    { network, final: FINAL_HISTORY.toString(), above: String(value) },
+  )
+  return BigInt(row?.highest ?? 0)
+}

@@ -1,0 +1,69 @@
+/** A rewind: a network as it was at an older block, final or not, because the chain itself was replaced above it. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Remaking, Touched } from '../candles/recompute.ts'
+import { readRecords, writeRecord } from '../history/audit-record.ts'
+import { lowerCoverage } from '../history/coverage.ts'
+import { failJob, openJobs } from '../jobs/job.ts'
+import type { LedgerBlock } from '../ledger/ledger.ts'
+import { rollBack } from '../ledger/rollback.ts'
+import { deleteRows } from '../store/delete-rows.ts'
+import { ask, loadSql, run } from '../store/store.ts'
+import type { Version } from '../store/version.ts'
+
+const buryBlocks = loadSql(import.meta.url, '../ledger/bury_blocks.sql')
+const candlesSince = loadSql(import.meta.url, './candles_since.sql')
+
+export type RewindOptions = {
+  network: NetworkName
+  /** The block that becomes the tip. */
+  to: LedgerBlock
+  /** Of the ledger's tombstones: above all that is stored, below all that comes. */
+  version: Version
+  remaking: Remaking
+  /** Where the tables themselves are. */
+  shards: readonly ClickHouseClient[]
+  signal: AbortSignal
+}
+
+/**
+ * The ledger shrinks first, then what vouches for rows, then the rows go, and candles are made again last. Rows are deleted, not
+ * buried: a tombstone above final history would beat the rows of the new branch as well. May be repeated after a failure at any
+ * statement: pools are found by their candles, which are the last to change.
+ */
+export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
+  const { network, to, version, remaking, shards, signal } = options
+  await run(client, buryBlocks, { network, block: to.number, version: version.toString() })
+  for (const job of await openJobs(client, network, 'backfill')) {
+    if (job.to > to.number)
+      await failJob(client, job, `The network was rewound to block ${to.number}: ask for it again.`)
+  }
+  await lowerCoverage(client, shards, network, to)
+  await lowerAudits(client, network, to.number)
+  const doubted = await ask<Touched>(client, candlesSince, { network, since: to.timestamp })
+  const above = { network, block: to.number, since: to.timestamp }
+  for (const shard of shards) {
+    for (const table of ['ticks', 'liquidity_changes', 'pools']) {
+      const where =
+        "network = {network:String} AND block > {block:UInt64} AND time >= toDateTime({since:UInt32}, 'UTC')"
+      await deleteRows(shard, table, where, above, signal)
+    }
+    for (const table of ['pool_balances', 'pool_balance_hours']) {
+      await deleteRows(shard, table, 'network = {network:String} AND block > {block:UInt64}', above, signal)
+    }
+  }
+  return rollBack(client, { network, to, version, remaking, doubted })
+}
+
+/** Blocks above `to` are to be audited again. What was counted of them stays counted. */
+async function lowerAudits(client: ClickHouseClient, network: NetworkName, to: number): Promise<void> {
+  for (const record of await readRecords(client, network)) {
+    const isBelow = (block: number) => block <= to
+    const next = Math.max(record.first, Math.min(record.next, to + 1))
+    const [undecided, repairing] = [record.undecided.filter(isBelow), record.repairing.filter(isBelow)]
+    const owed = undecided.length + repairing.length
+    if (next === record.next && owed === record.undecided.length + record.repairing.length) continue
+    await writeRecord(client, { ...record, next, undecided, repairing })
+  }
+}

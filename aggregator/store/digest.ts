@@ -1,0 +1,65 @@
+/** Order-free digests of a block's ticks and liquidity changes: two blocks with the same ones have the same sums, however they were read. */
+import type { LiquidityChange } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+
+/**
+ * Modulo 2^64: the first eight bytes of the transaction hash (little-endian) + log index · K + amount0 + 3 · amount1 + 5 · sqrt price.
+ * In SQL, where integers wrap as well:
+ *
+ *     sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
+ *       + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price))
+ */
+export function digestOf(ticks: readonly Tick[]): bigint {
+  // Each part is summed by itself and weighed once; a block has far too few ticks for a sum of 32-bit numbers to lose a digit.
+  let [low, high, logIndexes] = [0, 0, 0]
+  let [amounts0, amounts1, roots] = [0n, 0n, 0n]
+  for (const tick of ticks) {
+    low += littleEndian32(tick.transactionHash, 2)
+    high += littleEndian32(tick.transactionHash, 10)
+    logIndexes += tick.logIndex
+    amounts0 += tick.amount0
+    amounts1 += tick.amount1
+    roots += tick.sqrtPriceX96
+  }
+  const transactions = BigInt(low) + (BigInt(high) << 32n)
+  const places = BigInt(logIndexes) * LOG_INDEX_FACTOR
+  return BigInt.asUintN(64, transactions + places + amounts0 + 3n * amounts1 + 5n * roots)
+}
+
+/**
+ * Modulo 2^64: the first eight bytes of the pool (little-endian) + log index · K + 3 · lower tick + 5 · upper tick + 7 · change.
+ * In SQL:
+ *
+ *     sum(reinterpretAsUInt64(unhex(substring(pool, 3, 16))) + log_index * 0x9e3779b97f4a7c15
+ *       + 3 * toUInt64(tick_lower) + 5 * toUInt64(tick_upper) + 7 * toUInt64(liquidity_delta))
+ */
+export function digestOfLiquidity(changes: readonly LiquidityChange[]): bigint {
+  let sum = 0n
+  for (const { pool, logIndex, tickLower, tickUpper, liquidityDelta } of changes) {
+    const place = Buffer.from(pool.slice(2, 18), 'hex').readBigUInt64LE() + BigInt(logIndex) * LOG_INDEX_FACTOR
+    sum += place + 3n * BigInt(tickLower) + 5n * BigInt(tickUpper) + 7n * liquidityDelta
+  }
+  return BigInt.asUintN(64, sum)
+}
+
+/** Modulo 2^64: what each tick was worth, in millionths of a dollar, times its log index and one. */
+export function digestOfDollars(ticks: readonly Tick[]): bigint {
+  const sum = ticks.reduce((all, tick) => all + BigInt(tick.logIndex + 1) * tick.amountUsdMicros, 0n)
+  return BigInt.asUintN(64, sum)
+}
+
+/** Of four bytes in lower-case hex, from there on. */
+function littleEndian32(hex: string, from: number): number {
+  let value = 0
+  for (let index = from + 6; index >= from; index -= 2) {
+    value = value * 256 + nibble(hex.charCodeAt(index)) * 16 + nibble(hex.charCodeAt(index + 1))
+  }
+  return value
+}
+
+function nibble(code: number): number {
+  return code < 97 ? code - 48 : code - 87
+}
+
+/** 2^64 divided by the golden ratio: neighbouring log indexes land far apart. */
+export const LOG_INDEX_FACTOR = 0x9e3779b97f4a7c15n

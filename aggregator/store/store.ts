@@ -1,0 +1,51 @@
+/** ClickHouse as the aggregator uses it: RowBinary in, statements from .sql files, few rows out. */
+import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { RowBinary } from './row-binary.ts'
+
+export type Parameters = Record<string, string | number | bigint | readonly (string | number)[]>
+
+/** Reads a statement beside the caller: `loadSql(import.meta.url, './touched.sql')`. */
+export function loadSql(caller: string, path: string): string {
+  return readFileSync(new URL(path, caller), 'utf8')
+}
+
+/** One INSERT of everything that `write` puts down. */
+export async function insertRows(
+  client: ClickHouseClient,
+  table: string,
+  write: (rows: RowBinary) => void,
+): Promise<void> {
+  const rows = new RowBinary()
+  write(rows)
+  await insertBinary(client, table, rows)
+}
+
+/** One INSERT; none where there are no rows. They are gone once they are stored. */
+export async function insertBinary(client: ClickHouseClient, table: string, rows: RowBinary): Promise<void> {
+  const { chunks } = rows
+  if (chunks.length === 0) return
+  const { stream } = await client.exec({
+    query: `INSERT INTO ${table} FORMAT RowBinary`,
+    values: Readable.from(chunks),
+  })
+  // An answer that nobody reads keeps its socket busy.
+  stream.resume()
+  rows.recycle()
+}
+
+/** All at once; where some fail, throws the first failure once none is under way any more. */
+export async function together(tasks: readonly Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(tasks)
+  await Promise.all(tasks)
+}
+
+export async function run(client: ClickHouseClient, query: string, parameters: Parameters): Promise<void> {
+  await client.command({ query, query_params: parameters })
+}
+
+export async function ask<Row>(client: ClickHouseClient, query: string, parameters: Parameters): Promise<Row[]> {
+  const answer = await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
+  return answer.json<Row>()
+}

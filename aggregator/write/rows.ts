@@ -1,0 +1,77 @@
+/** Rows of the market's tables, column by column in the order of their definition. */
+import type { BlockContent } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { bucketStart } from '../candles/candle.ts'
+import { estimatePrices } from '../candles/price-estimate.ts'
+import { digestOf } from '../store/digest.ts'
+import type { RowBinary } from '../store/row-binary.ts'
+import type { Version } from '../store/version.ts'
+
+/** What every row of a block shares. */
+export type RowContext = { network: NetworkName; block: BlockContent; version: Version }
+
+const LIVE = 0
+const HOUR = 3_600
+const ZERO_HASH = `0x${'0'.repeat(64)}` as const
+
+export type BlockRow = {
+  network: NetworkName
+  /** One without `finalized` is of a range, and final itself. */
+  block: Pick<BlockContent, 'number' | 'hash' | 'timestamp' | 'ticks'> & { finalized?: number }
+  parentHash: `0x${string}` | undefined
+  /** The first block that the message covered. */
+  first: number
+  version: Version
+}
+
+export function blockRow(out: RowBinary, { network, block, parentHash, first, version }: BlockRow): void {
+  out
+    .string(network)
+    .uint64(block.number)
+    .hash(block.hash)
+    .hash(parentHash ?? ZERO_HASH)
+    .uint32(block.timestamp)
+  out.uint64(first).uint32(block.ticks.length).uint64(digestOf(block.ticks)).uint64(version).uint8(LIVE)
+  out.uint64(block.finalized ?? block.number)
+}
+
+export function tickRow(out: RowBinary, { network, block, version }: RowContext, tick: Tick): void {
+  out.string(network).string(tick.pool).uint32(block.timestamp).uint64(block.number).uint32(tick.logIndex)
+  out.hash(tick.transactionHash).integer(tick.amount0, 256).integer(tick.amount1, 256)
+  out.integer(tick.sqrtPriceX96, 256).integer(tick.liquidity, 128).int32(tick.poolTick).uint32(tick.fee)
+  const { scale, spotPrice, price } = estimatePrices(tick)
+  out.float64(scale).ulps(tick.spotPrice, spotPrice).ulps(tick.price, price)
+  out.integer(tick.amountUsdMicros, 256).uint64(version).uint8(LIVE)
+}
+
+export function poolRow(out: RowBinary, { network, block, version }: RowContext, pool: Pool): void {
+  out.string(network).string(pool.id).uint64(block.number).uint32(block.timestamp).string(pool.protocol)
+  out.uint32(pool.fee).integer(pool.initialSqrtPriceX96, 256)
+  for (const token of [pool.token0, pool.token1]) {
+    out.string(token.address).string(token.symbol).string(token.name).uint8(token.decimals)
+  }
+  out.uint64(version).uint8(LIVE)
+}
+
+export function liquidityRow(out: RowBinary, { network, block, version }: RowContext, change: LiquidityChange): void {
+  out.string(network).string(change.pool).uint64(block.number).uint32(change.logIndex).uint32(block.timestamp)
+  out.int32(change.tickLower).int32(change.tickUpper).integer(change.liquidityDelta, 256).uint64(version).uint8(LIVE)
+}
+
+export function balanceRow(out: RowBinary, { network, block }: RowContext, balance: PoolBalance): void {
+  out.string(network).string(balance.pool).uint64(block.number).hash(block.hash)
+  out.integer(balance.balance0, 256).integer(balance.balance1, 256)
+  out.uint32(block.timestamp).uint32(Math.floor(Date.now() / 1000))
+}
+
+/** Of a pool and hour the row of the newest message counts. */
+export function balanceHourRow(
+  out: RowBinary,
+  { network, block, version }: RowContext,
+  { pool, balance0, balance1 }: PoolBalance,
+): void {
+  out.string(network).string(pool).uint32(bucketStart(block.timestamp, HOUR)).uint64(block.number)
+  out.integer(balance0, 256).integer(balance1, 256).uint64(version).uint8(LIVE)
+}

@@ -1,0 +1,125 @@
+/** Whether a message fits the tables. What does not is the message's own fault: trying again would not help it. */
+import { type BlockContent, blocksOf, type Message, type Restatement, TIME_END } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+
+class Unstorable extends Error {}
+
+/** Why it can't be stored; undefined where it can. Asked before anything of it is placed or sent. */
+export function faultOf(message: Message | Restatement, network: NetworkName): string | undefined {
+  try {
+    if (message.network !== network) throw new Unstorable(`It is of the network ${message.network}.`)
+    hash('hash', message.hash)
+    time('timestamp', message.timestamp)
+    if (message.kind === 'block') {
+      hash('parentHash', message.parentHash)
+      unsigned('finalized', message.finalized, 53)
+    } else {
+      unsigned('from', message.from, 53)
+      unsigned('to', message.to, 53)
+      if (message.kind === 'range' && message.finalized !== undefined) unsigned('finalized', message.finalized, 53)
+      if (message.kind === 'restatement') time('firstTimestamp', message.firstTimestamp)
+      if (message.from > message.to) throw new Unstorable(`It goes from ${message.from} to ${message.to}.`)
+    }
+    for (const block of blocksOf(message)) checkBlock(block)
+    return undefined
+  } catch (error) {
+    // Of a field that is missing altogether the runtime complains.
+    if (error instanceof Unstorable || error instanceof TypeError) return error.message
+    throw error
+  }
+}
+
+function checkBlock(block: BlockContent): void {
+  unsigned('number', block.number, 53)
+  hash('hash', block.hash)
+  time('timestamp', block.timestamp)
+  for (const tick of block.ticks) {
+    text('pool', tick.pool)
+    unsigned('logIndex', tick.logIndex, 32)
+    hash('transactionHash', tick.transactionHash)
+    big('amount0', tick.amount0, INT_256)
+    big('amount1', tick.amount1, INT_256)
+    big('sqrtPriceX96', tick.sqrtPriceX96, UINT_256)
+    big('liquidity', tick.liquidity, UINT_128)
+    signed('poolTick', tick.poolTick)
+    unsigned('fee', tick.fee, 32)
+    finite('price', tick.price)
+    finite('spotPrice', tick.spotPrice)
+    big('amountUsdMicros', tick.amountUsdMicros, DECIMAL_76)
+  }
+  for (const pool of block.pools) {
+    for (const name of [pool.id, pool.protocol]) text('pool', name)
+    unsigned('fee', pool.fee, 32)
+    big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
+    for (const token of [pool.token0, pool.token1]) {
+      for (const name of [token.address, token.symbol, token.name]) text('token', name)
+      unsigned('decimals', token.decimals, 8)
+    }
+  }
+  for (const change of block.liquidity) {
+    text('pool', change.pool)
+    unsigned('logIndex', change.logIndex, 32)
+    signed('tickLower', change.tickLower)
+    signed('tickUpper', change.tickUpper)
+    big('liquidityDelta', change.liquidityDelta, INT_256)
+  }
+  for (const balance of block.balances) {
+    text('pool', balance.pool)
+    big('balance0', balance.balance0, UINT_256)
+    big('balance1', balance.balance1, UINT_256)
+  }
+}
+
+type Range = { least: bigint; most: bigint }
+
+const INT_256: Range = { least: -(1n << 255n), most: (1n << 255n) - 1n }
+const UINT_256: Range = { least: 0n, most: (1n << 256n) - 1n }
+const UINT_128: Range = { least: 0n, most: (1n << 128n) - 1n }
+const DECIMAL_76: Range = { least: 0n, most: 10n ** 76n - 1n }
+
+function hash(field: string, value: string): void {
+  if (typeof value !== 'string' || !isHash(value)) refuse(field, value, 'a hash of 32 bytes')
+}
+
+/** `/^0x[0-9a-f]{64}$/`, which takes three times as long, and every swap has one. */
+function isHash(value: string): boolean {
+  if (value.length !== 66 || !value.startsWith('0x')) return false
+  for (let index = 2; index < 66; index++) {
+    const code = value.charCodeAt(index)
+    const isDigit = code >= 48 && code <= 57
+    const isLetter = code >= 97 && code <= 102
+    if (!isDigit && !isLetter) return false
+  }
+  return true
+}
+
+function text(field: string, value: string): void {
+  if (typeof value !== 'string') refuse(field, value, 'text')
+}
+
+function unsigned(field: string, value: number, bits: number): void {
+  if (!(Number.isInteger(value) && value >= 0 && value < 2 ** bits))
+    refuse(field, value, `a whole number of ${bits} bits`)
+}
+
+function time(field: string, value: number): void {
+  unsigned(field, value, 32)
+  if (value >= TIME_END) refuse(field, value, `a time before ${new Date(TIME_END * 1000).toISOString()}`)
+}
+
+function signed(field: string, value: number): void {
+  if ((value | 0) !== value) refuse(field, value, 'a whole number of 32 bits')
+}
+
+function finite(field: string, value: number): void {
+  if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) refuse(field, value, 'a price')
+}
+
+function big(field: string, value: bigint, { least, most }: Range): void {
+  if (typeof value !== 'bigint' || value < least || value > most)
+    refuse(field, value, `a bigint from ${least} to ${most}`)
+}
+
+function refuse(field: string, value: unknown, wanted: string): never {
+  throw new Unstorable(`Its ${field} is ${String(value)}, which is not ${wanted}.`)
+}

@@ -1,0 +1,167 @@
+/** What every answer of the service has: an id, leave for browsers to read it, and a form for errors. */
+import { randomUUID } from 'node:crypto'
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'express'
+import helmet from 'helmet'
+import type { Report } from '../../ingest/model/report.ts'
+import type { ApiFact } from '../lib/fact.ts'
+import { PROBLEMS, Problem, problemBody } from '../lib/problem.ts'
+
+export const REQUEST_ID = 'X-Request-Id'
+
+const EXPOSED = [
+  'ETag',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-API-Suggestion',
+  'X-Candlepool-Devnet',
+  'X-Market-Incomplete',
+  'X-Market-Lead',
+  'X-Market-Network',
+  'X-Market-Pair',
+  'X-Market-Pool',
+  REQUEST_ID,
+].join(', ')
+
+/** Longer addresses are refused: no question of ours needs so much. */
+const LONGEST_URL = 8_192
+
+export function requestIds(report: Report<ApiFact>): RequestHandler {
+  return function requestId(req, res, next) {
+    const id = randomUUID()
+    const began = performance.now()
+    res.set(REQUEST_ID, id)
+    res.on('finish', () => {
+      const milliseconds = performance.now() - began
+      report({
+        kind: 'request-answered',
+        requestId: id,
+        method: req.method,
+        path: req.path,
+        route: (req.route as { path: string } | undefined)?.path,
+        status: res.statusCode,
+        milliseconds,
+      })
+    })
+    next()
+  }
+}
+
+/** What browsers are told not to do with our answers. Pages of ours say for themselves what they need. */
+export function safeHeaders(): RequestHandler {
+  return helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    // Whoever may read an answer is said by CORS.
+    crossOriginResourcePolicy: { policy: 'cross-origin' },
+    // Whether there is TLS is for whoever stands before us to know.
+    strictTransportSecurity: false,
+  })
+}
+
+/** The same headers, for an answer that is written without Express. */
+export function safeHeaderValues(): OutgoingHttpHeaders {
+  const request = new IncomingMessage(new Socket())
+  const response = new ServerResponse(request)
+  safeHeaders()(request as Request, response as Response, () => undefined)
+  return response.getHeaders()
+}
+
+/** Keys travel in a header of ours and never in cookies, so any page may ask where the operator names none. */
+export function crossOrigin(origins?: readonly string[]): RequestHandler {
+  return function crossOrigin(req, res, next) {
+    const origin = origins === undefined ? '*' : origins.find((it) => it === req.get('Origin'))
+    if (origins !== undefined) res.vary('Origin')
+    if (origin !== undefined)
+      res.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
+    if (req.method !== 'OPTIONS' || req.get('Access-Control-Request-Method') === undefined) return next()
+    if (origin !== undefined) {
+      res.set({
+        'Access-Control-Allow-Methods': ALLOWED,
+        'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match',
+        'Access-Control-Max-Age': '86400',
+      })
+    }
+    res.status(204).end()
+  }
+}
+
+export function shortUrls(): RequestHandler {
+  return function shortUrls(req, _res, next) {
+    if (req.url.length <= LONGEST_URL) return next()
+    throw new Problem('uri_too_long', `The address has ${req.url.length} characters; ${LONGEST_URL} are the most.`)
+  }
+}
+
+/** HTTP/1.1 asks for one host that is one; answers link to it. */
+export function goodHosts(): RequestHandler {
+  return function goodHosts(req, _res, next) {
+    const hosts = req.headersDistinct['host'] ?? []
+    const [host] = hosts
+    const isGood = host === undefined ? req.httpVersion === '1.0' : hosts.length === 1 && HOST.test(host)
+    if (isGood && (host === undefined || URL.canParse(`http://${host}`))) return next()
+    throw new Problem('bad_request', 'The header Host must be there once, and be a host such as example.org:3000.')
+  }
+}
+
+const HOST = /^[^\s/?#@\\]+$/
+const ALLOWED = 'GET, HEAD, OPTIONS'
+
+/** For all methods of a path but the one that it takes. */
+export function methodNotAllowed(method: 'GET' | 'POST' = 'GET'): RequestHandler {
+  const allowed = method === 'GET' ? ALLOWED : `${method}, OPTIONS`
+  return function methodNotAllowed(req, res) {
+    if (req.method === 'OPTIONS') {
+      res.set('Allow', allowed).status(204).end()
+      return
+    }
+    throw new Problem('method_not_allowed', `${req.method} is not a way to ask here: use ${method}.`, {
+      headers: { Allow: allowed },
+    })
+  }
+}
+
+export function notFound(): RequestHandler {
+  return function notFound(req) {
+    throw new Problem(
+      'not_found',
+      `There is nothing at ${req.path}. The service has /v0/candles, /v0/pools, /v0/ticks, /v0/usage, /v0/health, /v0/openapi.json and /v0/docs.`,
+    )
+  }
+}
+
+/** Tells the user what a user can act on, and the operator all of it. */
+export function problems(report: Report<ApiFact>): ErrorRequestHandler {
+  return function problems(error: unknown, req, res, next) {
+    // Half an answer can't be turned into an error; Express ends the connection.
+    if (res.headersSent) return next(error)
+    const requestId = res.get(REQUEST_ID) ?? ''
+    const problem = toProblem(error)
+    // A network that is not read yet is no failure.
+    if (PROBLEMS[problem.code].status >= 500 && problem.code !== 'nothing_stored')
+      report({ kind: 'request-failed', requestId, path: req.path, error: problem.cause ?? error })
+    sendProblem(req, res, problem, requestId)
+  }
+}
+
+function sendProblem(_req: Request, res: Response, problem: Problem, requestId: string): void {
+  res.removeHeader('ETag')
+  res.set({ 'Cache-Control': 'private, no-store', ...problem.headers })
+  res.status(PROBLEMS[problem.code].status).type('application/problem+json')
+  res.send(JSON.stringify(problemBody(problem, requestId)))
+}
+
+function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  // Express's own: an address whose percent signs make no sense.
+  if (error instanceof URIError) return new Problem('bad_request', 'The address is not well encoded.', { cause: error })
+  return new Problem(
+    'internal',
+    'Something went wrong on our side. Ask again; if it stays, tell the operator the request id.',
+    {
+      cause: error,
+    },
+  )
+}

@@ -1,0 +1,151 @@
+/** The application on a port, until it is told to stop: then questions under way are answered, and no new ones taken. */
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Application } from 'express'
+import type { Report } from '../../ingest/model/report.ts'
+import type { ApiFact } from '../lib/fact.ts'
+import { PROBLEMS, Problem, problemBody } from '../lib/problem.ts'
+import { safeHeaderValues } from './http.ts'
+
+export type Serving = {
+  host: string
+  /** The one that the system gave, where 0 was asked for. */
+  port: number
+  /** Resolves when the last answer is out. */
+  closed: Promise<void>
+}
+
+/** What one client can hold, and for how long. */
+export type Patience = {
+  /** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
+  slowMs: number
+  /** For an answer that nobody takes. */
+  stuckMs: number
+  /** How long questions under way may still take when the server stops. */
+  drainMs: number
+}
+
+const PATIENCE: Patience = { slowMs: 15_000, stuckMs: 120_000, drainMs: 10_000 }
+
+/** Resolves once the port is open; rejects where it can't be had. */
+export async function serve(
+  options: {
+    app: Application
+    host: string
+    port: number
+    signal: AbortSignal
+    report: Report<ApiFact>
+  } & Partial<Patience>,
+): Promise<Serving> {
+  const { app, host, signal, report, slowMs, stuckMs, drainMs } = { ...PATIENCE, ...options }
+  const limits = {
+    maxHeaderSize: 16_384,
+    headersTimeout: slowMs,
+    requestTimeout: slowMs,
+    // Node looks this often for who is too slow, by itself every half minute.
+    connectionsCheckingInterval: slowMs / 5,
+    // The application speaks of missing hosts and of unknown expectations in its own words; Node would send no body.
+    requireHostHeader: false,
+  }
+  const server = createServer(limits, app)
+  server.on('checkExpectation', app)
+  server.maxHeadersCount = 100
+  server.setTimeout(stuckMs)
+  // Longer than the idle time of usual proxies, so that it is they who close.
+  server.keepAliveTimeout = 65_000
+  server.on('clientError', refuse)
+  await listen(server, options.port, host)
+  const { port } = server.address() as AddressInfo
+  report({ kind: 'server-listening', host, port })
+  return { host, port, closed: untilClosed(server, signal, drainMs).then(() => report({ kind: 'server-closed' })) }
+}
+
+function listen(server: Server, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Promise<void> {
+  const underWay = new Set<ServerResponse>()
+  server.prependListener('request', (_request, response) => {
+    underWay.add(response)
+    response.once('close', () => underWay.delete(response))
+    if (signal.aborted) isLast(response)
+  })
+  return new Promise((resolve) => {
+    const stop = async () => {
+      for (const response of underWay) isLast(response)
+      const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+      await acceptWaiting(server)
+      const sweep = setInterval(() => server.closeIdleConnections(), 50)
+      server.close(() => {
+        clearTimeout(timer)
+        clearInterval(sweep)
+        resolve()
+      })
+      server.closeIdleConnections()
+    }
+    if (signal.aborted) void stop()
+    else signal.addEventListener('abort', () => void stop(), { once: true })
+  })
+}
+
+/** Twice as many as the backlog of the port holds: who floods it does not keep it open. */
+const MAX_TURNS = 1_024
+
+/**
+ * libuv accepts one connection a turn of its loop; the others wait in the backlog of the kernel, which resets them when the port is closed.
+ * The same turns read the requests that have reached an idle connection. Two turns without a connection: none waits.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let quietTurns = 0
+  const accepted = () => {
+    quietTurns = 0
+  }
+  server.on('connection', accepted)
+  for (let turn = 0; quietTurns < 2 && turn < MAX_TURNS; turn++) {
+    quietTurns += 1
+    await nextTurn()
+  }
+  server.off('connection', accepted)
+}
+
+/** A connection that stays open after its answer would hold the server, and a question on it would get none. */
+function isLast(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close')
+}
+
+/** As the application sets them; there is no response of Node here that its middleware could set them on. */
+const SAFE_HEADERS = Object.entries(safeHeaderValues())
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
+/** What Node refuses before there is a request: headers that are too large, too slow, or that are not HTTP. */
+function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  const problem = problemOf(error.code)
+  const { status, title } = PROBLEMS[problem.code]
+  const requestId = crypto.randomUUID()
+  const body = JSON.stringify(problemBody(problem, requestId))
+  const isHead = error.rawPacket?.subarray(0, 5).toString() === 'HEAD '
+  socket.end(
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n${SAFE_HEADERS}Connection: close\r\n\r\n${isHead ? '' : body}`,
+  )
+}
+
+function problemOf(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem('headers_too_large', 'The header fields are larger than 16 kB.')
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Problem('request_timeout', 'The request took too long to arrive.')
+  return new Problem('bad_request', 'This is not a well-formed HTTP request.')
+}

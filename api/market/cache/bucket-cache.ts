@@ -1,0 +1,244 @@
+/** Stored candles held in memory, in chunks: what was asked lately is answered without the store. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Resolution } from '../../../aggregator/candles/candle.ts'
+import { type Listing, listingKey } from '../model/listing.ts'
+import { EVER, type Range, type Ranges } from '../model/windows.ts'
+import { bucketLoads } from './bucket-loads.ts'
+import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
+import { chunksIn, numberOf, type Place, placeBefore, placesBefore, placesIn, rangeOf } from './chunk-keys.ts'
+
+/** Wider questions are rare, and would drive out what everybody else asks for. */
+const MOST_CHUNKS = 48
+/** Whatever nobody tells of is seen at the latest after this. */
+const OLDEST_MS = 60 * 60_000
+/** What a chunk weighs besides its rows. */
+const CHUNK_BYTES = 600
+
+export type Chunk = {
+  listing: Listing
+  resolution: Resolution
+  /** `from ≤ time < to` */
+  range: Range
+  rows: BucketRows
+  /** When the rows were asked for, on the cache's own clock. */
+  askedAt: number
+  loadedMs: number
+}
+
+/** Buckets of a pool that have changed; those that lost their trades as well. */
+type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
+
+type Loading = { load: Promise<Chunk>; isOld: boolean }
+/** Of a pool, by the number of the place. */
+type Held = { chunks: Map<number, Chunk>; loading: Map<number, Loading> }
+
+export class BucketCache {
+  readonly #load: ReturnType<typeof bucketLoads>
+  readonly #mostBytes: number
+  readonly #onRead: (isHeld: boolean) => void
+  readonly #pools = new Map<string, Held>()
+  /** The chunk that was not needed for the longest time first. */
+  readonly #byUse = new Set<Chunk>()
+  #bytes = 0
+  #clock = 0
+
+  /** `onRead` hears of each question whether everything was held. */
+  constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
+    this.#load = bucketLoads(reader, () => this.tick())
+    this.#mostBytes = mostBytes
+    this.#onRead = onRead
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Goes up with every question to the store: of two answers, the one that was asked for later knows more. */
+  tick(): number {
+    return ++this.#clock
+  }
+
+  /** Whether anything of a pool is held or on its way, by `listingKey`. */
+  has(key: string): boolean {
+    return this.#pools.has(key)
+  }
+
+  /** Of which resolutions something is held of some pools. */
+  resolutions(keys: Iterable<string>): Resolution[] {
+    const found = new Set<Resolution>()
+    for (const key of keys)
+      for (const { resolution } of this.#pools.get(key)?.chunks.values() ?? []) found.add(resolution)
+    return [...found]
+  }
+
+  /** The ascending chunks that a range is in; undefined where they would be too many. */
+  read(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> | undefined {
+    if (chunksIn(resolution, range) > MOST_CHUNKS) return undefined
+    // What was before is likely to be asked for next.
+    const chunks = this.#chunks(listing, placesIn(resolution, range), ({ from }) => placesBefore(from))
+    this.#onRead(Array.isArray(chunks))
+    return chunks
+  }
+
+  /** The chunks that a stretch of each resolution is in, asked for by one question. */
+  async readAll(listing: Listing, ranges: Ranges): Promise<Chunk[]> {
+    return this.#chunks(
+      listing,
+      [...ranges].flatMap(([resolution, range]) => placesIn(resolution, range)),
+    )
+  }
+
+  /** What traded last before a second; undefined where nothing did. */
+  async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
+    for (let to = second; to > 0; ) {
+      const [chunk] = await this.#chunks(listing, [placeBefore(to)])
+      const close = chunk && closeIn(chunk.rows, chunk.resolution, to)
+      if (close) return close
+      to = chunk?.range.from ?? 0
+    }
+  }
+
+  /** The hour in which the pool traded last, or the day where hours are not kept for so long. */
+  async lastHour(listing: Listing): Promise<Range | undefined> {
+    const day = await this.closeBefore(listing, EVER.to)
+    if (!day) return undefined
+    const [chunk] = await this.readAll(listing, new Map([[3_600, day]]))
+    const hour = chunk && closeIn(chunk.rows, chunk.resolution, day.to)
+    return hour && hour.from >= day.from ? hour : day
+  }
+
+  /** The pool has other trades than it had: what is on its way may not know of them. */
+  change(key: string): void {
+    const held = this.#pools.get(key)
+    if (!held) return
+    for (const loading of held.loading.values()) loading.isOld = true
+  }
+
+  /** Puts what was read after a change in place of what is held. What was asked for later than that knows it already. */
+  apply({ key, resolution, rows, askedAt }: Refresh): void {
+    for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
+      if (chunk.resolution !== resolution || chunk.askedAt > askedAt) continue
+      const fresh = cut(rows, chunk.range)
+      if (fresh.byteLength === 0) continue
+      this.#bytes -= chunk.rows.byteLength
+      chunk.rows = merged(chunk.rows, fresh)
+      chunk.askedAt = askedAt
+      this.#bytes += chunk.rows.byteLength
+    }
+    this.#shrink()
+  }
+
+  /** Gives up what is held of a range of seconds. */
+  forget(key: string, range: Range): void {
+    for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
+      if (chunk.range.from < range.to && range.from < chunk.range.to) this.#drop(chunk)
+    }
+  }
+
+  forgetAll(): void {
+    for (const { loading } of this.#pools.values()) for (const one of loading.values()) one.isOld = true
+    for (const chunk of [...this.#byUse]) this.#drop(chunk)
+  }
+
+  /** `besides`: what is read along where something has to be read, by the first of that. */
+  #chunks(
+    listing: Listing,
+    places: readonly Place[],
+    besides: (missing: Place) => readonly Place[] = () => [],
+  ): Chunk[] | Promise<Chunk[]> {
+    const key = listingKey(listing.network.name, listing.pool.id)
+    const now = performance.now()
+    const isMissing = (place: Place) => !this.#held(key, place, now)
+    const missing = places.filter(isMissing)
+    const [first] = missing
+    if (first) this.#fetch(listing, [...missing, ...besides(first).filter(isMissing)])
+    const found = places.map((place) => this.#held(key, place, now))
+    const isHeld = found.every((chunk) => !(chunk instanceof Promise))
+    return isHeld ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
+  }
+
+  #held(key: string, place: Place, now: number): Chunk | Promise<Chunk> | undefined {
+    const held = this.#pools.get(key)
+    const number = numberOf(place)
+    const chunk = held?.chunks.get(number)
+    if (chunk && now - chunk.loadedMs < OLDEST_MS) {
+      this.#byUse.delete(chunk)
+      this.#byUse.add(chunk)
+      return chunk
+    }
+    const loading = held?.loading.get(number)
+    return loading?.isOld ? undefined : loading?.load
+  }
+
+  /** One question for all of them: of each resolution, ascending, from the first to the last. */
+  #fetch(listing: Listing, places: readonly Place[]): void {
+    const ranges = new Map<Resolution, Range>()
+    for (const place of places) {
+      const { from, to } = rangeOf(place)
+      ranges.set(place.resolution, { from: ranges.get(place.resolution)?.from ?? from, to })
+    }
+    const loaded = this.#load({ listing, ranges, chunks: places.length })
+    for (const place of places) {
+      const { resolution } = place
+      const range = rangeOf(place)
+      const load = loaded.then(({ askedAt, rows }) => {
+        return { listing, resolution, range, rows: cut(rows(resolution), range), askedAt, loadedMs: performance.now() }
+      })
+      this.#await(numberOf(place), listing, load)
+    }
+  }
+
+  #await(number: number, listing: Listing, load: Promise<Chunk>): void {
+    const key = listingKey(listing.network.name, listing.pool.id)
+    const held = this.#pools.get(key) ?? { chunks: new Map(), loading: new Map() }
+    this.#pools.set(key, held)
+    const loading: Loading = {
+      isOld: false,
+      load: load
+        .then((chunk) => {
+          // Whoever waits has an answer of just now; the next one asks again.
+          if (!loading.isOld) this.#keep(held, number, chunk)
+          return chunk
+        })
+        .finally(() => {
+          if (held.loading.get(number) === loading) held.loading.delete(number)
+          this.#tidy(key, held)
+        }),
+    }
+    held.loading.set(number, loading)
+    // Whoever needs it is told; what was read along may be needed by nobody.
+    loading.load.catch(() => undefined)
+  }
+
+  #keep(held: Held, number: number, chunk: Chunk): void {
+    const old = held.chunks.get(number)
+    if (old) this.#release(old)
+    held.chunks.set(number, chunk)
+    this.#byUse.add(chunk)
+    this.#bytes += chunk.rows.byteLength + CHUNK_BYTES
+    this.#shrink()
+  }
+
+  #shrink(): void {
+    for (const chunk of this.#byUse) {
+      if (this.#bytes <= this.#mostBytes) return
+      this.#drop(chunk)
+    }
+  }
+
+  #drop(chunk: Chunk): void {
+    const key = listingKey(chunk.listing.network.name, chunk.listing.pool.id)
+    const held = this.#pools.get(key)
+    held?.chunks.delete(numberOf({ resolution: chunk.resolution, from: chunk.range.from }))
+    this.#release(chunk)
+    if (held) this.#tidy(key, held)
+  }
+
+  #release(chunk: Chunk): void {
+    if (this.#byUse.delete(chunk)) this.#bytes -= chunk.rows.byteLength + CHUNK_BYTES
+  }
+
+  #tidy(key: string, held: Held): void {
+    if (held.chunks.size === 0 && held.loading.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
+  }
+}

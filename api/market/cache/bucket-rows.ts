@@ -1,0 +1,238 @@
+/** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
+import type { Bucket as StoredBucket } from '../../../aggregator/candles/open-candles.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import type { PriceKind } from '../../query/query.ts'
+import type { Bucket } from '../model/orientation.ts'
+import type { Range } from '../model/windows.ts'
+
+/** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
+const ROW_BYTES = 172
+
+const OPEN = 4
+const SPOT_OPEN = 36
+const VOLUME = { 0: 68, 1: 100 } as const
+const TRADES = 132
+const VOLUME_USD = 140
+const WORDS = 8
+const PRICE_BYTES = 8
+
+export type BucketRows = DataView
+
+/** One row, as ClickHouse would send it. */
+export function rowOf({ start, candle }: StoredBucket): BucketRows {
+  const row = new DataView(new ArrayBuffer(ROW_BYTES))
+  row.setUint32(0, start, true)
+  const { execution, spot } = candle
+  for (const [from, { open, high, low, close }] of [
+    [OPEN, execution],
+    [SPOT_OPEN, spot],
+  ] as const) {
+    for (const [place, price] of [open, high, low, close].entries())
+      row.setFloat64(from + place * PRICE_BYTES, price, true)
+  }
+  for (const [from, volume] of [
+    [VOLUME[0], candle.volume0],
+    [VOLUME[1], candle.volume1],
+    [VOLUME_USD, candle.volumeUsdMicros],
+  ] as const) {
+    for (let word = 0; word < WORDS / 2; word++) row.setBigUint64(from + word * 8, volume >> BigInt(64 * word), true)
+  }
+  row.setBigUint64(TRADES, BigInt(candle.trades), true)
+  return row
+}
+
+/** Whose rows they are: a pool's place in the list that was asked for, and a resolution. */
+type Placed = { place: number; resolution: number }
+
+const NO_ROWS = rowsFrom(new Uint8Array())
+/** Before a row: its place (UInt16) and its resolution (UInt32). */
+const PLACE_BYTES = 6
+
+/** The rows of each pool and resolution: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
+export function placedRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: Placed) => BucketRows {
+  const view = rowsFrom(bytes)
+  const numberOf = ({ place, resolution }: Placed) => place * 2 ** 32 + resolution
+  const found = new Map<number, Uint8Array[]>()
+  for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
+    const number = numberOf({ place: view.getUint16(at, true), resolution: view.getUint32(at + 2, true) })
+    const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
+    if (!untraded && !hasTrades(rowsFrom(row), 0)) continue
+    const rows = found.get(number)
+    if (rows) rows.push(row)
+    else found.set(number, [row])
+  }
+  const joined = new Map([...found].map(([number, rows]) => [number, rowsFrom(Buffer.concat(rows))]))
+  return (placed) => joined.get(numberOf(placed)) ?? NO_ROWS
+}
+
+function rowsFrom(bytes: Uint8Array): BucketRows {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+export function countOf(rows: BucketRows): number {
+  return rows.byteLength / ROW_BYTES
+}
+
+export function timeAt(rows: BucketRows, index: number): UnixSeconds {
+  return rows.getUint32(index * ROW_BYTES, true)
+}
+
+/** Index of the first row at this time or after it. */
+export function indexFrom(rows: BucketRows, time: UnixSeconds): number {
+  let low = 0
+  let high = countOf(rows)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (timeAt(rows, middle) < time) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+/** The rows of `from ≤ time < to`, of a copy: nobody else's bytes are held for it. */
+export function cut(rows: BucketRows, { from, to }: Range): BucketRows {
+  const bytes = bytesOf(rows)
+  return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
+}
+
+/** With `fresh` in place of what was there of the same times; those without trades go. Where all were there, they are written over. */
+export function merged(rows: BucketRows, fresh: BucketRows): BucketRows {
+  if (overwritten(rows, fresh)) return rows
+  const pieces: Uint8Array[] = []
+  const old = bytesOf(rows)
+  let next = 0
+  for (let index = 0; index < countOf(fresh); index++) {
+    const at = indexFrom(rows, timeAt(fresh, index))
+    pieces.push(old.subarray(next * ROW_BYTES, at * ROW_BYTES))
+    if (hasTrades(fresh, index)) pieces.push(bytesAt(fresh, index))
+    next = at < countOf(rows) && timeAt(rows, at) === timeAt(fresh, index) ? at + 1 : at
+  }
+  pieces.push(old.subarray(next * ROW_BYTES))
+  return rowsFrom(Buffer.concat(pieces))
+}
+
+function overwritten(rows: BucketRows, fresh: BucketRows): boolean {
+  const places: number[] = []
+  for (let index = 0; index < countOf(fresh); index++) {
+    const at = indexFrom(rows, timeAt(fresh, index))
+    if (at === countOf(rows) || timeAt(rows, at) !== timeAt(fresh, index) || !hasTrades(fresh, index)) return false
+    places.push(at)
+  }
+  const bytes = bytesOf(rows)
+  for (const [index, at] of places.entries()) bytes.set(bytesAt(fresh, index), at * ROW_BYTES)
+  return true
+}
+
+function hasTrades(rows: BucketRows, index: number): boolean {
+  return rows.getBigUint64(index * ROW_BYTES + TRADES, true) > 0n
+}
+
+function bytesAt(rows: BucketRows, index: number): Uint8Array {
+  return bytesOf(rows).subarray(index * ROW_BYTES, (index + 1) * ROW_BYTES)
+}
+
+/** What traded last before some second, and in which bucket: `from ≤ time < to`. */
+export type Close = Range & { close: number; spot_close: number }
+
+/** Of the newest row before a second; undefined where there is none. */
+export function closeIn(rows: BucketRows, resolution: number, before: UnixSeconds): Close | undefined {
+  const index = indexFrom(rows, before) - 1
+  if (index < 0) return undefined
+  const from = timeAt(rows, index)
+  const at = index * ROW_BYTES + 3 * PRICE_BYTES
+  const [close, spot_close] = [rows.getFloat64(at + OPEN, true), rows.getFloat64(at + SPOT_OPEN, true)]
+  return { from, to: from + resolution, close, spot_close }
+}
+
+/** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */
+export function foldRows(
+  chunks: readonly BucketRows[],
+  { interval, range, kind, token }: { interval: number; range: Range; kind: PriceKind; token: 0 | 1 },
+): Bucket[] {
+  const prices = kind === 'spot' ? SPOT_OPEN : OPEN
+  const folded: Bucket[] = []
+  let current: Bucket | undefined
+  // The words of the volume so far.
+  const words = new Float64Array(WORDS)
+  const close = () => {
+    if (current) current.volume = takeSum(words)
+  }
+  for (const rows of chunks) {
+    const end = indexFrom(rows, range.to)
+    for (let index = indexFrom(rows, range.from); index < end; index++) {
+      const at = index * ROW_BYTES
+      const time = rows.getUint32(at, true)
+      const bucket = time - (time % interval)
+      const high = rows.getFloat64(at + prices + PRICE_BYTES, true)
+      const low = rows.getFloat64(at + prices + 2 * PRICE_BYTES, true)
+      if (current?.bucket !== bucket) {
+        close()
+        current = { bucket, open: rows.getFloat64(at + prices, true), high, low, close: 0, volume: 0n, trades: 0 }
+        folded.push(current)
+      } else {
+        if (high > current.high) current.high = high
+        if (low < current.low) current.low = low
+      }
+      current.close = rows.getFloat64(at + prices + 3 * PRICE_BYTES, true)
+      current.trades += tradesAt(rows, at)
+      addWords(words, rows, at + VOLUME[token])
+    }
+  }
+  close()
+  return folded
+}
+
+/** Prices of the view's first token in its second within a stored bucket, execution and spot alike. */
+export type PriceRow = { start: number; seconds: number; low: number; high: number; close: number }
+
+/** What the view's first token cost within each bucket of `from ≤ time < to`. */
+export function priceRows(rows: BucketRows, { from, to }: Range, seconds: number, forward: boolean): PriceRow[] {
+  const found: PriceRow[] = []
+  const end = indexFrom(rows, to)
+  for (let index = indexFrom(rows, from); index < end; index++) {
+    const at = index * ROW_BYTES
+    const price = (kind: number, place: number) => rows.getFloat64(at + kind + place * PRICE_BYTES, true)
+    const high = Math.max(price(OPEN, 1), price(SPOT_OPEN, 1))
+    const low = Math.min(price(OPEN, 2), price(SPOT_OPEN, 2))
+    const close = price(SPOT_OPEN, 3)
+    const prices = forward ? { low, high, close } : { low: 1 / high, high: 1 / low, close: 1 / close }
+    found.push({ start: timeAt(rows, index), seconds, ...prices })
+  }
+  return found
+}
+
+export type Volume = { trades: number; usdMicros: bigint }
+
+export const NO_VOLUME: Volume = { trades: 0, usdMicros: 0n }
+
+/** What was traded in `from ≤ time < to`. */
+export function volumeIn(rows: BucketRows, { from, to }: Range): Volume {
+  const words = new Float64Array(WORDS)
+  let trades = 0
+  const end = indexFrom(rows, to)
+  for (let index = indexFrom(rows, from); index < end; index++) {
+    trades += tradesAt(rows, index * ROW_BYTES)
+    addWords(words, rows, index * ROW_BYTES + VOLUME_USD)
+  }
+  return { trades, usdMicros: takeSum(words) }
+}
+
+function tradesAt(rows: BucketRows, at: number): number {
+  return rows.getUint32(at + TRADES, true) + rows.getUint32(at + TRADES + 4, true) * 2 ** 32
+}
+
+/** Sums of 32-bit words are exact in a double for two million rows. */
+function addWords(words: Float64Array, rows: BucketRows, at: number): void {
+  for (let word = 0; word < WORDS; word++) words[word] = (words[word] ?? 0) + rows.getUint32(at + 4 * word, true)
+}
+
+function takeSum(words: Float64Array): bigint {
+  let sum = 0n
+  for (let word = WORDS - 1; word >= 0; word--) sum = (sum << 32n) + BigInt(words[word] ?? 0)
+  words.fill(0)
+  return sum
+}
+
+function bytesOf(rows: BucketRows): Uint8Array {
+  return new Uint8Array(rows.buffer, rows.byteOffset, rows.byteLength)
+}

@@ -1,0 +1,51 @@
+/** Into which pieces the time of a pool is cut, of each resolution, to be held in memory. */
+import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import { bucketOf } from '../../query/interval.ts'
+import { type Range, resolutionOf } from '../model/windows.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+/** More than the store can count. */
+const ALL_TIME = 50_000 * DAY
+/** How much time a chunk holds: a question for 100 candles needs a few of them. */
+const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
+
+/** Where a chunk begins. */
+export type Place = { resolution: Resolution; from: UnixSeconds }
+
+/** How many chunks it takes to hold a range, wherever it begins. */
+export function chunksIn(resolution: Resolution, { from, to }: Range): number {
+  return Math.ceil((to - bucketOf(from, CHUNK_SECONDS[resolution])) / CHUNK_SECONDS[resolution])
+}
+
+/** Ascending. */
+export function placesIn(resolution: Resolution, { from, to }: Range): Place[] {
+  const width = CHUNK_SECONDS[resolution]
+  const places: Place[] = []
+  for (let start = bucketOf(from, width); start < to; start += width) places.push({ resolution, from: start })
+  return places
+}
+
+/** The coarsest chunk that ends at a second, so the one that tells most about what was before. */
+export function placeBefore(second: UnixSeconds): Place {
+  const resolution = resolutionOf(second)
+  return { resolution, from: bucketOf(second - 1, CHUNK_SECONDS[resolution]) }
+}
+
+/** The one before, the one before that, and so on to the beginning of time. */
+export function placesBefore(second: UnixSeconds): Place[] {
+  if (second <= 0) return []
+  const place = placeBefore(second)
+  return [place, ...placesBefore(place.from)]
+}
+
+/** `from ≤ time < to` */
+export function rangeOf({ resolution, from }: Place): Range {
+  return { from, to: from + CHUNK_SECONDS[resolution] }
+}
+
+/** A number for each: seconds since 1970 leave room for it. */
+export function numberOf({ resolution, from }: Place): number {
+  return from * RESOLUTIONS.length + RESOLUTIONS.indexOf(resolution)
+}

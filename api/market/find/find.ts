@@ -1,0 +1,181 @@
+/** From what a question names to the one pool that answers it. */
+import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId, Token } from '../../../ingest/model/pool.ts'
+import { Problem } from '../../lib/problem.ts'
+import { invalidParameters } from '../../query/parameters.ts'
+import { NO_VOLUME } from '../cache/bucket-rows.ts'
+import { type Listing, listingKey, shownSymbol } from '../model/listing.ts'
+import { type View, viewPair } from '../model/orientation.ts'
+import type { Range } from '../model/windows.ts'
+import type { Catalogue } from '../pools/catalogue.ts'
+import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
+import { readVolumes } from '../pools/volumes.ts'
+import { deviationOf, readQuotes } from './consensus.ts'
+import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
+import { type Match, type Resolution, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
+
+/** Where a question without networks is asked first, and where it goes on when there is no result. */
+export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
+export const EXPANDED_NETWORKS: readonly NetworkName[] = ['ethereum', 'arbitrum', 'polygon']
+
+export type NamedPair = { text: string; splits: readonly Split[] }
+
+/** Where to look: `range` is that of the swaps, `day` the 24 hours that end with the question's `to`, now at the latest. */
+export type Scope = { networks: readonly NetworkName[] | undefined; range: Range; day: Range }
+
+/** The pool with this id: in its own order, on the first network asked that knows it. */
+export async function findPool(store: MarketStore, id: PoolId, { networks, range }: Scope): Promise<View> {
+  const { catalogue, cache } = store
+  const asked = networks ?? EXPANDED_NETWORKS
+  const known = knownOn(catalogue, id, asked)
+  const [first] = known
+  if (first === undefined) throw unknownPool(catalogue, id, asked)
+  if (networks !== undefined || known.length === 1) return { listing: first, forward: true }
+  // Nobody named a network, so one that has a result comes before one that has none.
+  const volumes = await readVolumes(cache, known, range)
+  const traded = known.find((_, index) => (volumes[index]?.trades ?? 0) > 0)
+  return { listing: traded ?? first, forward: true }
+}
+
+/** The pool in the order of the pair: its tokens are called as anywhere else, or as they call themselves. */
+export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: View): View {
+  const { network, pool } = listing
+  const { listed, unlisted } = resolve(catalogue, symbol.splits, [network.name])
+  const match = [...listed, ...unlisted].find((it) => it.listing === listing)
+  if (match) return match
+  const isCalled = (token: Token, name: string) =>
+    [token.symbol, shownSymbol(network, token)].some((it) => it.toLowerCase() === name)
+  for (const forward of [true, false]) {
+    const [base, quote] = forward ? [pool.token0, pool.token1] : [pool.token1, pool.token0]
+    if (symbol.splits.some((it) => isCalled(base, it.base) && isCalled(quote, it.quote))) return { listing, forward }
+  }
+  const [one, other] = viewPair({ listing, forward: true })
+  const message = `must name the tokens of the pool: ${one}-${other} or ${other}-${one}`
+  throw invalidParameters([{ field: 'symbol', message }])
+}
+
+/** The pair's lead pool, and how many networks it took to find it. */
+export async function findLead(
+  store: MarketStore,
+  symbol: NamedPair,
+  scope: Scope,
+): Promise<{ view: View; probed: number; passedOver: PassedOver | undefined }> {
+  let probed = scope.networks ?? FIRST_NETWORKS
+  let resolution = resolve(store.catalogue, symbol.splits, probed)
+  let candidates = await candidatesOf(store, resolution, scope)
+  if (scope.networks === undefined && !candidates.some(hasTraded)) {
+    probed = EXPANDED_NETWORKS
+    resolution = resolve(store.catalogue, symbol.splits, probed)
+    candidates = await candidatesOf(store, resolution, scope)
+  }
+  const lead = await leadAmong(store, candidates, scope)
+  if (lead === undefined) throw noMatch(resolution, symbol, probed, [...store.catalogue.networks.keys()])
+  return { ...lead, probed: probed.length }
+}
+
+type Traded = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
+
+/** The pair's pools, and what they traded. */
+async function candidatesOf(
+  store: MarketStore,
+  resolution: Resolution,
+  { range, day }: Scope,
+): Promise<readonly Traded[]> {
+  const matches = await matchesOf(store, resolution)
+  const listings = listingsOf(matches)
+  const [ranges, days] = await Promise.all([
+    readVolumes(store.cache, listings, range),
+    readVolumes(store.cache, listings, day),
+  ])
+  return matches.map((match, index) => {
+    const { trades, usdMicros: rangeUsdMicros } = ranges[index] ?? NO_VOLUME
+    const { usdMicros: dayUsdMicros } = days[index] ?? NO_VOLUME
+    return { ...match, trades, rangeUsdMicros, dayUsdMicros }
+  })
+}
+
+type Choice = { view: View; passedOver: PassedOver | undefined }
+
+/** Where only one is left, nothing more is read about it. */
+async function leadAmong(
+  store: MarketStore,
+  candidates: readonly Traded[],
+  { range, day }: Scope,
+): Promise<Choice | undefined> {
+  const [only] = candidates
+  if (candidates.length <= 1) return only && { view: only, passedOver: undefined }
+  const listings = listingsOf(candidates)
+  const [values, held, quotes] = await Promise.all([
+    readValues(store, listings),
+    readHeld(store, listings, day.to),
+    readQuotes(store.cache, candidates, range),
+  ])
+  const quoted = candidates.map((candidate, index) => ({
+    ...candidate,
+    valueUsd: values[index] ?? 0,
+    heldUsd: held[index] ?? 0,
+    quotes: quotes[index] ?? { rows: [], before: undefined },
+  }))
+  // The pools that price the network's dollars speak for their own pairs.
+  const references = quoted.filter(({ listing }) => isReference(listing))
+  const peers = (references.length > 0 ? references : quoted).map(({ quotes, heldUsd }) => ({
+    quotes,
+    weight: heldUsd,
+  }))
+  const lead = leadOf(quoted.map(({ quotes, ...rest }) => ({ ...rest, deviation: deviationOf(quotes, peers) })))
+  return lead && { view: lead.candidate, passedOver: lead.passedOver }
+}
+
+function isReference({ network, pool }: Listing): boolean {
+  return network.referencePools.some((reference) => reference.pool.toLowerCase() === pool.id)
+}
+
+/** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
+export async function matchesOf(store: MarketStore, { listed, unlisted }: Resolution): Promise<readonly Match[]> {
+  if (listed.length > 0 || unlisted.length === 0) return listed
+  const values = await readValues(store, listingsOf(unlisted))
+  return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)
+}
+
+function listingsOf(matches: readonly Match[]): readonly Listing[] {
+  return matches.map((match) => match.listing)
+}
+
+function knownOn(catalogue: Catalogue, id: PoolId, networks: readonly NetworkName[]): readonly Listing[] {
+  return networks.flatMap((network) => catalogue.pools.get(listingKey(network, id)) ?? [])
+}
+
+function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkName[]): Problem {
+  const elsewhere = knownOn(catalogue, id, NETWORK_NAMES).map((listing) => listing.network.name)
+  const hint =
+    elsewhere.length === 0
+      ? '/v0/pools?symbol=… lists the pools of a pair.'
+      : `It is known on ${elsewhere.join(', ')}: ask with networks=${elsewhere.join(',')}.`
+  return new Problem('unknown_pool', `No pool ${id} is known on ${asked.join(', ')}. ${hint}`)
+}
+
+function noMatch(
+  { tokensKnown, sameToken, unlisted }: Resolution,
+  symbol: NamedPair,
+  asked: readonly NetworkName[],
+  read: readonly NetworkName[],
+): Problem {
+  const where = asked.join(', ')
+  if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
+  if (unlisted.length > 0)
+    return new Problem(
+      'no_pool',
+      `The pools of ${symbol.text} on ${where} are of tokens that are not listed and hold too little to be trusted. Ask for one by its address: pool=…`,
+    )
+  if (tokensKnown)
+    return new Problem('no_pool', `Both tokens of ${symbol.text} are known, but no pool on ${where} trades them.`)
+  if (!asked.some((name) => read.includes(name)))
+    return new Problem(
+      'unknown_symbol',
+      `This service does not read ${where}. It reads ${read.join(', ')}: ask with networks=${read.join(',')}.`,
+    )
+  return new Problem(
+    'unknown_symbol',
+    `No tokens called as ${symbol.text} says are known on ${where}. Look for the pool's address and ask with pool=…, or name other networks.`,
+  )
+}

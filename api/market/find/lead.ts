@@ -1,0 +1,84 @@
+/** Which of a pair's pools speaks for it. */
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Match } from './symbol.ts'
+
+/** What a pool brings to the choice. */
+export type Candidate = Match & {
+  /** Swaps in the range that was asked for. */
+  trades: number
+  rangeUsdMicros: bigint
+  /** Volume in the 24 hours that end with the question. */
+  dayUsdMicros: bigint
+  /** Now. */
+  valueUsd: number
+  /** Over those 24 hours, weighted by time. */
+  heldUsd: number
+  /** How far its prices in the range are from the pair's: 0.01 is 1 %. */
+  deviation: number
+}
+
+/** Why a pool with more volume does not lead. */
+export type PassedOver = { pool: PoolId; reason: 'deviating-price' | 'unheld-volume' }
+
+export type Lead = { candidate: Candidate; passedOver: PassedOver | undefined }
+
+/** Below this a pool's price is anybody's to move. */
+export const SMALL_POOL_USD = 10_000
+/** A pool whose prices are further from the pair's does not lead while another is nearer. */
+export const MAX_DEVIATION = 0.01
+
+/**
+ * Of the pools whose prices are near the pair's, or else the nearest: of those that traded in the range, else of all, the one with most
+ * volume in 24 h, then in the range, then with most value. Volume costs nothing in a pool of one's own, so that it counts up to what the
+ * pool held that day. A price costs nothing there either, and the range may be short, so that prices are judged before trades. Small
+ * pools only where no other is left. Equals follow the order of networks and ids, so that the answer is always the same.
+ */
+export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
+  const nearest = Math.min(...preferring(candidates, isSound).map(({ deviation }) => deviation))
+  const agreeing = candidates.filter(({ deviation }) => deviation <= Math.max(MAX_DEVIATION, nearest))
+  const sound = preferring(preferring(agreeing, hasTraded), isSound)
+  const isHeldKnown = sound.some(({ heldUsd }) => heldUsd > 0)
+  const lead = firstOf(sound, isHeldKnown ? countedVolume : ({ dayUsdMicros }) => dayUsdMicros)
+  if (!lead) return undefined
+  const loudest = firstOf(preferring(preferring(candidates, hasTraded), isSound), ({ dayUsdMicros }) => dayUsdMicros)
+  if (!loudest || loudest === lead) return { candidate: lead, passedOver: undefined }
+  const reason = agreeing.includes(loudest) ? 'unheld-volume' : 'deviating-price'
+  return { candidate: lead, passedOver: { pool: loudest.listing.pool.id, reason } }
+}
+
+export function hasTraded({ trades }: Pick<Candidate, 'trades'>): boolean {
+  return trades > 0
+}
+
+function isSound({ valueUsd }: Candidate): boolean {
+  return valueUsd >= SMALL_POOL_USD
+}
+
+function preferring(candidates: readonly Candidate[], good: (candidate: Candidate) => boolean): readonly Candidate[] {
+  const preferred = candidates.filter(good)
+  return preferred.length > 0 ? preferred : candidates
+}
+
+type VolumeOf = (candidate: Candidate) => bigint
+
+function countedVolume({ dayUsdMicros, heldUsd }: Candidate): bigint {
+  const heldMicros = BigInt(Math.floor(heldUsd * 1e6))
+  return dayUsdMicros < heldMicros ? dayUsdMicros : heldMicros
+}
+
+function firstOf(candidates: readonly Candidate[], volumeOf: VolumeOf): Candidate | undefined {
+  return candidates.reduce<Candidate | undefined>(
+    (best, candidate) => (best === undefined || leads(candidate, best, volumeOf) ? candidate : best),
+    undefined,
+  )
+}
+
+function leads(one: Candidate, other: Candidate, volumeOf: VolumeOf): boolean {
+  const [volume, otherVolume] = [volumeOf(one), volumeOf(other)]
+  if (volume !== otherVolume) return volume > otherVolume
+  if (one.rangeUsdMicros !== other.rangeUsdMicros) return one.rangeUsdMicros > other.rangeUsdMicros
+  if (one.valueUsd !== other.valueUsd) return one.valueUsd > other.valueUsd
+  const network = one.listing.network.chainId - other.listing.network.chainId
+  if (network !== 0) return network < 0
+  return one.listing.pool.id < other.listing.pool.id
+}

@@ -1,0 +1,140 @@
+/** From a pair of symbols to the pools that trade it. Curated addresses come first: symbols on chain are anybody's. */
+import type { Address } from 'viem'
+import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import type { Listing } from '../model/listing.ts'
+import { bearerKey, type Catalogue, pairKey, tokenKey } from '../pools/catalogue.ts'
+
+/** One way to read a symbol: the price of `base` in `quote`, both lower case. */
+export type Split = { base: string; quote: string }
+
+export const SYMBOL_RULE = 'two different token symbols joined by a hyphen, such as WETH-USDC'
+
+/** Every way to cut a symbol at a hyphen: symbols may have hyphens of their own. None where it names no pair. */
+export function splitSymbol(symbol: string): readonly Split[] {
+  const splits: Split[] = []
+  for (let at = symbol.indexOf('-'); at !== -1; at = symbol.indexOf('-', at + 1)) {
+    const base = symbol.slice(0, at).toLowerCase()
+    const quote = symbol.slice(at + 1).toLowerCase()
+    if (isName(base) && isName(quote) && base !== quote) splits.push({ base, quote })
+  }
+  return splits
+}
+
+function isName(text: string): boolean {
+  return text !== '' && text.trim() === text
+}
+
+/** A pool that trades the pair, and whether the pair is asked for in the pool's own order. */
+export type Match = { listing: Listing; forward: boolean }
+
+export type Resolution = {
+  listed: readonly Match[]
+  /** Pools in which a token is known by its on-chain symbol only; looked at where nothing listed matches. */
+  unlisted: readonly Match[]
+  /** True where both symbols of some split are known, with or without a pool. */
+  tokensKnown: boolean
+  /** True where a split's two symbols are names of one and the same token. */
+  sameToken: boolean
+}
+
+export function resolve(catalogue: Catalogue, splits: readonly Split[], networks: readonly NetworkName[]): Resolution {
+  const served = networks.flatMap((name) => catalogue.networks.get(name) ?? [])
+  const listed = new Map<Listing, Match>()
+  const unlisted = new Map<Listing, Match>()
+  let tokensKnown = false
+  let sameToken = false
+  for (const split of splits) {
+    const base = bearersOf(catalogue, served, split.base)
+    const quote = bearersOf(catalogue, served, split.quote)
+    if (base.size === 0 || quote.size === 0) continue
+    tokensKnown = true
+    const matches = base.listed && quote.listed ? listed : unlisted
+    for (const network of served) {
+      const bases = base.byNetwork.get(network.name) ?? []
+      const quotes = quote.byNetwork.get(network.name) ?? []
+      if (areSame(network, bases, quotes)) sameToken = true
+      for (const match of matchesOf(catalogue, network, bases, quotes)) {
+        if (!matches.has(match.listing)) matches.set(match.listing, match)
+      }
+    }
+  }
+  return { listed: [...listed.values()], unlisted: [...unlisted.values()], tokensKnown, sameToken }
+}
+
+/** True where no two of them differ. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
+function areSame(network: Network, bases: readonly Address[], quotes: readonly Address[]): boolean {
+  const native = [NATIVE_CURRENCY, lower(network.wrappedNative)]
+  const isSame = (one: Address, other: Address) => one === other || (native.includes(one) && native.includes(other))
+  return bases.length > 0 && quotes.length > 0 && bases.every((base) => quotes.every((quote) => isSame(base, quote)))
+}
+
+function matchesOf(
+  catalogue: Catalogue,
+  network: Network,
+  bases: readonly Address[],
+  quotes: readonly Address[],
+): readonly Match[] {
+  const fewer = bases.length < quotes.length ? bases : quotes
+  const pools = fewer.map((token) => catalogue.tokens.get(tokenKey(network.name, token)) ?? [])
+  const scanned = pools.reduce((sum, listings) => sum + listings.length, 0)
+  // Anybody can make many tokens of one name: their pairs are many more than their pools.
+  if (bases.length * quotes.length > scanned) return matchesAmong(pools.flat(), bases, quotes)
+  return bases.flatMap((base) =>
+    quotes.flatMap((quote) => [
+      ...(catalogue.pairs.get(pairKey(network.name, base, quote)) ?? []).map((listing) => ({ listing, forward: true })),
+      ...(catalogue.pairs.get(pairKey(network.name, quote, base)) ?? []).map((listing) => ({
+        listing,
+        forward: false,
+      })),
+    ]),
+  )
+}
+
+function matchesAmong(
+  listings: readonly Listing[],
+  bases: readonly Address[],
+  quotes: readonly Address[],
+): readonly Match[] {
+  const [base, quote] = [new Set(bases), new Set(quotes)]
+  return listings.flatMap((listing): readonly Match[] => {
+    const { token0, token1 } = listing.pool
+    if (base.has(token0.address) && quote.has(token1.address)) return [{ listing, forward: true }]
+    if (base.has(token1.address) && quote.has(token0.address)) return [{ listing, forward: false }]
+    return []
+  })
+}
+
+type Bearers = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
+
+/** The tokens a symbol means: the curated ones, or where no network asked has such, all that bear it on chain. */
+function bearersOf(catalogue: Catalogue, networks: readonly Network[], symbol: string): Bearers {
+  const curated = new Map(networks.map((network) => [network.name, curatedOf(catalogue, network, symbol)]))
+  const listed = count(curated)
+  if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
+  const onChain = new Map(
+    networks.map((network) => [network.name, [...(catalogue.bearers.get(bearerKey(network.name, symbol)) ?? [])]]),
+  )
+  return { listed: false, size: count(onChain), byNetwork: onChain }
+}
+
+function count(byNetwork: ReadonlyMap<NetworkName, readonly Address[]>): number {
+  return [...byNetwork.values()].reduce((sum, addresses) => sum + addresses.length, 0)
+}
+
+/** Names of Polygon's native token, old and new, wrapped or not. */
+const POL = ['pol', 'matic', 'wpol', 'wmatic']
+
+function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
+  const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
+  const addresses = new Set(names.flatMap((name) => [...(catalogue.curated.get(bearerKey(network.name, name)) ?? [])]))
+  const native = network.nativeSymbol === 'POL' ? POL : ['eth']
+  if (native.includes(symbol)) {
+    addresses.add(NATIVE_CURRENCY)
+    addresses.add(lower(network.wrappedNative))
+  }
+  return [...addresses]
+}
+
+function lower(address: Address): Address {
+  return address.toLowerCase() as Address
+}

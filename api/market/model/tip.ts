@@ -1,0 +1,55 @@
+/** Where the ledger of a network stands: the last block whose ticks and candles are all in the tables. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { newestBlock } from '../../../aggregator/ledger/stored-blocks.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import { ask, readSql } from '../../lib/store.ts'
+
+export type Tip = { number: number; hash: string; timestamp: UnixSeconds }
+
+export type Tips = ReadonlyMap<NetworkName, Tip>
+
+type Known = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
+
+const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
+
+type TipRow = { number: string; hash: string; time: number }
+
+/** A network without a tip has nothing stored yet. `known` saves a search. */
+export async function readTips(
+  client: ClickHouseClient,
+  networks: readonly NetworkName[],
+  known: Known = new Map(),
+): Promise<Tips> {
+  const tips = new Map<NetworkName, Tip>()
+  await Promise.all(
+    networks.map(async (network) => {
+      const tip = (await readSince(client, network, known.get(network)?.tip)) ?? (await newestBlock(client, network))
+      if (tip) tips.set(network, tip)
+    }),
+  )
+  return tips
+}
+
+/** Undefined where the ledger has gone back. */
+async function readSince(client: ClickHouseClient, network: NetworkName, known: Tip | undefined) {
+  if (!known) return undefined
+  const [row] = await ask<TipRow>(client, TIP_SINCE, { network, known: known.number })
+  return row && tipOf(row)
+}
+
+function tipOf({ number, hash, time }: TipRow): Tip {
+  return { number: Number(number), hash: `0x${hash}`, timestamp: time }
+}
+
+/** How far the ledger is behind the clock; never negative, since a chain's clock may be ahead of ours. */
+export function lagSeconds(tip: Tip, now: UnixSeconds): number {
+  return Math.max(0, now - tip.timestamp)
+}
+
+/** How late a ledger may be and still vouch for the time up to now. */
+const FRESH_SECONDS = 60
+
+export function isFresh(tip: Tip, now: UnixSeconds): boolean {
+  return lagSeconds(tip, now) < FRESH_SECONDS
+}

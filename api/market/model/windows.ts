@@ -1,0 +1,42 @@
+/** How a stretch of time is read from candles of four resolutions: whole days where it holds any, seconds only at its edges. */
+import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+
+/** `from ≤ time < to` */
+export type Range = { from: UnixSeconds; to: UnixSeconds }
+
+/** Whole days, as far as the store can count. */
+export const EVER: Range = { from: 0, to: 49_710 * 86_400 }
+
+/** The coarsest stored candles that an interval is made of. */
+export function resolutionOf(interval: number): Resolution {
+  return RESOLUTIONS.findLast((resolution) => interval % resolution === 0) ?? 1
+}
+
+/** A stretch of time of each resolution. */
+export type Ranges = ReadonlyMap<Resolution, Range>
+
+/**
+ * A range in two halves: the earlier one goes from seconds to days, the later one back to seconds. Each piece lies on its own grid;
+ * those that would be empty are left out.
+ */
+export function halvesOf(range: Range): readonly [earlier: Ranges, later: Ranges] {
+  const earlier = new Map<Resolution, Range>()
+  const later = new Map<Resolution, Range>()
+  let [from, to] = [range.from, Math.max(range.from, range.to)]
+  for (const [index, resolution] of RESOLUTIONS.entries()) {
+    const coarser = RESOLUTIONS[index + 1]
+    const [first, last] = coarser ? [Math.ceil(from / coarser) * coarser, Math.floor(to / coarser) * coarser] : [to, to]
+    // Nothing whole inside: what is left is read here, and the coarser pieces are empty.
+    const [end, start] = first > last ? [to, to] : [first, last]
+    if (from < end) earlier.set(resolution, { from, to: end })
+    if (start < to) later.set(resolution, { from: start, to })
+    ;[from, to] = [end, start]
+  }
+  return [earlier, later]
+}
+
+/** The store counts seconds in 32 bits: a range that reaches beyond holds no more than one that ends there. */
+export function clampTime(time: UnixSeconds): UnixSeconds {
+  return Math.min(Math.max(time, 0), 0xffff_ffff)
+}

@@ -1,0 +1,134 @@
+/** Every pool that the store knows, held in memory: found by id, by token pair, and its tokens by symbol. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
+import { type Refreshed, refreshed } from '../../lib/cached-value.ts'
+import { ask, readSql } from '../../lib/store.ts'
+import { type Listing, listingKey } from '../model/listing.ts'
+
+export type Catalogue = {
+  networks: ReadonlyMap<NetworkName, Network>
+  /** By `listingKey`. */
+  pools: ReadonlyMap<string, Listing>
+  /** By network and the two addresses in on-chain order. */
+  pairs: ReadonlyMap<string, readonly Listing[]>
+  /** By network and address of one of its tokens. */
+  tokens: ReadonlyMap<string, readonly Listing[]>
+  /** By network and lower-case on-chain symbol: the addresses that bear it. */
+  bearers: ReadonlyMap<string, ReadonlySet<Address>>
+  /** The same of listed tokens alone: each by its curated names and by the one it bears on chain. */
+  curated: ReadonlyMap<string, ReadonlySet<Address>>
+}
+
+const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
+const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
+
+/** Loads all pools again only when the table has changed, and looks no more often than every `freshMs`. */
+export function openCatalogue(
+  client: ClickHouseClient,
+  networks: readonly Network[],
+  freshMs: number,
+): Refreshed<Catalogue> {
+  let held: { state: string; catalogue: Catalogue } | undefined
+  return refreshed(async () => {
+    const [row] = await ask<{ state: string }>(client, STATE)
+    const state = row?.state ?? ''
+    if (held?.state === state) return held.catalogue
+    const catalogue = catalogueOf(networks, await ask<PoolRow>(client, CATALOGUE))
+    held = { state, catalogue }
+    return catalogue
+  }, freshMs)
+}
+
+export type PoolRow = {
+  network: string
+  pool: string
+  protocol: string
+  fee: number
+  initial_sqrt_price: string
+  /** 0 where nobody saw it being made. */
+  created: number
+  token0_address: string
+  token0_symbol: string
+  token0_name: string
+  token0_decimals: number
+  token1_address: string
+  token1_symbol: string
+  token1_name: string
+  token1_decimals: number
+}
+
+/** Pools of networks that this service does not serve are left out. */
+export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow[]): Catalogue {
+  const byName = new Map<NetworkName, Network>(networks.map((network) => [network.name, network]))
+  const pools = new Map<string, Listing>()
+  const pairs = new Map<string, Listing[]>()
+  const tokens = new Map<string, Listing[]>()
+  const bearers = new Map<string, Set<Address>>()
+  const curated = new Map<string, Set<Address>>()
+  const listed = new Set<string>()
+  for (const { name, trustedTokens } of networks) {
+    for (const { address, symbols } of trustedTokens) {
+      const token = address.toLowerCase() as Address
+      listed.add(tokenKey(name, token))
+      for (const symbol of symbols) addName(curated, bearerKey(name, symbol), token)
+    }
+  }
+  for (const row of rows) {
+    const network = byName.get(row.network as NetworkName)
+    if (network === undefined) continue
+    const listing = fromRow(network, row)
+    const { id, token0, token1 } = listing.pool
+    pools.set(listingKey(network.name, id), listing)
+    addTo(pairs, pairKey(network.name, token0.address, token1.address), listing)
+    for (const token of [token0, token1]) {
+      addTo(tokens, tokenKey(network.name, token.address), listing)
+      const bearer = bearerKey(network.name, token.symbol)
+      addName(bearers, bearer, token.address)
+      if (listed.has(tokenKey(network.name, token.address))) addName(curated, bearer, token.address)
+    }
+  }
+  return { networks: byName, pools, pairs, tokens, bearers, curated }
+}
+
+function addName(names: Map<string, Set<Address>>, name: string, token: Address): void {
+  names.set(name, (names.get(name) ?? new Set()).add(token))
+}
+
+function addTo(lists: Map<string, Listing[]>, key: string, listing: Listing): void {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [listing])
+  else list.push(listing)
+}
+
+export function pairKey(network: NetworkName, token0: Address, token1: Address): string {
+  return `${network}:${token0}:${token1}`
+}
+
+export function tokenKey(network: NetworkName, token: Address): string {
+  return `${network}:${token}`
+}
+
+export function bearerKey(network: NetworkName, symbol: string): string {
+  return `${network}:${symbol.toLowerCase()}`
+}
+
+function fromRow(network: Network, row: PoolRow): Listing {
+  return {
+    network,
+    created: row.created || undefined,
+    pool: {
+      id: row.pool as PoolId,
+      protocol: row.protocol as ProtocolVersion,
+      token0: token(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals),
+      token1: token(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals),
+      fee: row.fee,
+      initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
+    },
+  }
+}
+
+function token(address: string, symbol: string, name: string, decimals: number): Token {
+  return { address: address as Address, symbol, name, decimals }
+}

@@ -1,0 +1,131 @@
+/** The pairs that have pools, each with its price, its day and what its pools hold: what a reader picks from. */
+import type { Address } from 'viem'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import type { Token } from '../../../ingest/model/pool.ts'
+import { groupBy } from '../../lib/group.ts'
+import { NO_VOLUME } from '../cache/bucket-rows.ts'
+import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
+import { type Catalogue, pairKey, tokenKey } from './catalogue.ts'
+import { type MarketStore, readHeld, readValues } from './pool-state.ts'
+import { readVolumes } from './volumes.ts'
+
+/** In the order of the pool that leads, the one whose price it is. */
+export type PairSummary = {
+  symbols: readonly [string, string]
+  tokens: readonly [Token, Token]
+  network: NetworkName
+  pool: string
+  /** Both tokens are trusted, so that the symbols name the pair. */
+  isListed: boolean
+  /** Of the first token in the second; undefined where it has not traded. */
+  price: number | undefined
+  /** 0.01 is 1 %; undefined where it had no price 24 h ago. */
+  change: number | undefined
+  /** Of the 24 h that end now, in all of the pair's pools. */
+  volumeUsd: number
+  /** What all of them hold. */
+  valueUsd: number
+}
+
+/** Anybody makes v4 pools of any fee, so a pair has no bound of its own: v3 pools count first, then the oldest. */
+const MAX_POOLS_OF_PAIR = 16
+const MAX_POOLS_OF_TOKEN = 100
+
+const DAY = 86_400
+
+/** Pairs of trusted tokens, as many as the curated lists have: the catalogue is not looked through. */
+export function listedPools(catalogue: Catalogue): readonly Listing[] {
+  return [...catalogue.networks.values()].flatMap((network) => {
+    const addresses = [NATIVE_CURRENCY, ...network.trustedTokens.map(({ address }) => lower(address))].toSorted()
+    return addresses.flatMap((token0, index) =>
+      addresses.slice(index + 1).flatMap((token1) => {
+        const pools = catalogue.pairs.get(pairKey(network.name, token0, token1)) ?? []
+        return pools.length <= MAX_POOLS_OF_PAIR ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_PAIR)
+      }),
+    )
+  })
+}
+
+export function poolsOfToken({ networks, tokens }: Catalogue, token: Address): readonly Listing[] {
+  const pools = [...networks.keys()].flatMap((network) => tokens.get(tokenKey(network, token)) ?? [])
+  return pools.length <= MAX_POOLS_OF_TOKEN ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_TOKEN)
+}
+
+/** Most traded first; volume counts up to what the pools held over the day, so that none is bought. */
+export async function readPairs(
+  store: MarketStore,
+  listings: readonly Listing[],
+  now: UnixSeconds,
+): Promise<readonly PairSummary[]> {
+  const [volumes, values, held] = await Promise.all([
+    readVolumes(store.cache, listings, { from: now - DAY, to: now + 1 }),
+    readValues(store, listings),
+    readHeld(store, listings, now),
+  ])
+  const pools = listings.map((listing, index) => ({
+    listing,
+    volumeUsd: Number((volumes[index] ?? NO_VOLUME).usdMicros) / 1e6,
+    valueUsd: values[index] ?? 0,
+    heldUsd: held[index] ?? 0,
+  }))
+  const pairs = [...groupBy(pools, ({ listing }) => groupOf(listing)).values()]
+  const rows = await Promise.all(
+    pairs.map(async (group) => {
+      const [lead] = group.toSorted((one, other) => other.heldUsd - one.heldUsd || other.valueUsd - one.valueUsd)
+      if (lead === undefined) return []
+      const { listing } = lead
+      const price = await priceBefore(store, listing, now + 1)
+      const before = await priceBefore(store, listing, now - DAY)
+      const sum = (of: (pool: (typeof pools)[number]) => number) => group.reduce((total, pool) => total + of(pool), 0)
+      const summary: PairSummary = {
+        symbols: symbolsOf(listing),
+        tokens: [listing.pool.token0, listing.pool.token1],
+        network: listing.network.name,
+        pool: listing.pool.id,
+        isListed: bothListed(listing),
+        price,
+        change: price === undefined || before === undefined ? undefined : price / before - 1,
+        volumeUsd: sum(({ volumeUsd }) => volumeUsd),
+        valueUsd: sum(({ valueUsd }) => valueUsd),
+      }
+      return [{ summary, counted: sum(({ volumeUsd, heldUsd }) => Math.min(volumeUsd, heldUsd)) }]
+    }),
+  )
+  return rows
+    .flat()
+    .toSorted((one, other) => other.counted - one.counted || other.summary.valueUsd - one.summary.valueUsd)
+    .map(({ summary }) => summary)
+}
+
+async function priceBefore({ cache }: MarketStore, listing: Listing, second: UnixSeconds): Promise<number | undefined> {
+  return (await cache.closeBefore(listing, second))?.close
+}
+
+/** Symbols of tokens that are not listed are anybody's, so each of their pools stands alone. */
+function groupOf(listing: Listing): string {
+  return bothListed(listing) ? symbolsOf(listing).toSorted().join(' ') : `${listing.network.name} ${listing.pool.id}`
+}
+
+/** The chain's currency and its wrapped form are one. */
+function symbolsOf({ network, pool }: Listing): readonly [string, string] {
+  return [symbolOf(network, pool.token0), symbolOf(network, pool.token1)]
+}
+
+function symbolOf(network: Network, token: Token): string {
+  const isWrapped = token.address === lower(network.wrappedNative)
+  return isWrapped ? network.nativeSymbol : shownSymbol(network, token)
+}
+
+function bothListed({ network, pool }: Listing): boolean {
+  return isListed(network, pool.token0.address) && isListed(network, pool.token1.address)
+}
+
+function byAge(one: Listing, other: Listing): number {
+  const rank = ({ pool }: Listing) => (pool.protocol === 'dex-v3' ? 0 : 1)
+  return rank(one) - rank(other) || (one.created ?? 0) - (other.created ?? 0)
+}
+
+function lower(address: Address): Address {
+  return address.toLowerCase() as Address
+}

@@ -1,0 +1,228 @@
+/** What the tables say of pools beside their candles, held until something of the network is written. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import DataLoader from 'dataloader'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import { groupBy } from '../../lib/group.ts'
+import { ask, POOLS_PER_QUESTION, readSql } from '../../lib/store.ts'
+import { bucketOf } from '../../query/interval.ts'
+import type { BucketCache } from '../cache/bucket-cache.ts'
+import type { Listing } from '../model/listing.ts'
+import { type HeldAsk, type HeldOver, type HeldRows, openHeldRows } from './held-rows.ts'
+import { tickAtSqrtPrice } from './tick-math.ts'
+
+const LAST_SWAPS = readSql(new URL('./last-swaps.sql', import.meta.url))
+const LIQUIDITY = readSql(new URL('./liquidity.sql', import.meta.url))
+const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
+
+const DAY = 86_400
+
+/** Of each kind and network: the pools that a user asks for can be as many as there are. */
+const MAX_HELD = 20_000
+
+/** Of each kind, under way at once. */
+const MOST_QUESTIONS = 2
+
+/** Raw units, as decimal text. */
+export type Balance = { pool: PoolId; balance0: string; balance1: string }
+
+export type LastSwap = {
+  pool: PoolId
+  block: string
+  log_index: number
+  sqrt_price: string
+  liquidity: string
+  pool_tick: number
+  fee: number
+}
+
+/** What mints and burns have left; amounts are raw, at the price after the last swap. */
+export type Liquidity = {
+  pool: PoolId
+  changes: string
+  liquidity_since: string
+  liquidity: string
+  amount0: number
+  amount1: number
+}
+
+export type Position = { swap: LastSwap | undefined; liquidity: Liquidity | undefined }
+
+export type PoolRows = {
+  /** Of a pool whose mints and burns are known; in the order of `asked`, which all have one end. */
+  heldOver(asked: readonly HeldAsk[]): Promise<readonly (HeldOver | undefined)[]>
+  /** Of a v3 pool, once it was read; in the order of `listings`. */
+  balances(listings: readonly Listing[]): Promise<readonly (Balance | undefined)[]>
+  /** In the order of `listings`. */
+  positions(listings: readonly Listing[]): Promise<readonly Position[]>
+  /** Something of some pools was written; where it is not said of which, of any. */
+  forget(network: NetworkName, pools?: Iterable<PoolId>): void
+}
+
+type Kinds = {
+  balances: Held<Balance | undefined>
+  positions: Held<Position>
+  over: HeldRows
+}
+
+/** The candles that `cache` holds tell on which day a pool was last traded. */
+export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): PoolRows {
+  const byNetwork = new Map<NetworkName, Kinds>()
+
+  function kindsOf(network: Network): Kinds {
+    const known = byNetwork.get(network.name)
+    if (known) return known
+    const kinds = {
+      balances: held((listings) => readBalances(reader, network, listings)),
+      positions: held((listings) => readPositions(reader, cache, network, listings)),
+      over: openHeldRows(reader, network, MAX_HELD),
+    }
+    byNetwork.set(network.name, kinds)
+    return kinds
+  }
+
+  return {
+    balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
+    async heldOver(asked) {
+      const byNetworks = groupBy(asked, ({ listing }) => listing.network)
+      const rows = await Promise.all([...byNetworks].map(([network, group]) => kindsOf(network).over.read(group)))
+      const byListing = new Map(rows.flat().map((entry) => [entry.asked.listing, entry.row]))
+      return asked.map(({ listing }) => byListing.get(listing))
+    },
+    positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
+    forget(network, pools) {
+      const kinds = byNetwork.get(network)
+      kinds?.balances.forget(pools)
+      kinds?.positions.forget(pools)
+      kinds?.over.forget(pools)
+    },
+  }
+}
+
+type Held<Row> = { get(listing: Listing): Promise<Row>; forget(pools?: Iterable<PoolId>): void }
+
+/** What is on its way when it is to be forgotten is told to whoever waits, and not held. */
+function held<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): Held<Row> {
+  const loader = batched(load)
+  /** A pool that the catalogue shows anew may have another first price. */
+  const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
+
+  return {
+    get(listing) {
+      const { id } = listing.pool
+      const known = rows.get(id)
+      if (known?.listing === listing) return known.row
+      const entry = { listing, row: loader.load(listing) }
+      rows.set(id, entry)
+      const [oldest] = rows.keys()
+      if (rows.size > MAX_HELD && oldest !== undefined) rows.delete(oldest)
+      entry.row.catch(() => {
+        if (rows.get(id) === entry) rows.delete(id)
+      })
+      return entry.row
+    },
+    forget(pools) {
+      if (pools === undefined) rows.clear()
+      else for (const pool of pools) rows.delete(pool)
+    },
+  }
+}
+
+/** Some questions are under way at once; what is asked for meanwhile goes out together. */
+function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
+  const waiting: (() => void)[] = []
+  let underWay = 0
+  const sendNext = () => {
+    if (underWay < MOST_QUESTIONS) waiting.shift()?.()
+  }
+  const send = async (listings: readonly Listing[]) => {
+    underWay++
+    try {
+      return await load(listings)
+    } finally {
+      underWay--
+      sendNext()
+    }
+  }
+  return new DataLoader(send, {
+    cache: false,
+    maxBatchSize: POOLS_PER_QUESTION,
+    batchScheduleFn(dispatch) {
+      waiting.push(dispatch)
+      // The pools of a pair are asked for in one turn.
+      setImmediate(sendNext)
+    },
+  })
+}
+
+async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {
+  const rows = byPool(await ask<Balance>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
+  return listings.map(({ pool }) => rows.get(pool.id))
+}
+
+async function readPositions(
+  reader: ClickHouseClient,
+  cache: BucketCache,
+  network: Network,
+  listings: readonly Listing[],
+): Promise<readonly Position[]> {
+  const swaps = await readLastSwaps(reader, cache, network, listings)
+  const liquidity = byPool(await readLiquidity(reader, network, listings, swaps))
+  return listings.map(({ pool }) => ({ swap: swaps.get(pool.id), liquidity: liquidity.get(pool.id) }))
+}
+
+/** One question for each day on which some of the pools were last traded: no pool's history is read to find its end. */
+async function readLastSwaps(
+  reader: ClickHouseClient,
+  cache: BucketCache,
+  network: Network,
+  listings: readonly Listing[],
+): Promise<ReadonlyMap<PoolId, LastSwap>> {
+  const traded = await Promise.all(
+    listings.map(async (listing) => ({ id: listing.pool.id, hour: await cache.lastHour(listing) })),
+  )
+  const byDay = groupBy(
+    traded.flatMap(({ id, hour }) => (hour ? { id, hour } : [])),
+    ({ hour }) => bucketOf(hour.from, DAY),
+  )
+  const rows = await Promise.all(
+    [...byDay.values()].map((group) =>
+      ask<LastSwap>(reader, LAST_SWAPS, {
+        network: network.name,
+        pools: group.map(({ id }) => id),
+        from: Math.min(...group.map(({ hour }) => hour.from)),
+        to: Math.max(...group.map(({ hour }) => hour.to)),
+      }),
+    ),
+  )
+  return byPool(rows.flat())
+}
+
+function readLiquidity(
+  reader: ClickHouseClient,
+  network: Network,
+  listings: readonly Listing[],
+  swaps: ReadonlyMap<PoolId, LastSwap>,
+): Promise<readonly Liquidity[]> {
+  const places = listings.map(({ pool }) => {
+    const swap = swaps.get(pool.id)
+    const sqrtPrice = swap === undefined ? pool.initialSqrtPriceX96 : BigInt(swap.sqrt_price)
+    return { sqrtPrice, tick: swap?.pool_tick ?? tickAtSqrtPrice(sqrtPrice), swap }
+  })
+  return ask<Liquidity>(reader, LIQUIDITY, {
+    network: network.name,
+    pools: idsOf(listings),
+    pool_ticks: places.map((place) => place.tick),
+    roots: places.map((place) => Number(place.sqrtPrice) / 2 ** 96),
+    blocks: places.map((place) => Number(place.swap?.block ?? 0)),
+    log_indexes: places.map((place) => place.swap?.log_index ?? 0),
+  })
+}
+
+function idsOf(listings: readonly Listing[]): readonly PoolId[] {
+  return listings.map(({ pool }) => pool.id)
+}
+
+function byPool<Row extends { pool: PoolId }>(rows: readonly Row[]): ReadonlyMap<PoolId, Row> {
+  return new Map(rows.map((row) => [row.pool, row]))
+}

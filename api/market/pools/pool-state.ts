@@ -1,0 +1,182 @@
+/** What a pool is like now: its price, what it holds and is worth, and what it has traded. */
+import type { Address } from 'viem'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import { NATIVE_CURRENCY, type Network } from '../../../ingest/model/network.ts'
+import { DYNAMIC_FEE, type Pool, type PoolId } from '../../../ingest/model/pool.ts'
+import { decimalText } from '../../lib/decimal.ts'
+import { bucketOf } from '../../query/interval.ts'
+import type { BucketCache } from '../cache/bucket-cache.ts'
+import { NO_VOLUME } from '../cache/bucket-rows.ts'
+import { type Listing, listingKey, trusted } from '../model/listing.ts'
+import { clampTime, EVER } from '../model/windows.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { Balance, Liquidity, PoolRows, Position } from './pool-rows.ts'
+import { readVolumes } from './volumes.ts'
+
+export type PoolState = {
+  listing: Listing
+  /** After the last swap, or as initialised; 0 where neither is known. */
+  sqrtPriceX96: bigint
+  /** Hundredths of a bip; of a dynamic fee the last swap's, 0 before the first. */
+  fee: number
+  /** In range at the price now. */
+  liquidity: bigint
+  /** Decimal text: all that was traded since the first indexed block. */
+  volumeUsd: string
+  /** Swaps, mints and burns. */
+  transactions: bigint
+  /** What it holds, in US dollars, as far as trusted tokens price it. */
+  valueUsd: number
+}
+
+/** What is held of the market, and read where it is not. */
+export type MarketStore = { cache: BucketCache; rows: PoolRows; catalogue: Catalogue }
+
+/** In the order of `listings`. */
+export async function readPoolStates(store: MarketStore, listings: readonly Listing[]): Promise<readonly PoolState[]> {
+  const [volumes, balances, positions, prices] = await Promise.all([
+    readVolumes(store.cache, listings, EVER),
+    store.rows.balances(listings),
+    store.rows.positions(listings),
+    readPrices(store, listings),
+  ])
+  return listings.map((listing, index): PoolState => {
+    const { pool, network } = listing
+    const { swap, liquidity } = knownOf(pool, positions[index])
+    const { trades, usdMicros } = volumes[index] ?? NO_VOLUME
+    return {
+      listing,
+      sqrtPriceX96: swap === undefined ? pool.initialSqrtPriceX96 : BigInt(swap.sqrt_price),
+      fee: pool.fee === DYNAMIC_FEE ? (swap?.fee ?? 0) : pool.fee,
+      liquidity: inRange({ swap, liquidity }),
+      volumeUsd: decimalText(usdMicros, 6),
+      transactions: BigInt(trades) + BigInt(positions[index]?.liquidity?.changes ?? 0),
+      valueUsd: worthOf(pool, heldBy(pool, balances[index], liquidity), prices.get(network)),
+    }
+  })
+}
+
+/** Of each what it holds, in US dollars: nothing more is asked about pools whose balances are known. */
+export async function readValues(store: MarketStore, listings: readonly Listing[]): Promise<readonly number[]> {
+  const [balances, prices] = await Promise.all([store.rows.balances(listings), readPrices(store, listings)])
+  return Promise.all(
+    listings.map(async (listing, index) => {
+      const [position] = balances[index] === undefined ? await store.rows.positions([listing]) : []
+      const { liquidity } = knownOf(listing.pool, position)
+      return worthOf(listing.pool, heldBy(listing.pool, balances[index], liquidity), prices.get(listing.network))
+    }),
+  )
+}
+
+/** Ends that lie close together are one, so that what was read for one question serves the next. */
+const END_SECONDS = 10
+
+/**
+ * What each held over the 24 hours before `end`, in US dollars, weighted by time: what came in that day counts by the share of it that was
+ * left, so that liquidity of one block is nothing. In a v4 pool, or where balances are not read, positions count that hold the price then.
+ */
+export async function readHeld(
+  store: MarketStore,
+  listings: readonly Listing[],
+  to: UnixSeconds,
+): Promise<readonly number[]> {
+  const end = bucketOf(clampTime(to), END_SECONDS)
+  const roots = await Promise.all(
+    listings.map(async (listing) => {
+      const { token0, token1, initialSqrtPriceX96 } = listing.pool
+      const close = await store.cache.closeBefore(listing, end)
+      if (close === undefined) return Number(initialSqrtPriceX96) / 2 ** 96
+      return Math.sqrt(close.spot_close * 10 ** (token1.decimals - token0.decimals))
+    }),
+  )
+  const [balances, over, prices] = await Promise.all([
+    store.rows.balances(listings),
+    store.rows.heldOver(listings.map((listing, index) => ({ listing, end, root: roots[index] ?? 0 }))),
+    readPrices(store, listings, end),
+  ])
+  return listings.map(({ pool, network }, index) => {
+    const balance = balances[index]
+    const known = over[index]
+    const raw: [number, number] = balance
+      ? [Number(balance.balance0) - (known?.late0 ?? 0), Number(balance.balance1) - (known?.late1 ?? 0)]
+      : [known?.held0 ?? 0, known?.held1 ?? 0]
+    return Math.max(0, worthOf(pool, inTokens(pool, raw), prices.get(network)))
+  })
+}
+
+const UNKNOWN: Position = { swap: undefined, liquidity: undefined }
+
+/** Without a price nobody knows what is in range. */
+function knownOf(pool: Pool, position = UNKNOWN): Position {
+  return position.swap !== undefined || pool.initialSqrtPriceX96 !== 0n ? position : UNKNOWN
+}
+
+/** What the last swap met and what was put there since; before the first swap all that is known of. */
+function inRange({ swap, liquidity: changes }: Position): bigint {
+  if (swap === undefined) return BigInt(changes?.liquidity ?? 0)
+  const liquidity = BigInt(swap.liquidity) + BigInt(changes?.liquidity_since ?? 0)
+  // Where blocks between the two are not indexed, more may have been burnt since than is known to be there.
+  return liquidity > 0n ? liquidity : 0n
+}
+
+/** Whole tokens. A v4 pool's lie in one contract with all others', so they are worked out from its liquidity. */
+function heldBy(pool: Pool, balance: Balance | undefined, liquidity: Liquidity | undefined): [number, number] {
+  const [raw0, raw1] =
+    balance === undefined
+      ? [liquidity?.amount0 ?? 0, liquidity?.amount1 ?? 0]
+      : [Number(balance.balance0), Number(balance.balance1)]
+  return inTokens(pool, [raw0, raw1])
+}
+
+function inTokens({ token0, token1 }: Pool, [raw0, raw1]: readonly [number, number]): [number, number] {
+  return [raw0 / 10 ** token0.decimals, raw1 / 10 ** token1.decimals]
+}
+
+type Prices = ReadonlyMap<Address, number>
+
+function worthOf(pool: Pool, [held0, held1]: [number, number], prices: Prices = new Map()): number {
+  const value0 = held0 * (prices.get(pool.token0.address) ?? 0)
+  const value1 = held1 * (prices.get(pool.token1.address) ?? 0)
+  return value0 + value1
+}
+
+/** Dollars for tokens of each network that some pools are on. */
+async function readPrices(
+  store: MarketStore,
+  listings: readonly Listing[],
+  end: UnixSeconds = EVER.to,
+): Promise<ReadonlyMap<Network, Prices>> {
+  const networks = [...new Set(listings.map(({ network }) => network))]
+  return new Map(
+    await Promise.all(
+      networks.map(async (network) => [network, await readNetworkPrices(store, network, end)] as const),
+    ),
+  )
+}
+
+/** Stablecoins are $1, volatile trusted tokens what their reference pool last said before `end`; nothing else has a price. */
+async function readNetworkPrices(
+  { cache, catalogue }: MarketStore,
+  network: Network,
+  end: UnixSeconds,
+): Promise<Prices> {
+  const references = await Promise.all(
+    network.referencePools.map(async (reference) => {
+      const listing = catalogue.pools.get(listingKey(network.name, reference.pool.toLowerCase() as PoolId))
+      const spot = listing && (await cache.closeBefore(listing, end))?.spot_close
+      return { token: reference.token.toLowerCase() as Address, pool: listing?.pool, spot }
+    }),
+  )
+  const prices = new Map<Address, number>()
+  for (const token of network.trustedTokens) {
+    if (token.role === 'stablecoin') prices.set(token.address.toLowerCase() as Address, 1)
+  }
+  for (const { token, pool, spot } of references) {
+    if (pool === undefined || spot === undefined || spot === 0 || prices.has(token)) continue
+    const [other, price] = pool.token0.address === token ? [pool.token1, spot] : [pool.token0, 1 / spot]
+    if (trusted(network, other.address)?.role === 'stablecoin') prices.set(token, price)
+  }
+  const native = prices.get(network.wrappedNative.toLowerCase() as Address)
+  if (native !== undefined) prices.set(NATIVE_CURRENCY, native)
+  return prices
+}

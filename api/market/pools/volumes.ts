@@ -1,0 +1,27 @@
+/** What pools traded in a stretch of time, by the candles that are held. */
+import type { BucketCache } from '../cache/bucket-cache.ts'
+import { NO_VOLUME, type Volume, volumeIn } from '../cache/bucket-rows.ts'
+import type { Listing } from '../model/listing.ts'
+import { clampTime, halvesOf, type Range } from '../model/windows.ts'
+
+/** In the order of `listings`. */
+export function readVolumes(
+  cache: BucketCache,
+  listings: readonly Listing[],
+  range: Range,
+): Promise<readonly Volume[]> {
+  const halves = halvesOf({ from: clampTime(range.from), to: clampTime(range.to) })
+  return Promise.all(
+    listings.map(async (listing) => {
+      const chunks = await Promise.all(halves.map((half) => cache.readAll(listing, half)))
+      const volumes = halves.flatMap((half, index) =>
+        (chunks[index] ?? []).map(({ resolution, rows }) => volumeIn(rows, half.get(resolution) ?? { from: 0, to: 0 })),
+      )
+      return volumes.reduce(sumOf, NO_VOLUME)
+    }),
+  )
+}
+
+function sumOf(one: Volume, other: Volume): Volume {
+  return { trades: one.trades + other.trades, usdMicros: one.usdMicros + other.usdMicros }
+}

@@ -1,0 +1,52 @@
+/// <reference lib="dom" />
+/** What is left of the credits, and whether the page is live. */
+import type { Usage } from '../lib/client.ts'
+import { make, part } from '../lib/dom.ts'
+import { clockText, timeText } from '../lib/format.ts'
+
+export type State = 'idle' | 'loading' | 'live' | 'saving' | 'waiting'
+
+const NAMES: Readonly<Record<State, string>> = {
+  idle: 'Idle',
+  loading: 'Loading',
+  live: 'Live',
+  saving: 'Saving credits',
+  waiting: 'Waiting',
+}
+
+export function showCredits({ minute, month }: Usage): void {
+  const credits = part('credits', HTMLElement)
+  const count = (value: number) => value.toLocaleString('en')
+  credits.replaceChildren(
+    make(
+      'span',
+      {},
+      make('b', {}, count(minute.remaining)),
+      make('span', { class: 'whole' }, ` of ${count(minute.limit)}`),
+      ' credits',
+      make('span', { class: 'whole' }, ' this minute'),
+    ),
+    make('span', {}, make('b', {}, count(month.remaining)), ' this month'),
+  )
+  credits.dataset['low'] = String(minute.remaining < minute.limit / 5)
+}
+
+/** A refusal is newer than the last reading. */
+export function showMinuteUsedUp(): void {
+  const credits = part('credits', HTMLElement)
+  const [minute] = credits.querySelectorAll('b')
+  if (minute) minute.textContent = '0'
+  credits.dataset['low'] = 'true'
+}
+
+/** With its day where that is not clear. */
+function whenText(at: Date): string {
+  return at.getTime() - Date.now() < 43_200_000 ? clockText(at) : timeText(at.getTime() / 1_000, 60)
+}
+
+/** `until`: when it goes on. */
+export function showState(state: State, until?: Date): void {
+  const shown = part('state', HTMLElement)
+  shown.dataset['state'] = state
+  shown.textContent = until === undefined ? NAMES[state] : `${NAMES[state]} until ${whenText(until)}`
+}

@@ -1,0 +1,86 @@
+/// <reference lib="dom" />
+/** The API key: from the form, or exchanged for the code of the printed link; kept while the tab is open, and in no address. */
+import { part } from '../lib/dom.ts'
+
+const STORED = 'candlepool-key'
+
+/** Takes the code out of `/#code=…`, and a key that was put there by hand, which is not used. */
+export function takeFromAddress(): { code?: string | undefined; hadKey: boolean } {
+  const fragment = new URLSearchParams(location.hash.slice(1))
+  const code = fragment.get('code') ?? undefined
+  const hadKey = fragment.has('key')
+  if (code === undefined && !hadKey) return { hadKey }
+  fragment.delete('code')
+  fragment.delete('key')
+  const rest = fragment.toString()
+  history.replaceState(null, '', location.pathname + (rest === '' ? '' : `#${rest}`))
+  return { code, hadKey }
+}
+
+/** Keeps the key that the code is exchanged for; returns why there is none. */
+export async function exchangeCode(code: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch('/page/code', {
+      method: 'POST',
+      headers: { 'X-Page-Code': code },
+      credentials: 'omit',
+      redirect: 'error',
+    })
+    const { key, message } = (await answer.json()) as { key?: string; message?: string }
+    if (answer.ok && key !== undefined) keepKey(key)
+    else return message ?? `The service answered with ${answer.status}.`
+  } catch {
+    return 'The service can not be reached. Open the link again, or paste the key.'
+  }
+}
+
+export function keptKey(): string | undefined {
+  return sessionStorage.getItem(STORED) ?? undefined
+}
+
+export function keepKey(key: string): void {
+  sessionStorage.setItem(STORED, key)
+}
+
+export function forgetKey(): void {
+  sessionStorage.removeItem(STORED)
+}
+
+export type KeyForm = {
+  /** `trouble`: what was wrong with the key that was tried. */
+  show(trouble?: string): void
+  hide(): void
+}
+
+export function openKeyForm(onKey: (key: string) => void): KeyForm {
+  const door = part('door', HTMLElement)
+  const input = part('key', HTMLInputElement)
+  const error = part('key-error', HTMLElement)
+  part('key-form', HTMLFormElement).addEventListener('submit', (event) => {
+    event.preventDefault()
+    const key = input.value.trim()
+    // A header takes no other characters.
+    if (!/^[\x21-\x7e]+$/.test(key)) return complain(key === '' ? 'Type a key first.' : 'That is not a key.')
+    input.value = ''
+    onKey(key)
+  })
+
+  function complain(trouble: string): void {
+    error.textContent = trouble
+    input.setAttribute('aria-invalid', 'true')
+    input.focus()
+  }
+
+  return {
+    show(trouble) {
+      door.hidden = false
+      error.textContent = ''
+      input.removeAttribute('aria-invalid')
+      if (trouble === undefined) input.focus()
+      else complain(trouble)
+    },
+    hide() {
+      door.hidden = true
+    },
+  }
+}

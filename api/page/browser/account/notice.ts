@@ -1,0 +1,41 @@
+/// <reference lib="dom" />
+/** What keeps the page from going on, until when, and a way to try at once. */
+import { part } from '../lib/dom.ts'
+import { clockText, timeText } from '../lib/format.ts'
+import type { Refusal } from '../lib/refusal.ts'
+import { pause } from '../lib/wait.ts'
+
+/** Resolves when it is time to ask again, or the reader says so. */
+export async function showNotice(refusal: Refusal, signal: AbortSignal): Promise<void> {
+  const notice = part('notice', HTMLElement)
+  const retry = part('notice-retry', HTMLButtonElement)
+  const until = new Date(Date.now() + refusal.waitMs)
+  part('notice-text', HTMLElement).textContent = textOf(refusal, until)
+  // Asking earlier brings nothing where credits are used up, and a bad question stays one.
+  retry.hidden = refusal.kind !== 'away'
+  notice.dataset['kind'] = refusal.kind
+  notice.hidden = false
+  const done = new AbortController()
+  const pressed = new Promise<void>((resolve) =>
+    retry.addEventListener('click', () => resolve(), { once: true, signal: done.signal }),
+  )
+  try {
+    await Promise.race([pressed, pause(refusal.waitMs, AbortSignal.any([signal, done.signal]))])
+  } finally {
+    done.abort()
+    if (signal.aborted) hideNotice()
+  }
+}
+
+export function hideNotice(): void {
+  part('notice', HTMLElement).hidden = true
+}
+
+function textOf({ kind, message }: Refusal, until: Date): string {
+  if (kind === 'minute-credits')
+    return `The credits of this minute are used up. They come back at ${clockText(until)} UTC.`
+  if (kind === 'month-credits')
+    return `The credits of this month are used up. They come back on ${timeText(until.getTime() / 1_000, 60)} UTC.`
+  if (kind === 'away') return `${message} The next try is at ${clockText(until)} UTC.`
+  return message
+}

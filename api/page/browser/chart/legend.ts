@@ -1,0 +1,47 @@
+/// <reference lib="dom" />
+/** The figures of one candle above the chart, and those of the newest ones in a table for who does not see it. */
+
+import { make, part } from '../lib/dom.ts'
+import { amountText, decimalsOf, priceText, timeText } from '../lib/format.ts'
+import type { CandleRow } from './candles.ts'
+
+const MOST_ROWS = 20
+
+export function showLegend(row: CandleRow | undefined, interval: number, unit: string): void {
+  const legend = part('legend', HTMLElement)
+  legend.replaceChildren('\u00a0')
+  if (row === undefined) return
+  const decimals = decimalsOf(row.close)
+  const figure = (name: string, value: string) => make('span', {}, make('i', {}, name), ` ${value}`)
+  const change = ((row.close - row.open) / row.open) * 100
+  legend.dataset['side'] = row.close >= row.open ? 'up' : 'down'
+  legend.replaceChildren(
+    make('time', {}, timeText(row.time, interval)),
+    figure('O', priceText(row.open, decimals)),
+    figure('H', priceText(row.high, decimals)),
+    figure('L', priceText(row.low, decimals)),
+    figure('C', priceText(row.close, decimals)),
+    make('span', { class: 'change' }, `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(2)}%`),
+    figure('Vol', `${amountText(row.volume)} ${unit}`),
+  )
+}
+
+/** Newest first. */
+export function showTable(rows: readonly CandleRow[], interval: number, unit: string): void {
+  part('volume-title', HTMLElement).textContent = `Volume, ${unit}`
+  const decimals = decimalsOf(rows.at(-1)?.close ?? 1)
+  part('candle-rows', HTMLTableSectionElement).replaceChildren(
+    ...rows
+      .slice(-MOST_ROWS)
+      .toReversed()
+      .map(({ time, open, high, low, close, volume }) =>
+        make(
+          'tr',
+          {},
+          make('th', { scope: 'row' }, timeText(time, interval)),
+          ...[open, high, low, close].map((price) => make('td', {}, priceText(price, decimals))),
+          make('td', {}, amountText(volume)),
+        ),
+      ),
+  )
+}

@@ -1,0 +1,32 @@
+/// <reference lib="dom" />
+/** What the page shows, as its address says it: a link to a pool opens that pool. Fragments are never sent. */
+import { parseInterval } from '../../../query/interval.ts'
+
+export type PriceKind = 'execution' | 'spot'
+
+export type Place = {
+  /** As the price is read: of the first token in the second. */
+  pair: string | undefined
+  pool: string | undefined
+  network: string | undefined
+  interval: string
+  price: PriceKind
+}
+
+export function placeInAddress(): Place {
+  const fragment = new URLSearchParams(location.hash.slice(1))
+  const interval = fragment.get('interval') ?? ''
+  return {
+    pair: fragment.get('pair') ?? undefined,
+    pool: fragment.get('pool') ?? undefined,
+    network: fragment.get('network') ?? undefined,
+    interval: parseInterval(interval) === undefined ? '1m' : interval,
+    price: fragment.get('price') === 'spot' ? 'spot' : 'execution',
+  }
+}
+
+export function showPlace(place: Place): void {
+  const fragment = new URLSearchParams()
+  for (const [name, value] of Object.entries(place)) if (value !== undefined) fragment.set(name, value)
+  history.replaceState(null, '', `${location.pathname}#${fragment}`)
+}

@@ -1,0 +1,46 @@
+/// <reference lib="dom" />
+/** What is known of the pool, in one line of figures. */
+import { make, part } from '../lib/dom.ts'
+import { decimalsOf, dollarText, feeText, priceText, shortId, title } from '../lib/format.ts'
+import { poolLink } from './explorer.ts'
+import type { Scene } from './scene.ts'
+
+export type Figures = {
+  /** As it is read, not as the pool has it. */
+  price: number | undefined
+  /** Of the 24 h that end now, with its unit. */
+  dayVolume: string | undefined
+}
+
+const NONE = '–'
+
+export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: boolean): void {
+  const { id, network, pool, tokens } = scene.listing
+  const [base, quote] = scene.flipped ? tokens.toReversed() : tokens
+  const link = devnet ? undefined : poolLink(network, id)
+  const protocol = pool?.protocolVersion.replace('dex-', '') ?? (id.length === 42 ? 'v3' : 'v4')
+  part('facts', HTMLElement).replaceChildren(
+    fact(`${base} in ${quote}`, price === undefined ? NONE : priceText(price, decimalsOf(price)), 'price'),
+    fact('24 h volume', dayVolume ?? NONE),
+    fact('Value locked', pool === undefined ? NONE : dollarText(Number(pool.totalValueLockedUSD))),
+    fact('Fee', pool === undefined ? NONE : feeText(pool.feeTier)),
+    fact('Liquidity', pool === undefined ? NONE : exponent(pool.liquidity), undefined, pool?.liquidity),
+    fact('Network', `${title(network)} ${protocol}`),
+    fact(
+      'Pool',
+      link === undefined ? shortId(id) : make('a', { href: link, target: '_blank', rel: 'noreferrer' }, shortId(id)),
+      'id',
+      id,
+    ),
+  )
+}
+
+function fact(name: string, value: Node | string, kind = '', whole = ''): HTMLElement {
+  const attributes = { ...(kind !== '' && { class: kind }), ...(whole !== '' && { title: whole }) }
+  return make('div', {}, make('dt', {}, name), make('dd', attributes, value))
+}
+
+/** Liquidity is a raw whole number of up to 39 digits. */
+function exponent(digits: string): string {
+  return digits.length <= 6 ? Number(digits).toLocaleString('en') : Number(digits).toExponential(2).replace('e+', 'e')
+}

@@ -1,0 +1,47 @@
+/** From a pair or a pool's id to pools: the only questions that name a pair. */
+import type { TokenFile } from '../../tokens.ts'
+import type { Ask } from '../lib/client.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { usualPair } from './orientation.ts'
+import { type Listing, toListing } from './scene.ts'
+
+export type Found = {
+  /** As it is read. */
+  pair: string
+  /** Most valuable first. */
+  listings: readonly Listing[]
+  chosen: Listing
+}
+
+/** Rejects with a refusal where no pool trades the pair. */
+export async function findPair(ask: Ask, pair: string, signal: AbortSignal): Promise<Found> {
+  const { body } = await ask('pools', { symbol: pair }, signal)
+  const listings = body.data.map(toListing)
+  const [chosen] = listings
+  if (chosen === undefined) throw new Refusal('question', `No pool that is stored here trades ${pair}.`, 0)
+  return { pair, listings, chosen }
+}
+
+/** Any question with `pool=` says in its headers which network and pair it was; small pools of unknown tokens are in no search. */
+export async function findPool(
+  ask: Ask,
+  { pool, network, pair }: { pool: string; network: string | undefined; pair: string | undefined },
+  { networks, tokens }: TokenFile,
+  signal: AbortSignal,
+): Promise<Found> {
+  const query = { pool, networks: network ?? networks.join(','), interval: '1d', limit: '1' }
+  const answer = await ask('candles', query, signal)
+  const listed = await findPair(ask, answer.pair, signal).catch((error: unknown) => {
+    if (error instanceof Refusal && error.kind === 'question') return undefined
+    throw error
+  })
+  const known = listed?.listings.find(({ id, network: on }) => id === pool && on === answer.network)
+  const cut = answer.pair.indexOf('-')
+  const bare = { id: pool, network: answer.network, pool: undefined }
+  const chosen = known ?? { ...bare, tokens: [answer.pair.slice(0, cut), answer.pair.slice(cut + 1)] as const }
+  return {
+    pair: pair ?? usualPair(...chosen.tokens, tokens),
+    listings: known === undefined ? [chosen, ...(listed?.listings ?? [])] : (listed?.listings ?? []),
+    chosen,
+  }
+}

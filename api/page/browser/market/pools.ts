@@ -1,0 +1,44 @@
+/// <reference lib="dom" />
+/** The pools of a pair, most valuable first. */
+import { make, part } from '../lib/dom.ts'
+import { dollarText, feeText, shortId, title } from '../lib/format.ts'
+import type { Listing } from './scene.ts'
+
+export type Pools = {
+  show(listings: readonly Listing[], chosen: Listing | undefined): void
+  /** Selects the pool that the chart is of. */
+  choose(chosen: Listing): void
+}
+
+export function openPools(onChoose: (listing: Listing) => void): Pools {
+  const select = part('pools', HTMLSelectElement)
+  let shown: readonly Listing[] = []
+  let selected = -1
+  select.addEventListener('change', () => {
+    const listing = shown[select.selectedIndex]
+    // The chart is of the pool before until candles of this one have come.
+    select.selectedIndex = selected
+    if (listing) onChoose(listing)
+  })
+  function choose(chosen: Listing | undefined): void {
+    selected = shown.findIndex(({ id, network }) => id === chosen?.id && network === chosen.network)
+    select.selectedIndex = selected
+  }
+  return {
+    show(listings, chosen) {
+      shown = listings
+      select.replaceChildren(...listings.map((listing) => make('option', {}, describe(listing))))
+      choose(chosen)
+      select.hidden = listings.length === 0
+    },
+    choose,
+  }
+}
+
+function describe({ id, network, pool }: Listing): string {
+  if (pool === undefined) return `${title(network)}, ${shortId(id)}`
+  const { feeTier, protocolVersion, totalValueLockedUSD } = pool
+  const value = Number(totalValueLockedUSD)
+  const worth = value === 0 ? shortId(id) : dollarText(value)
+  return `${title(network)} ${protocolVersion.replace('dex-', '')}, ${feeText(feeTier)}, ${worth}`
+}

@@ -1,0 +1,46 @@
+/** What is shown: one pool, read in one order, in candles of one width and kind of price. */
+import type { Pool } from '../lib/client.ts'
+import type { PriceKind } from '../lib/place.ts'
+
+export type Listing = {
+  id: string
+  network: string
+  /** In the pool's own order. */
+  tokens: readonly [string, string]
+  /** Undefined where the pool was found by its id and no search for the pair shows it. */
+  pool: Pool | undefined
+}
+
+export type Scene = {
+  listing: Listing
+  flipped: boolean
+  interval: string
+  price: PriceKind
+}
+
+export function toListing(pool: Pool): Listing {
+  return { id: pool.id, network: pool.network, tokens: [pool.token0.symbol, pool.token1.symbol], pool }
+}
+
+export function pairOf({ listing: { tokens }, flipped }: Scene): string {
+  return (flipped ? tokens.toReversed() : tokens).join('-')
+}
+
+/** All questions about a scene name its pool, which costs less than a pair. */
+export function poolQuery({ listing }: Scene): Record<string, string> {
+  return { pool: listing.id, networks: listing.network }
+}
+
+export function candleQuery(scene: Scene, limit: number, to?: string): Record<string, string> {
+  const { interval, price } = scene
+  return { ...poolQuery(scene), interval, price, limit: String(limit), ...(to !== undefined && { to }) }
+}
+
+export function tickQuery(scene: Scene, from?: string): Record<string, string> {
+  return { ...poolQuery(scene), price: scene.price, limit: '100', ...(from !== undefined && { from }) }
+}
+
+/** A day in quarters of an hour: their volumes make that of the 24 h. */
+export function dayQuery(scene: Scene): Record<string, string> {
+  return { ...poolQuery(scene), interval: '15m', limit: '96' }
+}

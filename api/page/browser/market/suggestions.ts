@@ -1,0 +1,51 @@
+/** Pairs to pick from: those that have pools, as the service lists them, each read as people read it. */
+import type { ListedToken } from '../../tokens.ts'
+import type { PairRow } from '../lib/client.ts'
+import { usualPair } from './orientation.ts'
+
+export type Suggestion = {
+  pair: string
+  names: string
+  /** Where the symbols are not of trusted tokens, so that they name nothing for sure. */
+  pool: { id: string; network: string } | undefined
+  /** As the pair is read. */
+  price: number | undefined
+  change: number | undefined
+  volumeUsd: number
+  valueUsd: number
+  /** What it is found by, in upper case. */
+  words: string
+}
+
+/** In the order that they came in, which is by volume. */
+export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedToken[]): readonly Suggestion[] {
+  return rows.map(({ symbols, tokens: both, network, pool, isListed, price, change, volumeUsd, valueUsd }) => {
+    const [one, other] = symbols
+    const pair = usualPair(one, other, tokens)
+    const isFlipped = pair !== `${one}-${other}`
+    const [base, quote] = isFlipped ? both.toReversed() : both
+    return {
+      pair,
+      names: `${base?.name} in ${quote?.name}`,
+      pool: isListed ? undefined : { id: pool, network },
+      price: price !== undefined && isFlipped ? 1 / price : price,
+      change: change !== undefined && isFlipped ? 1 / (1 + change) - 1 : change,
+      volumeUsd,
+      valueUsd,
+      words: [pair, pool, ...both.flatMap(({ symbol, name, address }) => [symbol, name, address])]
+        .join(' ')
+        .toUpperCase(),
+    }
+  })
+}
+
+/** Those that have all that was typed, in any order; those that begin with it first. `weth/usdc` and `weth usdc` mean the pair too. */
+export function matching(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
+  const parts = typed
+    .trim()
+    .toUpperCase()
+    .split(/[\s/-]+/)
+  const found = suggestions.filter(({ words }) => parts.every((part) => words.includes(part)))
+  const begins = ({ pair }: Suggestion) => Number(pair.toUpperCase().startsWith(parts.join('-')))
+  return found.toSorted((one, other) => begins(other) - begins(one))
+}

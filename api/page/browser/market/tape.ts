@@ -1,0 +1,101 @@
+/// <reference lib="dom" />
+/** The newest trades, newest first. */
+import { make, part } from '../lib/dom.ts'
+import { amountText, clockText, decimalsOf, dollarText, priceText, timeText } from '../lib/format.ts'
+import { transactionLink } from './explorer.ts'
+import { flipTick, type TickRow } from './orientation.ts'
+
+const MOST = 100
+
+/** `from`: the start of what was asked for; what is held from there on is what was answered, since a reorg may undo trades. */
+export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
+  if (from === undefined || page.length >= MOST) return page
+  const start = Date.parse(from)
+  return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MOST)
+}
+
+/** Whether an answer that starts before the newest trade held has it: else it was undone, or the chain is another one. */
+export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): boolean {
+  const newest = held.at(-1)
+  if (newest === undefined || page.length >= MOST) return true
+  return page.some(
+    ({ id, timestamp, price }) => id === newest.id && timestamp === newest.timestamp && price === newest.price,
+  )
+}
+
+export type Tape = {
+  /** Ascending, in the pool's own order. `network` is undefined where no explorer knows the trades. */
+  show(ticks: readonly TickRow[], flipped: boolean, network: string | undefined): void
+  /** In place of trades. */
+  note(text: string): void
+}
+
+export function openTape(): Tape {
+  const body = part('ticks', HTMLTableSectionElement)
+  const state = part('tape-state', HTMLElement)
+  const amountTitle = part('amount-title', HTMLElement)
+  let rows = new Map<string, { shape: string; row: HTMLTableRowElement }>()
+
+  return {
+    show(ticks, flipped, network) {
+      const newest = ticks.slice(-MOST).toReversed()
+      const decimals = decimalsOf(shown(newest[0], flipped)?.price ?? 1)
+      const first = shown(newest[0], flipped)
+      amountTitle.textContent = first === undefined ? 'Amount' : `Amount, ${first.token0}`
+      const isFirstShow = rows.size === 0
+      const next: typeof rows = new Map()
+      for (const tick of newest) {
+        // A trade may come back with other amounts after a reorg.
+        const shape = `${flipped} ${tick.price} ${tick.amount0} ${tick.timestamp} ${decimals}`
+        const known = rows.get(tick.id)
+        const row = known?.shape === shape ? known.row : toRow(flipped ? flipTick(tick) : tick, decimals, network)
+        if (known === undefined && !isFirstShow) row.classList.add('new')
+        next.set(tick.id, { shape, row })
+      }
+      rows = next
+      body.replaceChildren(...[...rows.values()].map(({ row }) => row))
+      state.hidden = newest.length > 0
+      state.textContent = 'No trade in the last hour'
+    },
+    note(text) {
+      rows = new Map()
+      body.replaceChildren()
+      state.hidden = false
+      state.textContent = text
+    },
+  }
+}
+
+function shown(tick: TickRow | undefined, flipped: boolean): TickRow | undefined {
+  return tick !== undefined && flipped ? flipTick(tick) : tick
+}
+
+function toRow(tick: TickRow, decimals: number, network: string | undefined): HTMLTableRowElement {
+  const at = new Date(tick.timestamp)
+  const amount = Math.abs(Number(tick.amount0))
+  const link = network === undefined ? undefined : transactionLink(network, tick.id)
+  return make(
+    'tr',
+    { class: tick.side },
+    make('td', { title: `${timeText(at.getTime() / 1_000)} UTC` }, clockText(at)),
+    make('td', { class: 'side' }, tick.side === 'buy' ? 'Buy' : 'Sell'),
+    make('td', { class: 'number', title: String(tick.price) }, priceText(tick.price, decimals)),
+    make(
+      'td',
+      { class: 'number', title: `${tick.amount0} ${tick.token0}, ${tick.amount1} ${tick.token1}` },
+      amountText(amount),
+    ),
+    make('td', { class: 'number' }, dollarText(tick.amountUSD)),
+    make(
+      'td',
+      { class: 'link' },
+      link === undefined
+        ? ''
+        : make(
+            'a',
+            { href: link, target: '_blank', rel: 'noreferrer', 'aria-label': `Transaction ${tick.id.slice(0, 10)}` },
+            '↗',
+          ),
+    ),
+  )
+}

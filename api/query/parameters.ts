@@ -1,0 +1,88 @@
+/** From a query string to a question: every bad parameter is found before the user is told of any. */
+import { z } from 'zod'
+import { MAX_TEXT } from '../../ingest/pools/token.ts'
+import { type FieldError, Problem } from '../lib/problem.ts'
+
+/** What the query string says, decoded; a name that is repeated keeps all of its values. */
+export type Parameters = ReadonlyMap<string, readonly string[]>
+
+export function parseParameters(query: string): Parameters {
+  const parameters = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    const values = parameters.get(name)
+    if (values === undefined) parameters.set(name, [value])
+    else values.push(value)
+  }
+  return parameters
+}
+
+/** UTF-16 units. Checked before a text is read: room for two of the longest symbols, of two units a code point, and a hyphen. */
+export const MAX_TEXT_LENGTH = 4 * MAX_TEXT + 1
+
+/** What JSON Schema can say of a parameter: all that `read` takes fits it, and little more. */
+export type Notation = {
+  type?: 'integer'
+  pattern?: string
+  minimum?: number
+  maximum?: number
+  default?: number
+  examples: readonly (string | number)[]
+}
+
+/** A parameter that `read` understands, or its rule. */
+export function field<T>(rule: string, read: (text: string) => T | undefined, notation: Notation) {
+  return z
+    .string({ error: `required: ${rule}` })
+    .meta({ ...(notation.type === undefined && { maxLength: MAX_TEXT_LENGTH }), ...notation, rule })
+    .transform((text, context): T => {
+      const value = read(text)
+      if (value !== undefined) return value
+      context.addIssue({ code: 'custom', message: `must be ${rule}` })
+      return z.NEVER
+    })
+}
+
+/** A rule over several parameters, such as “one of symbol and pool”. It sees all that were given; a malformed one as ''. */
+export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldError[]
+
+/** Unknown parameters are ignored; known ones must be there once, flat, not empty and not longer than any answer needs. */
+export function readQuestion<Shape extends z.ZodObject>(
+  shape: Shape,
+  parameters: Parameters,
+  joint: JointRule = () => [],
+): z.output<Shape> {
+  const errors: FieldError[] = []
+  const values: Record<string, string> = {}
+  const given = new Map<string, string>()
+  for (const [written, texts] of parameters) {
+    const name = written.replace(/[[.].*$/s, '')
+    if (!Object.hasOwn(shape.shape, name)) continue
+    const [text = ''] = texts
+    if (name !== written) errors.push({ field: name, message: `must be written as ${name}=…, not nested` })
+    else if (given.has(name) || texts.length > 1) errors.push({ field: name, message: 'must be given once' })
+    else if (text.length > MAX_TEXT_LENGTH)
+      errors.push({ field: name, message: `must have at most ${MAX_TEXT_LENGTH} characters` })
+    else if (text.trim() === '') errors.push({ field: name, message: 'must not be empty' })
+    else values[name] = text
+    given.set(name, values[name] ?? '')
+  }
+  const malformed = new Set(errors.map((error) => error.field))
+  const result = shape.safeParse(values)
+  for (const issue of result.error?.issues ?? []) {
+    const name = String(issue.path[0] ?? 'query')
+    if (!malformed.has(name)) errors.push({ field: name, message: issue.message })
+  }
+  errors.push(...joint(given))
+  if (result.success && errors.length === 0) return result.data
+  throw invalidParameters(errors)
+}
+
+export function invalidParameters(errors: readonly FieldError[]): Problem {
+  const facts = errors.map((error) => `${error.field} ${error.message}`).join('; ')
+  return new Problem('invalid_parameters', `The question can't be answered as it is asked: ${facts}.`, { errors })
+}
+
+export function parametersOf(req: { url: string }): Parameters {
+  const at = req.url.indexOf('?')
+  return parseParameters(at === -1 ? '' : req.url.slice(at + 1))
+}

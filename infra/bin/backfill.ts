@@ -1,0 +1,99 @@
+/** `npm run backfill`: reads a stretch of final history: in a cluster, beside a running `npm start`, and alone. */
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { NETWORK_NAMES } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { cancelBackfill } from '../jobs/cancel-backfill.ts'
+import { type HistoryRequest, readHistory } from '../jobs/read-history.ts'
+import { UsageError } from '../lib/usage-error.ts'
+import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { runProcess } from '../process/run.ts'
+
+const HELP: Help = {
+  does: 'Reads a range of final blocks, and stores what was traded in it: in a cluster, beside a running `npm start`, and alone.',
+  usage: [
+    'npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]',
+    'npm run backfill -- --network NAME --cancel JOB',
+  ],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--from-block N', 'the first block'],
+    ['--to-block M', 'the last block; it has to be final'],
+    ['--pool ADDRESS_OR_ID', 'only the swaps of this pool; may be repeated'],
+    ['--concurrency N', 'ranges that are asked for at once, 1 to 16 (4)'],
+    ['--again', 'reads what an earlier backfill has read as well'],
+    ['--cancel JOB', 'takes a job back; what it has read stays'],
+  ],
+  examples: ['npm run backfill -- --network ethereum --from-block 18937382 --to-block 18944000'],
+}
+
+const block = (name: string) =>
+  z
+    .string(`${name} is missing`)
+    .regex(/^\d{1,12}$/, `${name} is not a block number`)
+    .transform(Number)
+const schema = z
+  .object({
+    network: z.enum(NETWORK_NAMES, `--network is none of ${NETWORK_NAMES.join(', ')}`),
+    'from-block': block('--from-block'),
+    'to-block': block('--to-block'),
+    pool: z
+      .array(
+        z
+          .string()
+          .toLowerCase()
+          .regex(/^0x([0-9a-f]{40}|[0-9a-f]{64})$/, '--pool is neither a v3 address nor a v4 id'),
+      )
+      .optional(),
+    concurrency: z.coerce
+      .number()
+      .int()
+      .min(1, '--concurrency is not 1 to 16')
+      .max(16, '--concurrency is not 1 to 16')
+      .default(4),
+    /** What an earlier job has read as well. */
+    again: z.boolean().default(false),
+  })
+  .refine((it) => it['from-block'] <= it['to-block'], '--from-block is after --to-block')
+
+const cancelSchema = z.object({
+  network: schema.shape.network,
+  cancel: z
+    .string()
+    .regex(/^\d{1,9}$/, '--cancel is not the number of a job: npm run status lists them')
+    .transform(Number),
+})
+
+const request = commandLine(HELP, readRequest)
+await runProcess(async (run) => {
+  if ('cancel' in request) await cancelBackfill(request.network, request.cancel, run)
+  else await readHistory(request, run)
+})
+
+function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
+  const options = {
+    network: { type: 'string' },
+    'from-block': { type: 'string' },
+    'to-block': { type: 'string' },
+    pool: { type: 'string', multiple: true },
+    concurrency: { type: 'string' },
+    again: { type: 'boolean' },
+    cancel: { type: 'string' },
+  } as const
+  try {
+    const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
+    if (values.cancel !== undefined) return cancelSchema.parse(values)
+    const { network, pool, concurrency, again, ...range } = schema.parse(values)
+    return {
+      network,
+      from: range['from-block'],
+      to: range['to-block'],
+      pools: pool as PoolId[] | undefined,
+      concurrency,
+      again,
+    }
+  } catch (error) {
+    if (!(error instanceof z.ZodError)) throw error
+    throw new UsageError([...error.issues.map((issue) => issue.message), usageOf(HELP)].join('\n'))
+  }
+}

@@ -1,0 +1,38 @@
+/** `npm run rebuild`: candles made anew from ticks, beside the live ones, and swapped in at once. */
+import { parseArgs } from 'node:util'
+import { RESOLUTIONS, type Resolution } from '../../aggregator/candles/candle.ts'
+import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
+import { rebuildCandles } from '../jobs/rebuild-job.ts'
+import { UsageError } from '../lib/usage-error.ts'
+import { print } from '../process/command.ts'
+import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { runProcess } from '../process/run.ts'
+
+const HELP: Help = {
+  does: 'Makes candles of their ticks again, beside the live ones, and swaps them in at once.',
+  usage: [`npm run rebuild -- --network NAME [--resolution ${RESOLUTIONS.join('|')}]…`],
+  options: [
+    ['--network NAME', NETWORK_NAMES.join(', ')],
+    ['--resolution SECONDS', 'only candles of this width; may be repeated'],
+  ],
+  examples: ['npm run rebuild -- --network ethereum --resolution 60'],
+}
+
+const { network, resolutions } = commandLine(HELP, readRequest)
+await runProcess(async (run) => {
+  await rebuildCandles({ network, resolutions, pools: undefined, from: 0, to: 2 ** 32 - 1 }, run)
+  if (!run.signal.aborted) print('Rebuilt.')
+})
+
+function readRequest(): { network: NetworkName; resolutions: Resolution[] } {
+  const options = { network: { type: 'string' }, resolution: { type: 'string', multiple: true } } as const
+  const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
+  const network = NETWORK_NAMES.find((name) => name === values.network)
+  if (!network) throw new UsageError(`--network is none of ${NETWORK_NAMES.join(', ')}\n${usageOf(HELP)}`)
+  const resolutions = (values.resolution ?? []).map((text) => {
+    const resolution = RESOLUTIONS.find((it) => String(it) === text)
+    if (!resolution) throw new UsageError(`--resolution is none of ${RESOLUTIONS.join(', ')} seconds\n${usageOf(HELP)}`)
+    return resolution
+  })
+  return { network, resolutions }
+}

@@ -1,0 +1,207 @@
+/** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
+import type { Written } from '../../aggregator/candles/changes.ts'
+import { readHalts } from '../../aggregator/ledger/halts.ts'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { openPageCode } from '../../api/http/page-code.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { hostOf } from '../../ingest/rpc/hosts-only.ts'
+import { type SqlPort, startSqlPort } from '../clickhouse/sql-port.ts'
+import { openStore, type Store } from '../clickhouse/store.ts'
+import type { NetworkConfig } from '../config/config.ts'
+import { currentStoreFolder, devnetStoreFolder } from '../config/folders.ts'
+import { describeExit } from '../devnet/anvil.ts'
+import { startDevnet } from '../devnet/devnet.ts'
+import { runJobs } from '../jobs/job-runner.ts'
+import { startAdmin } from '../process/admin.ts'
+import { keyToPrint } from '../process/api-key.ts'
+import { startApi } from '../process/api-server.ts'
+import { withoutArguments } from '../process/help.ts'
+import { announce as announcePresence } from '../process/presence.ts'
+import { type Run, runProcess } from '../process/run.ts'
+import { type Logs, runAggregator, runListener, withLogs } from '../process/stages.ts'
+import { askHead } from '../rpc/chain-client.ts'
+
+/** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
+const FIRST_DATA_MS = 15_000
+
+type Chains = {
+  networks: readonly NetworkConfig[]
+  storeFolder: string
+  stop(): Promise<void>
+}
+
+withoutArguments({
+  does: 'Runs listener, aggregator and API in one process, with a devnet and a ClickHouse engine where none is configured. Settings are environment variables: README.md lists them.',
+  usage: ['npm start'],
+  examples: ['npm start', 'ETHEREUM_RPC_URL=wss://… npm start'],
+})
+await runProcess(async (run, telemetry) => {
+  const { config, report, signal, fail } = run
+  const admin = await startAdmin(run, telemetry)
+  const chains = await openChains(run)
+  try {
+    const store = await openStore(config, chains.storeFolder, report, signal)
+    void store.failed.then(fail)
+    report({ kind: 'tables-ready' })
+    admin.watch(store)
+    try {
+      await runStages(chains, store, run)
+    } catch (error) {
+      // Before anything is stopped: what ends for want of a part that was stopped must not be taken for the reason.
+      fail(error)
+    } finally {
+      await store.close()
+    }
+  } catch (error) {
+    fail(error)
+  } finally {
+    await chains.stop()
+  }
+})
+
+/** The configured networks, or a devnet that stands in for ethereum. */
+async function openChains({ config, report, signal, fail }: Run): Promise<Chains> {
+  if (config.chain.kind === 'networks') {
+    const storeFolder = (await currentStoreFolder(config)) ?? config.dataDir
+    return { networks: config.chain.networks, storeFolder, stop: async () => {} }
+  }
+  const devnet = await startDevnet({ dataDir: config.dataDir, report, signal })
+  void devnet.exited.then((exit) => {
+    if (!exit.expected) fail(new Error(`The devnet node ended: ${describeExit(exit)}.`))
+  })
+  const { folder, replaces } = await devnetStoreFolder(config.dataDir, devnet.genesisHash)
+  if (replaces !== undefined) report({ kind: 'another-devnet', folder, replaces })
+  const network: NetworkConfig = {
+    network: devnet.network,
+    urls: [devnet.wsUrl, devnet.httpUrl],
+    isPublic: false,
+    start: { kind: 'block', number: 0 },
+  }
+  return { networks: [network], storeFolder: folder, stop: devnet.stop }
+}
+
+async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
+  const { config, signal, fail } = run
+  // The API hears at once of what is written in its own process.
+  let look = (_: Written) => {}
+  const key = await keyToPrint(config, store.owner, run.report)
+  const pageCode = openPageCode(() => new Date())
+  const stages: Promise<unknown>[] = []
+  const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
+  const names = networks.map(({ network }) => network.name)
+  keep(
+    announcePresence(store.owner, names, config.log.kind === 'kafka' ? ['aggregator'] : ['aggregator', 'jobs'], signal),
+  )
+  for (const network of networks) {
+    const { name } = network.network
+    const stagesOf = async (logs: Logs, attempt: Run) => {
+      const written = (it: Written) => look(it)
+      const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
+      // In a cluster it is the command itself that reads: anybody can append to Kafka.
+      if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.history, store, attempt))
+      await Promise.all(parts)
+    }
+    keep(withLogs('aggregator', name, store, run, stagesOf))
+  }
+  const serving = await startApi(
+    networks.map(({ network }) => network),
+    store,
+    run,
+    (listener) => {
+      look = listener
+    },
+    pageCode,
+  )
+  keep(serving.closed)
+  const sql = await openSqlPort(store, run)
+  if (sql) keep(sql.closed)
+  run.report({ kind: 'first-data', networks: names })
+  const unanswered = await firstData(networks, store, signal)
+  const notes = await notesOf(networks, unanswered, store)
+  if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await Promise.all(stages)
+}
+
+/** Where SQL_PORT is set. */
+async function openSqlPort({ engine, analyst }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
+  const { sqlPort, sqlHost: host } = config
+  if (sqlPort === undefined || !engine) return undefined
+  const sql = await startSqlPort({ engine, analyst, host, port: sqlPort, signal })
+  report({ kind: 'sql-listening', host, port: sql.port })
+  return sql
+}
+
+/** Until every network has stored what its chain had when we looked, within limits. Returns those of which no endpoint answered. */
+async function firstData(
+  networks: readonly NetworkConfig[],
+  store: Store,
+  signal: AbortSignal,
+): Promise<ReadonlySet<NetworkName>> {
+  const giveUp = Date.now() + FIRST_DATA_MS
+  const unanswered = new Set<NetworkName>()
+  await Promise.all(
+    networks.map(async ({ network, urls }) => {
+      const head = await askHead(urls)
+      if (!head) unanswered.add(network.name)
+      const chain = storedChain(store.owner, network.name)
+      while (head && !signal.aborted && Date.now() < giveUp) {
+        if (((await chain.tip())?.number ?? -1) >= head.number) return
+        await pause(100, signal)
+      }
+    }),
+  )
+  return unanswered
+}
+
+type Note = { network: NetworkName; text: string }
+
+/** Why a network is not read, or not shown, yet. */
+async function notesOf(
+  networks: readonly NetworkConfig[],
+  unanswered: ReadonlySet<NetworkName>,
+  store: Store,
+): Promise<Note[]> {
+  const names = networks.map(({ network }) => network.name)
+  const halts = await readHalts(store.owner, names).catch(() => [])
+  return networks.flatMap(({ network: { name: network }, urls }) => {
+    const halt = halts.find((it) => it.network === network)
+    if (halt) return [{ network, text: `its ${halt.stage} has halted: ${halt.reason}` }]
+    if (!unanswered.has(network)) return []
+    const hosts = [...new Set(urls.map(hostOf))].join(', ')
+    return [{ network, text: `no endpoint answers (${hosts}). It is asked again until one does.` }]
+  })
+}
+
+/** The one place where a key is shown: on standard output, never in the log. The link has a code for it, since browsers keep addresses. */
+function announce(
+  networks: readonly NetworkConfig[],
+  { host, port }: { host: string; port: number },
+  { key, code, notes }: { key: string; code: string; notes: readonly Note[] },
+): void {
+  const isDevnet = networks.some(({ network }) => network.devnet)
+  const names = networks.map(({ network }) => network.name).join(', ')
+  const shownHost = host.includes(':') ? `[${host}]` : host
+  const base = `http://${shownHost}:${port}`
+  const what = isDevnet ? `a local DEVNET that stands in for ${names}: real Uniswap contracts, made-up trades` : names
+  process.stdout.write(
+    [
+      '',
+      ...(notes.length === 0
+        ? [`Candlepool is ready. It reads ${what}.`]
+        : [
+            `Candlepool runs, but it does not read ${notes.map(({ network }) => network).join(', ')} yet. What is stored is answered.`,
+            ...notes.map(({ network, text }) => `  ${network}: ${text}`),
+          ]),
+      '',
+      `  Page  ${base}/#code=${code}`,
+      `  API   ${base}/v0`,
+      `  Key   ${key}`,
+      '',
+      `  curl -s -H 'X-API-KEY: ${key}' '${base}/v0/candles?symbol=WETH-USDC&interval=1m&limit=3'`,
+      '',
+      '',
+    ].join('\n'),
+  )
+}

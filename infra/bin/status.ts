@@ -1,0 +1,117 @@
+/** `npm run status`: how far each network is read, stored and audited, and what is missing. */
+import { parseArgs } from 'node:util'
+import { blocksIn, type JobStatus, type NetworkStatus, networksOf, statusOf } from '../jobs/network-status.ts'
+import { print, printTable, runCommand } from '../process/command.ts'
+import { commandLine, type Help, parsed } from '../process/help.ts'
+
+const SHOWN_GAPS = 3
+/** A longer one is cut. */
+const MAX_REASON_LENGTH = 100
+
+const HELP: Help = {
+  does: 'Shows how far each network is read, stored and audited, what is missing in between, and the jobs.',
+  usage: ['npm run status [-- --json]'],
+  options: [['--json', 'all of it, for programs']],
+  examples: ['npm run -s status -- --json'],
+}
+
+const { json } = commandLine(HELP, () =>
+  parsed(
+    HELP,
+    () => parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: false }).values,
+  ),
+)
+await runCommand(async (store, config) => {
+  const now = Math.floor(Date.now() / 1000)
+  const networks = await networksOf(store, config)
+  const statuses = await Promise.all(networks.map((network) => statusOf(store, config, network, now)))
+  if (json) return print(JSON.stringify(statuses, undefined, 2))
+  if (config.chain.kind === 'devnet') print('These are the tables of the devnet that stands in for ethereum.', '')
+  if (statuses.length === 0) return print('Nothing is stored yet.')
+  const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
+  printTable([header, ...statuses.map(rowOf)])
+  for (const status of statuses) {
+    const notes = [...notesOfHalts(status), ...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
+    if (notes.length > 0) print('', ...notes)
+  }
+  const jobs = statuses.flatMap(({ network, jobs }) => jobs.map((job) => rowOfJob(network, job)))
+  if (jobs.length === 0) return
+  print('')
+  printTable([['JOB', 'NETWORK', 'KIND', 'RANGE', 'STATE', 'PROGRESS'], ...jobs])
+})
+
+function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): string[] {
+  return [
+    network,
+    textOf(head),
+    textOf(tip?.number),
+    tip ? timeOf(tip.time) : '-',
+    lag ? [`${lag.seconds} s`, ...(lag.blocks === undefined ? [] : [counted(lag.blocks, 'block')])].join(', ') : '-',
+    textOf(first),
+    first === undefined ? '-' : gaps.length === 0 ? 'none' : String(gaps.length),
+    textOf(audit?.mismatched),
+    textOf(audit?.upTo),
+  ]
+}
+
+function rowOfJob(network: string, { id, kind, from, to, state, share, reason }: JobStatus): string[] {
+  const range = kind === 'rebuild' ? rangeOfTime(from, to) : `${from} to ${to}`
+  const [line = ''] = reason.split('\n')
+  const told = line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}…` : line
+  const progress = state === 'done' ? '' : share === undefined ? told : `${(share * 100).toFixed(1)} %`
+  return [String(id), network, kind, range, state, progress]
+}
+
+function rangeOfTime(from: number, to: number): string {
+  return from === 0 && to === 2 ** 32 - 1 ? 'all' : `${timeOf(from)} to ${timeOf(to)}`
+}
+
+function notesOfHalts({ network, halts }: NetworkStatus): string[] {
+  return halts.map(
+    ({ stage, since, reason }) => `${network}: its ${stage} has halted since ${timeOf(since)}: ${reason}`,
+  )
+}
+
+function noteOfNothing({ network, tip, first }: NetworkStatus): string[] {
+  if (first === undefined) return [`Nothing is stored yet of ${network}.`]
+  return tip ? [] : [`No listener has stored anything of ${network} yet: its blocks are of backfills.`]
+}
+
+function notesOfGaps({ network, gaps }: NetworkStatus): string[] {
+  const [gap] = gaps
+  if (!gap) return []
+  const more = gaps.length - SHOWN_GAPS
+  return [
+    `${network}: nothing is known of ${counted(blocksIn(gaps), 'block')} in ${counted(gaps.length, 'gap')}:`,
+    ...gaps.slice(0, SHOWN_GAPS).map((it) => {
+      const times = `between ${timeOf(it.fromTime)} and ${timeOf(it.toTime)}`
+      return `  ${it.from} to ${it.to}  ${counted(blocksIn([it]), 'block')}, ${times}`
+    }),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    `Fill the first with: npm run backfill -- --network ${network} --from-block ${gap.from} --to-block ${gap.to}`,
+  ]
+}
+
+function notesOfAudit({ network, first, audit }: NetworkStatus): string[] {
+  if (!audit) return first === undefined ? [] : [`${network}: nothing is audited yet.`]
+  const { mismatched, omitted, invented, repriced, undecided, repairing } = audit
+  if (mismatched + repriced + undecided + repairing === 0) return []
+  return [
+    `${network}: the audit found ${counted(mismatched, 'block')} of which two answers told different logs.`,
+    `  repaired   ${counted(omitted, 'log')} added, ${counted(invented, 'log')} removed, ${counted(repriced, 'block')} priced anew`,
+    `  undecided  ${counted(undecided, 'block')}, which are asked for again`,
+    ...(repairing > 0 ? [`  under way  ${counted(repairing, 'block')}`] : []),
+  ]
+}
+
+function textOf(number: number | undefined): string {
+  return number === undefined ? '-' : String(number)
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000', '')
+}

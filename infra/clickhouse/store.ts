@@ -1,0 +1,180 @@
+/** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { goBackToSettled } from '../../aggregator/ledger/checkpoint.ts'
+import { repeated } from '../../ingest/lib/wait.ts'
+import type { Report } from '../../ingest/model/report.ts'
+import type { Config } from '../config/config.ts'
+import type { ServerConfig } from '../config/server-config.ts'
+import { connect, connectAnalyst } from './client.ts'
+import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shareOf } from './cluster.ts'
+import { syncOf } from './disk.ts'
+import { type EngineFact, startEngine } from './engine.ts'
+import { type EngineAccess, findEngine } from './engine-access.ts'
+import { API_LIMITS } from './engine-users.ts'
+import { MigrationError, migrate } from './migrate.ts'
+
+export type Store = {
+  /** May do everything. */
+  owner: ClickHouseClient
+  /** Only reads the market, within limits. */
+  reader: ClickHouseClient
+  /** Keys and usage. */
+  accounts: ClickHouseClient
+  /** Only reads the market, in statements of people. */
+  analyst: ClickHouseClient
+  /** Where the tables are embedded. */
+  engine?: EngineAccess | undefined
+  /** Where the tables themselves are: one server of each shard of a cluster, else `owner`. */
+  shards: readonly ClickHouseClient[]
+  /** As `shards`, with the replicas. */
+  servers: readonly ClickHouseClient[]
+  /** Puts on the disk what was answered by then; absent where that is the server's business, or nothing does. */
+  sync?: (() => Promise<void>) | undefined
+  /** Resolves when an engine of our own ends without being asked to. */
+  failed: Promise<Error>
+  close(): Promise<void>
+}
+
+export type StoreFact = { kind: 'store-waiting'; url: string; error: unknown; retryMs: number }
+
+/** Who waits for a server that does not answer yet, and until when. */
+export type Waiting = { report: Report<StoreFact>; signal: AbortSignal }
+
+/** Opens the configured server or starts the engine in `folder`; the tables are there and up to date when it resolves. */
+export async function openStore(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  report: Report<EngineFact | StoreFact>,
+  signal?: AbortSignal,
+): Promise<Store> {
+  if (config.store.kind === 'server') return openServer(config.store, signal && { report, signal })
+  const engine = await startEngine({ dataDir: folder, report, ...(signal && { signal }) })
+  const failed = new Promise<Error>((resolve) => {
+    void engine.exited.then(({ expected, signal: by, code }) => {
+      if (!expected) resolve(new Error(`The embedded ClickHouse ended (${by ?? code}). Its log is in ${folder}.`))
+    })
+  })
+  try {
+    const store = await openEngine(engine, failed, engine.stop)
+    await goBackToSettled(store.owner)
+    return { ...store, sync: await syncOf(folder) }
+  } catch (error) {
+    await engine.stop()
+    throw error
+  }
+}
+
+/** The configured server, or the engine that another process runs in `folder`; undefined where none runs. A command does not wait. */
+export async function findStore(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  waiting?: Waiting,
+): Promise<Store | undefined> {
+  if (config.store.kind === 'server') return openServer(config.store, waiting)
+  const engine = await findEngine(folder)
+  return engine && openEngine(engine, never, async () => {})
+}
+
+/** The tables for as long as `use` takes: those of whoever runs on them already, else opened for the purpose. */
+export async function withStoreOf(
+  config: Pick<Config, 'store'>,
+  folder: string,
+  use: (store: Store) => Promise<void>,
+): Promise<void> {
+  const store = (await findStore(config, folder)) ?? (await openStore(config, folder, () => {}))
+  try {
+    await use(store)
+  } finally {
+    await store.close()
+  }
+}
+
+async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Store> {
+  const { cluster, database, apiPassword, accountsPassword } = server
+  const settings = cluster ? CLUSTER_SETTINGS : {}
+  const owner = connect({ ...server, settings })
+  const reader =
+    apiPassword === undefined
+      ? connect({ ...server, settings: { ...settings, ...READS_LITTLE, ...READ_ONLY }, requestTimeoutMs: READER_MS })
+      : connect({
+          ...server,
+          username: 'api',
+          password: apiPassword,
+          settings: { ...settings, ...READS_LITTLE },
+          requestTimeoutMs: READER_MS,
+        })
+  const accounts =
+    accountsPassword === undefined
+      ? owner
+      : connect({ ...server, username: 'accounts', password: accountsPassword, settings })
+  const servers = cluster?.urls.map((url) => connect({ ...server, url, database: shareOf(database), settings })) ?? [
+    owner,
+  ]
+  const close = () => closeAll(new Set([owner, reader, accounts, ...servers]))
+  async function bringUpToDate(): Promise<readonly ClickHouseClient[]> {
+    if (cluster) return migrateCluster(servers, { name: cluster.name, database })
+    await refuseCluster(owner, database)
+    await migrate(owner, { database })
+    return servers
+  }
+  try {
+    const shards = await untilThere(server, bringUpToDate, waiting)
+    return { owner, reader, accounts, analyst: reader, shards, servers, failed: never, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+const FIRST_RETRY_MS = 500
+const MAX_RETRY_MS = 10_000
+
+/** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
+function untilThere<T>({ url }: ServerConfig, task: () => Promise<T>, waiting: Waiting | undefined): Promise<T> {
+  if (!waiting) return task()
+  const { report, signal } = waiting
+  return repeated(task, {
+    firstMs: FIRST_RETRY_MS,
+    mostMs: MAX_RETRY_MS,
+    signal,
+    failed(error, retryMs) {
+      if (isAnswer(error)) throw error
+      report({ kind: 'store-waiting', url: new URL(url).host, error, retryMs })
+    },
+  })
+}
+
+function isAnswer(error: unknown): boolean {
+  if (error instanceof MigrationError) return error.cause === undefined || isAnswer(error.cause)
+  return error instanceof ClickHouseError
+}
+
+async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {
+  const { url, database, users } = engine
+  const owner = connect({ url, database, ...users.owner })
+  const reader = connect({ url, database, ...users.api, settings: READS_LITTLE, requestTimeoutMs: READER_MS })
+  const accounts = connect({ url, database, ...users.accounts })
+  const analyst = connectAnalyst(engine)
+  await migrate(owner, { database })
+  const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
+  return { owner, reader, accounts, analyst, engine, shards: [owner], servers: [owner], failed, close }
+}
+
+/** Of a server's only user we know nothing: at least our own questions change nothing, and none takes more than its share. */
+const READ_ONLY = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1, ...API_LIMITS } as const
+
+/** A question for a few rows out of every part of a table: no time goes into readers that hand pieces on to each other. */
+const READS_LITTLE = {
+  local_filesystem_read_method: 'pread',
+  enable_multiple_prewhere_read_steps: 0,
+  use_query_condition_cache: 0,
+} as const
+
+/** Longer than the engine takes to stop a question, so that it is the engine who says why. */
+const READER_MS = 1_000 * API_LIMITS.max_execution_time + 2_000
+
+const never = new Promise<never>(() => {})
+
+async function closeAll(clients: Iterable<ClickHouseClient>): Promise<void> {
+  await Promise.all(Array.from(clients, (client) => client.close()))
+}

@@ -1,0 +1,250 @@
+/** The environment, read once into what the processes need. Nothing else reads it. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { Resolution } from '../../aggregator/candles/candle.ts'
+import type { Retention } from '../../aggregator/candles/retention.ts'
+import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
+import { parseStart, type Start } from '../../ingest/follow/start-block.ts'
+import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { BadConfiguration } from './bad-configuration.ts'
+import { publicEndpoint } from './public-endpoint.ts'
+import { type ServerConfig, serverOf } from './server-config.ts'
+
+export type NetworkConfig = {
+  network: Network
+  /** http(s) and ws(s), in the order of preference. */
+  urls: readonly string[]
+  /** True where nobody named an endpoint and a public one is used. */
+  isPublic: boolean
+  start: Start
+}
+
+export type Config = {
+  /** The devnet where no network is configured at all. */
+  chain: { kind: 'devnet' } | { kind: 'networks'; networks: readonly NetworkConfig[] }
+  log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
+  store: { kind: 'embedded' } | ServerConfig
+  pools: ReadonlySet<PoolId> | undefined
+  retention: Retention
+  /** Whether a power cut must not take anything from below the ledger. */
+  fsync: boolean
+  dataDir: string
+  host: string
+  port: number
+  adminPort: number | undefined
+  adminHost: string
+  sqlPort: number | undefined
+  sqlHost: string
+  /** How late a network may be in a process that calls itself ready. */
+  readyTipSeconds: number
+  /** All where absent. */
+  corsOrigins: readonly string[] | undefined
+  bootstrapApiKey: string | undefined
+  logLevel: (typeof LOG_LEVELS)[number]
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+const list = z.string().transform((text) =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== ''),
+)
+const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'is not a port: a number from 0 to 65535')
+  .transform(Number)
+  .refine((it) => it <= 65_535, 'is not a port: a number from 0 to 65535')
+const rpcUrls = list.pipe(
+  z
+    .array(
+      z.url({ protocol: /^(https?|wss?)$/, error: 'is not a list of http(s) or ws(s) addresses, comma separated' }),
+    )
+    .nonempty('names no address'),
+)
+const start = z.string().transform((text, context) => {
+  const parsed = parseStart(text)
+  if (parsed) return parsed
+  context.addIssue('is not a block number, `latest`, `-5000` (blocks before the head) or a duration such as `24h`')
+  return z.NEVER
+})
+const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
+const poolIds = list.pipe(
+  z
+    .array(
+      z
+        .string()
+        .toLowerCase()
+        .regex(POOL, 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'),
+    )
+    .nonempty('names no pool'),
+)
+
+/** An outage shorter than a week must not reach what is dropped already. */
+const days = z
+  .string()
+  .regex(/^\d{1,5}$/, 'is not a number of days')
+  .transform(Number)
+  .refine((it) => it >= 7, 'is less than 7 days')
+
+const perNetwork = Object.fromEntries(
+  NETWORK_NAMES.flatMap((name) => [
+    [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
+    [`${name.toUpperCase()}_START`, start.optional()],
+  ]),
+) as Record<string, z.ZodOptional<typeof rpcUrls> | z.ZodOptional<typeof start>>
+
+const schema = z.object({
+  ...perNetwork,
+  NETWORKS: list
+    .pipe(
+      z
+        .array(z.enum(NETWORK_NAMES, `names something else than ${NETWORK_NAMES.join(', ')}`))
+        .nonempty('names no network'),
+    )
+    .optional(),
+  POOLS: poolIds.optional(),
+  KAFKA_BROKERS: list
+    .pipe(
+      z
+        .array(z.string().regex(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'))
+        .nonempty('names no broker'),
+    )
+    .optional(),
+  CLICKHOUSE_URL: list
+    .pipe(
+      z
+        .array(
+          z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
+        )
+        .nonempty('names no address'),
+    )
+    .optional(),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name of letters, digits, underscores and hyphens')
+    .optional(),
+  CLICKHOUSE_USER: z.string().optional(),
+  CLICKHOUSE_PASSWORD: z.string().optional(),
+  CLICKHOUSE_API_PASSWORD: z.string().optional(),
+  CLICKHOUSE_ACCOUNTS_PASSWORD: z.string().optional(),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
+    .default('candlepool'),
+  TICKS_TTL_DAYS: days.optional(),
+  CANDLES_1S_TTL_DAYS: days.optional(),
+  CANDLES_1M_TTL_DAYS: days.optional(),
+  CANDLES_1H_TTL_DAYS: days.optional(),
+  CANDLES_1D_TTL_DAYS: days.optional(),
+  FSYNC: z.enum(['on', 'off'], 'is neither on nor off').default('on'),
+  DATA_DIR: z.string().default('data'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: port.default(3000),
+  ADMIN_PORT: port.optional(),
+  ADMIN_HOST: z.string().default('127.0.0.1'),
+  SQL_PORT: port.optional(),
+  SQL_HOST: z.string().default('127.0.0.1'),
+  READY_TIP_SECONDS: z
+    .string()
+    .regex(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
+    .default('300')
+    .transform(Number),
+  CORS_ORIGINS: list
+    .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
+    .optional(),
+  BOOTSTRAP_API_KEY: z
+    .string()
+    .min(16, 'is shorter than 16 characters: it could be guessed')
+    .max(256, 'is longer than 256 characters')
+    .regex(KEY_CHARACTERS, 'holds a blank or a character that is not ASCII, which no header takes')
+    .optional(),
+  LOG_LEVEL: z.enum(LOG_LEVELS, `is none of ${LOG_LEVELS.join(', ')}`).default('info'),
+})
+
+/** The names of all that is read. */
+export const VARIABLES: readonly string[] = Object.keys(schema.shape)
+
+const CANDLE_TTLS = {
+  CANDLES_1S_TTL_DAYS: 1,
+  CANDLES_1M_TTL_DAYS: 60,
+  CANDLES_1H_TTL_DAYS: 3_600,
+  CANDLES_1D_TTL_DAYS: 86_400,
+} as const
+
+/** Candles are made anew of finer ones down to the ticks, so that they are kept at least as long as those. */
+function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DAYS', number | undefined>>): Retention {
+  const ticks = it.TICKS_TTL_DAYS
+  const candles: Retention['candles'] = {}
+  const problems: string[] = []
+  for (const [name, resolution] of Object.entries(CANDLE_TTLS) as [keyof typeof CANDLE_TTLS, Resolution][]) {
+    const days = it[name]
+    if (days === undefined) continue
+    if (ticks === undefined || days < ticks)
+      problems.push(`${name} is shorter than TICKS_TTL_DAYS: candles outlive their ticks`)
+    candles[resolution] = days
+  }
+  if (problems.length > 0) throw new BadConfiguration(problems)
+  return { ticks, candles }
+}
+
+const DEFAULT_START: Start = { kind: 'seconds-ago', seconds: 86_400 }
+
+export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+  // An empty variable is an unset one: compose files and shells cannot tell them apart.
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  )
+  const parsed = schema.safeParse(given)
+  if (!parsed.success) {
+    // The value itself is not repeated: it may hold a password.
+    const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`)
+    throw new BadConfiguration([...new Set(problems)])
+  }
+  const it = parsed.data
+  if (it.SQL_PORT !== undefined && it.CLICKHOUSE_URL)
+    throw new BadConfiguration([
+      'SQL_PORT is that of the embedded tables: with CLICKHOUSE_URL, analysts ask that server',
+    ])
+  return {
+    chain: chainOf(it, parsed.data as Record<string, unknown>),
+    log: it.KAFKA_BROKERS ? { kind: 'kafka', brokers: it.KAFKA_BROKERS } : { kind: 'in-process' },
+    store: serverOf(it) ?? { kind: 'embedded' },
+    pools: it.POOLS && new Set(it.POOLS as PoolId[]),
+    retention: retentionOf(it),
+    fsync: it.FSYNC === 'on',
+    dataDir: resolve(it.DATA_DIR),
+    host: it.HOST,
+    port: it.PORT,
+    adminPort: it.ADMIN_PORT,
+    adminHost: it.ADMIN_HOST,
+    sqlPort: it.SQL_PORT,
+    sqlHost: it.SQL_HOST,
+    readyTipSeconds: it.READY_TIP_SECONDS,
+    corsOrigins: it.CORS_ORIGINS,
+    bootstrapApiKey: it.BOOTSTRAP_API_KEY,
+    logLevel: it.LOG_LEVEL,
+  }
+}
+
+function chainOf(
+  { NETWORKS: named }: { NETWORKS?: readonly NetworkName[] | undefined },
+  all: Record<string, unknown>,
+): Config['chain'] {
+  const urlsOf = (name: NetworkName) => all[`${name.toUpperCase()}_RPC_URL`] as string[] | undefined
+  const names = named ?? NETWORK_NAMES.filter((name) => urlsOf(name) !== undefined)
+  if (names.length === 0) return { kind: 'devnet' }
+  const networks = [...new Set(names)].map((name) => {
+    const urls = urlsOf(name)
+    return {
+      network: NETWORKS[name],
+      urls: urls ?? [publicEndpoint(name)],
+      isPublic: urls === undefined,
+      start: (all[`${name.toUpperCase()}_START`] as Start | undefined) ?? DEFAULT_START,
+    }
+  })
+  return { kind: 'networks', networks }
+}

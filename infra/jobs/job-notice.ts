@@ -1,0 +1,44 @@
+/** Why a job is not done yet, for its operator who waits: none has taken it, another is done before it, or a stage has halted. */
+
+import { type Job, openJobs } from '../../aggregator/jobs/job.ts'
+import { readHalts } from '../../aggregator/ledger/halts.ts'
+import type { Store } from '../clickhouse/store.ts'
+import { type Role, servedNetworks } from '../process/presence.ts'
+
+const PATIENCE_MS = 10_000
+const LOOK_MS = 2_000
+
+/** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
+export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
+
+export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: Role): WaitingNotice {
+  const began = performance.now()
+  let lookedAt = Number.NEGATIVE_INFINITY
+  let told: string | undefined
+
+  async function reasonOf(job: Job | undefined): Promise<string | undefined> {
+    const isTaken = job !== undefined && job.reason !== ''
+    const served = await servedNetworks(owner, role)
+    if (!served.includes(network)) return `no process that ${ROLE_DOES[role]} ${network} runs now`
+    const [halt] = (await readHalts(owner, [network])).filter(({ stage }) => stage === 'aggregator')
+    if (halt) return `the aggregator of ${network} has halted: ${halt.reason}`
+    if (isTaken) return undefined
+    const [before] = await openJobs(owner, network, kind)
+    if (before && before.id < id) return `job ${before.id} of ${network} is done before it`
+    return `no process has taken it yet`
+  }
+
+  return async (job) => {
+    const now = performance.now()
+    if (now - began < PATIENCE_MS || now - lookedAt < LOOK_MS) return undefined
+    lookedAt = now
+    const reason = await reasonOf(job)
+    if (reason === undefined || reason === told) return undefined
+    told = reason
+    const takeBack =
+      kind === 'backfill' ? ` Take it back with: npm run backfill -- --network ${network} --cancel ${id}` : ''
+    return `Job ${id} waits: ${reason}. It stays open, and a process that serves ${network} takes it.${takeBack}`
+  }
+}
+
+const ROLE_DOES: Readonly<Record<Role, string>> = { aggregator: 'stores blocks of', jobs: 'reads history of' }

@@ -1,0 +1,89 @@
+/** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
+
+import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
+import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
+import { failJob, finishJob, type Job, noteJob, openJobs, readJob } from '../../aggregator/jobs/job.ts'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { backfill } from '../../ingest/backfill/backfill.ts'
+import { calm } from '../../ingest/lib/live-priority.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
+import type { Store } from '../clickhouse/store.ts'
+import type { NetworkConfig } from '../config/config.ts'
+import { describeError } from '../lib/describe-error.ts'
+import type { Run } from '../process/run.ts'
+import { connectChain } from '../rpc/chain-client.ts'
+
+const LOOK_MS = 1_000
+
+/** Until the signal aborts; jobs that are open then are taken up at the next start. */
+export async function runJobs(
+  network: NetworkConfig,
+  history: TickLog<Restatement>,
+  store: Store,
+  run: Run,
+): Promise<void> {
+  const { signal } = run
+  while (!signal.aborted) {
+    await calm()
+    // Tables that do not answer have no jobs for us now.
+    const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
+    for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
+    await pause(LOOK_MS, signal)
+  }
+}
+
+/** Reads what earlier jobs have not read yet, and says in the job's row how it ended. Ends where the job is taken back. */
+export async function runJob(
+  job: Job,
+  { network, urls }: NetworkConfig,
+  history: TickLog<Restatement>,
+  store: Store,
+  { report, signal: stop }: Run,
+): Promise<void> {
+  const { id, from, to, pools, concurrency } = job
+  const ended = new AbortController()
+  const signal = AbortSignal.any([stop, ended.signal])
+  report({ kind: 'job-started', network: network.name, job: id, from, to })
+  try {
+    await noteJob(store.owner, job, 'reading')
+    void untilClosed(job, store, signal).then(() => ended.abort())
+    const { endpoints } = connectChain(urls, { network, report, signal })
+    endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
+    const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
+    const notBefore = await oldestWholeDay(store.owner)
+    const reading = {
+      network,
+      job: id,
+      ranges,
+      pools,
+      storedPools: storedPools(store.owner, network.name),
+      concurrency,
+    }
+    const options = { ...reading, notBefore, log: history, report, signal }
+    await backfill(endpoints, options)
+    await finishJob(store.owner, job)
+    report({ kind: 'job-done', network: network.name, job: id })
+  } catch (error) {
+    if (stop.aborted) return
+    const isTakenBack = ended.signal.aborted
+    report({ kind: 'job-failed', network: network.name, job: id, error: isTakenBack ? new Error(TAKEN_BACK) : error })
+    // Tables that do not answer keep it open, and it is taken up again.
+    if (!isTakenBack) await failJob(store.owner, job, describeError(error)).catch(() => undefined)
+  } finally {
+    ended.abort()
+  }
+}
+
+/** The reason of a job that its operator has taken back. */
+export const TAKEN_BACK = 'It was taken back.'
+
+async function untilClosed({ network, id }: Job, { owner }: Store, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await pause(LOOK_MS, signal)
+    const job = await readJob(owner, network, id).catch(() => undefined)
+    if (job && job.state !== 'open') return
+  }
+}

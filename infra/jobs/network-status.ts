@@ -1,0 +1,136 @@
+/** How far a network is read, stored and audited, and what is missing in between. */
+import { type AuditRecord, readRecords } from '../../aggregator/history/audit-record.ts'
+import type { BlockRange } from '../../aggregator/history/coverage.ts'
+import { gapsBetween, type KnownRange, knownRanges } from '../../aggregator/history/known-ranges.ts'
+import { type JobKind, type JobState, recentJobs } from '../../aggregator/jobs/job.ts'
+import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
+import { newestBlock } from '../../aggregator/ledger/stored-blocks.ts'
+import { ask } from '../../aggregator/store/store.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Store } from '../clickhouse/store.ts'
+import type { Config } from '../config/config.ts'
+import { askHead } from '../rpc/chain-client.ts'
+import { readProgress } from './progress.ts'
+
+export type NetworkStatus = {
+  network: NetworkName
+  /** Of the chain; absent where no endpoint is configured or none answers. */
+  head?: number
+  /** The newest block that the listener has stored. */
+  tip?: { number: number; time: UnixSeconds }
+  lag?: { seconds: number; blocks?: number }
+  /** The oldest block that anybody has stored. */
+  first?: number
+  /** What is known whole, and what is missing between that. */
+  known: readonly KnownRange[]
+  gaps: readonly KnownRange[]
+  /** Stages that can't go on. */
+  halts: readonly Halt[]
+  /** Open ones first, then the newest. */
+  jobs: readonly JobStatus[]
+  /** Absent before the first audit. */
+  audit?: AuditSums
+}
+
+/** The range is one of blocks, of a rebuild one of seconds since 1970. */
+export type JobStatus = BlockRange & {
+  id: number
+  kind: JobKind
+  /** `waiting`: no process has taken it yet. */
+  state: Exclude<JobState, 'open'> | 'waiting' | 'running'
+  /** Of a backfill that is open: the share of its blocks that is stored. */
+  share?: number
+  /** How far it is, or why it failed. */
+  reason: string
+}
+
+/** Over all that is audited: what the listener has stored, and each backfill. */
+export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
+  /** The newest audited block of the listener's. */
+  upTo?: number
+  /** Blocks that nobody can prove, and blocks whose repair is under way. */
+  undecided: number
+  repairing: number
+}
+
+/** Those that are configured, and those that anything is stored of. */
+export async function networksOf({ owner }: Store, { chain }: Config): Promise<NetworkName[]> {
+  const configured = chain.kind === 'networks' ? chain.networks.map((it) => it.network.name) : []
+  const stored = await ask<{ network: NetworkName }>(
+    owner,
+    'SELECT DISTINCT network FROM (SELECT DISTINCT network FROM blocks UNION ALL SELECT DISTINCT network FROM coverage UNION ALL SELECT DISTINCT network FROM jobs) ORDER BY network',
+    {},
+  )
+  return [...new Set([...configured, ...stored.map((it) => it.network)])]
+}
+
+export async function statusOf(
+  store: Store,
+  { chain, pools }: Config,
+  network: NetworkName,
+  now: UnixSeconds,
+): Promise<NetworkStatus> {
+  const { owner } = store
+  const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
+  const [head, newest, known, records, halts, jobs] = await Promise.all([
+    urls ? askHead(urls) : undefined,
+    newestBlock(owner, network),
+    knownRanges(owner, network, pools && [...pools]),
+    readRecords(owner, network),
+    readHalts(owner, [network]),
+    jobsOf(store, network),
+  ])
+  const [oldest] = known
+  const tip = newest && { number: newest.number, time: newest.timestamp }
+  return {
+    network,
+    ...(head && { head: head.number }),
+    ...(tip && { tip, lag: lagOf(tip, head?.number, now) }),
+    ...(oldest && { first: oldest.from }),
+    known,
+    gaps: gapsBetween(known),
+    halts,
+    jobs,
+    ...(records.length > 0 && { audit: sumsOf(records) }),
+  }
+}
+
+const SHOWN_JOBS = 20
+
+async function jobsOf(store: Store, network: NetworkName): Promise<JobStatus[]> {
+  const jobs = await recentJobs(store.owner, network, SHOWN_JOBS)
+  return Promise.all(
+    jobs.map(async (job) => {
+      const { id, kind, from, to, reason } = job
+      const state = job.state !== 'open' ? job.state : reason === '' ? 'waiting' : 'running'
+      const isUnderWay = job.state === 'open' && kind === 'backfill'
+      const share = isUnderWay ? (await readProgress(store, job)).blocks / (to - from + 1) : undefined
+      return { id, kind, from, to, state, ...(share !== undefined && { share }), reason }
+    }),
+  )
+}
+
+function lagOf(tip: { number: number; time: UnixSeconds }, head: number | undefined, now: UnixSeconds) {
+  const seconds = Math.max(0, now - tip.time)
+  return { seconds, ...(head !== undefined && { blocks: Math.max(0, head - tip.number) }) }
+}
+
+function sumsOf(records: readonly AuditRecord[]): AuditSums {
+  const sum = (of: (record: AuditRecord) => number) => records.reduce((total, record) => total + of(record), 0)
+  const live = records.filter(({ job, next, first }) => job === 0 && next > first)
+  return {
+    ...(live.length > 0 && { upTo: Math.max(...live.map(({ next }) => next - 1)) }),
+    logs: sum(({ logs }) => logs),
+    mismatched: sum(({ mismatched }) => mismatched),
+    omitted: sum(({ omitted }) => omitted),
+    invented: sum(({ invented }) => invented),
+    repriced: sum(({ repriced }) => repriced),
+    undecided: sum(({ undecided }) => undecided.length),
+    repairing: sum(({ repairing }) => repairing.length),
+  }
+}
+
+export function blocksIn(ranges: readonly BlockRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+}

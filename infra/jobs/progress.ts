@@ -1,0 +1,44 @@
+/** How far a backfill is, for whoever waits for it: a bar on a terminal, plain lines elsewhere. */
+import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
+import type { Job } from '../../aggregator/jobs/job.ts'
+import { ask } from '../../aggregator/store/store.ts'
+import type { Store } from '../clickhouse/store.ts'
+
+export type Progress = { blocks: number; ticks: number }
+
+/** What of the job's range is known whole, and the ticks that this job itself has brought. */
+export async function readProgress({ owner }: Store, { network, id, from, to, pools }: Job): Promise<Progress> {
+  const gaps = gapsIn({ from, to }, await readCoverage(owner, network, pools))
+  const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
+  const [row] = await ask<{ brought: string }>(
+    owner,
+    'SELECT toString(sum(ticks)) AS brought FROM coverage FINAL WHERE network = {network:String} AND job = {id:UInt32}',
+    { network, id },
+  )
+  return { blocks: to - from + 1 - missing, ticks: Number(row?.brought ?? 0) }
+}
+
+const BAR_CELLS = 30
+
+/** `start` is what was known before the job began: it counts as done, but not as speed. */
+export function progressLine(total: number, start: Progress, now: Progress, seconds: number): string {
+  const share = now.blocks / total
+  const bar = '█'.repeat(Math.floor(share * BAR_CELLS)).padEnd(BAR_CELLS, '░')
+  const blocksPerSecond = (now.blocks - start.blocks) / Math.max(seconds, 0.001)
+  const ticksPerSecond = (now.ticks - start.ticks) / Math.max(seconds, 0.001)
+  const left = now.blocks === total ? 'done' : `${durationOf((total - now.blocks) / blocksPerSecond)} left`
+  const percent = (share * 100).toFixed(1)
+  const counts = `${now.blocks.toLocaleString('en')} of ${total.toLocaleString('en')} blocks`
+  return `${bar} ${percent} %  ${counts}  ${rate(blocksPerSecond)} blocks/s  ${rate(ticksPerSecond)} ticks/s  ${left}`
+}
+
+function rate(perSecond: number): string {
+  return Math.round(perSecond).toLocaleString('en')
+}
+
+function durationOf(seconds: number): string {
+  if (!Number.isFinite(seconds)) return 'unknown time'
+  const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)]
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min ${Math.floor(seconds % 60)} s` : `${Math.ceil(seconds)} s`
+}

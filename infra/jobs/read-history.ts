@@ -1,0 +1,127 @@
+/** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
+import { type BlockRange, forgetCoverage } from '../../aggregator/history/coverage.ts'
+import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import { findStore, openStore, type Store } from '../clickhouse/store.ts'
+import type { NetworkConfig } from '../config/config.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { kafkaHistory } from '../kafka/kafka.ts'
+import { UsageError } from '../lib/usage-error.ts'
+import { type Role, requireServed, servedNetworks } from '../process/presence.ts'
+import type { Run } from '../process/run.ts'
+import { waitingNotice } from './job-notice.ts'
+import { runJob } from './job-runner.ts'
+import { progressLine, readProgress } from './progress.ts'
+import { withAggregator } from './standalone.ts'
+
+const LINE_MS = 5_000
+const LOOK_MS = 300
+
+/** `again`: what earlier jobs have read is read again. */
+export type HistoryRequest = JobRequest & { again: boolean }
+
+/** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
+export async function readHistory(request: HistoryRequest, run: Run): Promise<void> {
+  const { config } = run
+  const network = networkOf(request, run)
+  const folder = (await currentStoreFolder(config)) ?? config.dataDir
+  const running = await findStore(config, folder)
+  if (!running)
+    return alone(request, requireNetwork(network), await openStore(config, folder, run.report, run.signal), run)
+  try {
+    if (config.log.kind === 'kafka') await inCluster(request, requireNetwork(network), running, run)
+    else await besideOwner(request, running, run)
+  } finally {
+    await running.close()
+  }
+}
+
+/** Undefined for the devnet, whose chain only its own process can reach. */
+function networkOf(request: JobRequest, { config }: Run): NetworkConfig | undefined {
+  if (config.chain.kind === 'devnet') return undefined
+  const network = config.chain.networks.find((it) => it.network.name === request.network)
+  if (network) return network
+  throw new UsageError(
+    `${request.network} is not configured: set ${request.network.toUpperCase()}_RPC_URL, or name it in NETWORKS.`,
+  )
+}
+
+function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
+  if (network) return network
+  throw new UsageError(
+    'No network is configured: set <NETWORK>_RPC_URL. (The devnet is filled in while `npm start` runs.)',
+  )
+}
+
+/** The process that owns the tables reads; this one watches. */
+async function besideOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
+  await requireServed(store, request.network, 'jobs', run.signal)
+  const job = await open(request, store)
+  run.signal.addEventListener('abort', () => print(`Job ${job.id} goes on without this window.`), { once: true })
+  await watch(job, store, run, 'jobs')
+}
+
+/** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
+async function inCluster(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+  const { config, report, signal } = run
+  if (config.log.kind !== 'kafka') return
+  const served = await servedNetworks(store.owner, 'aggregator')
+  if (served.length > 0) await requireServed(store, request.network, 'aggregator', signal)
+  const history = await kafkaHistory({ brokers: config.log.brokers, network: request.network, report, signal })
+  const job = await open(request, store)
+  const reading = runJob(job, network, history, store, run)
+  try {
+    await watch(job, store, run, 'aggregator')
+  } finally {
+    await history.close()
+    await reading
+  }
+}
+
+/** Nothing else runs on the tables: this process reads and stores. */
+async function alone(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+  try {
+    await withAggregator(network.network.name, store, run, async (history) => {
+      const job = await open(request, store)
+      const reading = runJob(job, network, history, store, run)
+      await watch(job, store, run, undefined)
+      await reading
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+async function open({ again, ...request }: HistoryRequest, { owner, shards }: Store): Promise<Job> {
+  const range: BlockRange = { from: request.from, to: request.to }
+  if (again) for (const shard of shards) await forgetCoverage(shard, request.network, [range])
+  return openJob(owner, request)
+}
+
+/** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */
+async function watch(job: Job, store: Store, { signal }: Run, role: Role | undefined): Promise<void> {
+  const total = job.to - job.from + 1
+  const start = await readProgress(store, job)
+  const began = performance.now()
+  const notice = role && waitingNotice(job, store, role)
+  let lastLine = 0
+  while (!signal.aborted) {
+    const [now, state] = await Promise.all([readProgress(store, job), readJob(store.owner, job.network, job.id)])
+    const line = progressLine(total, start, now, (performance.now() - began) / 1_000)
+    const isOver = now.blocks === total && state?.state !== 'open'
+    if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${line}${isOver ? '\n' : ''}`)
+    else if (isOver || performance.now() - lastLine > LINE_MS || lastLine === 0) {
+      print(line)
+      lastLine = performance.now()
+    }
+    if (state?.state === 'failed') throw new Error(`The backfill failed: ${state.reason}`)
+    if (isOver) return
+    const waits = await notice?.(state)
+    if (waits !== undefined) print(process.stdout.isTTY ? `\n${waits}` : waits)
+    await pause(LOOK_MS, signal)
+  }
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}

@@ -1,0 +1,42 @@
+/** Candles made anew by whoever writes them: the running process, or this one where none runs. */
+import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import { findStore, openStore, type Store } from '../clickhouse/store.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { print } from '../process/command.ts'
+import { requireServed } from '../process/presence.ts'
+import type { Run } from '../process/run.ts'
+import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { withAggregator } from './standalone.ts'
+
+const LOOK_MS = 300
+
+/** `from` and `to` of the request are seconds since 1970. Throws where it failed. */
+export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, run: Run): Promise<void> {
+  const { config } = run
+  const folder = (await currentStoreFolder(config)) ?? config.dataDir
+  const running = await findStore(config, folder)
+  const store = running ?? (await openStore(config, folder, run.report, run.signal))
+  try {
+    if (running) await requireServed(store, request.network, 'aggregator', run.signal)
+    const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')
+    if (running) return await watch(job, store, run, waitingNotice(job, store, 'aggregator'))
+    await withAggregator(request.network, store, run, () => watch(job, store, run))
+  } finally {
+    await store.close()
+  }
+}
+
+async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
+  let told = ''
+  while (!signal.aborted) {
+    const job = await readJob(store.owner, network, id)
+    if (job?.state === 'failed') throw new Error(`The rebuild failed: ${job.reason}`)
+    if (job?.state === 'done') return
+    if (job && job.reason !== told) print(`Rebuilding candles of ${network}: ${job.reason}`)
+    told = job?.reason ?? told
+    const waits = await notice?.(job)
+    if (waits !== undefined) print(waits)
+    await pause(LOOK_MS, signal)
+  }
+}

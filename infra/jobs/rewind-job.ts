@@ -1,0 +1,100 @@
+/** A rewind as an operator asks for it: what is to go is looked at first, then whoever writes the tables takes it back. */
+import { type Job, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { endBelow, ledgerStart, newestBlock, storedBlock } from '../../aggregator/ledger/stored-blocks.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import type { BlockRef } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { getHeader } from '../../ingest/rpc/rpc.ts'
+import { findStore, openStore, type Store } from '../clickhouse/store.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { describeError } from '../lib/describe-error.ts'
+import { UsageError } from '../lib/usage-error.ts'
+import { print } from '../process/command.ts'
+import { requireServed } from '../process/presence.ts'
+import type { Run } from '../process/run.ts'
+import { connectChain } from '../rpc/chain-client.ts'
+import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { withAggregator } from './standalone.ts'
+
+const LOOK_MS = 300
+
+export type RewindRequest = { network: NetworkName; to: number }
+
+/** What a rewind takes back: all above `to`, which is the block that was asked for, or the end of the range of history before it. */
+export type RewindPlan = { network: NetworkName; to: BlockRef; tip: BlockRef }
+
+/** `confirm` throws where the operator does not want it. Resolves once it is done. */
+export async function rewindNetwork(
+  request: RewindRequest,
+  run: Run,
+  confirm: (plan: RewindPlan) => Promise<void>,
+): Promise<RewindPlan> {
+  const { config } = run
+  const folder = (await currentStoreFolder(config)) ?? config.dataDir
+  const running = await findStore(config, folder)
+  const store = running ?? (await openStore(config, folder, run.report, run.signal))
+  try {
+    const plan = await planOf(request, store)
+    if (running) await requireServed(store, request.network, 'aggregator', run.signal)
+    await refuseReplaced(plan, run)
+    await confirm(plan)
+    const { network, to, tip } = plan
+    const ask = async () => {
+      const request = { network, from: to.number + 1, to: tip.number, pools: undefined, concurrency: 1 }
+      const job = await openJob(store.owner, request, 'rewind')
+      await watch(job, store, run, running && waitingNotice(job, store, 'aggregator'))
+    }
+    if (running) await ask()
+    else await withAggregator(network, store, run, ask)
+    return plan
+  } finally {
+    await store.close()
+  }
+}
+
+async function planOf({ network, to }: RewindRequest, { owner }: Store): Promise<RewindPlan> {
+  const [start, tip] = await Promise.all([ledgerStart(owner, network), newestBlock(owner, network)])
+  if (!start || !tip)
+    throw new UsageError(`No listener has stored anything of ${network}: there is nothing to take back.`)
+  if (to > tip.number) throw new UsageError(`--to ${to} is above the stored tip of ${network}, block ${tip.number}.`)
+  if (to === tip.number) throw new UsageError(`--to ${to} is the stored tip of ${network}: there is nothing above it.`)
+  const end = await endBelow(owner, network, to)
+  const block = end >= start.first ? await storedBlock(owner, network, end) : undefined
+  if (block) return { network, to: block, tip }
+  const first = `the first stored block of ${network}${to >= start.first ? ' that can be gone back to' : ''}`
+  throw new UsageError(
+    `--to ${to} is below ${first}: its history begins at ${start.first}. To read it from nothing, start with an empty DATA_DIR or CLICKHOUSE_DATABASE, and new topics in Kafka.`,
+  )
+}
+
+/** A block that the chain does not have either would halt the listener again. Where no endpoint answers, the operator decides. */
+async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: Run): Promise<void> {
+  const urls = config.chain.kind === 'networks' && config.chain.networks.find((it) => it.network.name === network)?.urls
+  if (!urls) return
+  const done = new AbortController()
+  const { endpoints } = connectChain(urls, { timeoutMs: 5_000, signal: AbortSignal.any([signal, done.signal]) })
+  const header = await endpoints
+    .run((client) => getHeader(client, to.number))
+    .catch((error: unknown) => {
+      process.stderr.write(
+        `No endpoint of ${network} tells whether block ${to.number} is on the chain: ${describeError(error)}\n`,
+      )
+      return undefined
+    })
+  done.abort()
+  if (!header || header.hash === to.hash) return
+  throw new UsageError(
+    `Block ${to.number} of ${network} is stored as ${to.hash}, and the chain has ${header.hash} in its place: go back further.`,
+  )
+}
+
+async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
+  while (!signal.aborted) {
+    const job = await readJob(store.owner, network, id)
+    if (job?.state === 'failed') throw new Error(`The rewind failed: ${job.reason}`)
+    if (job?.state === 'done') return
+    const waits = await notice?.(job)
+    if (waits !== undefined) print(waits)
+    await pause(LOOK_MS, signal)
+  }
+}

@@ -1,0 +1,75 @@
+/** How the log fails. `retryable` tells the caller's loop whether to start again from its own store or to stop. */
+import type { Offset } from '../../ingest/model/tick-log.ts'
+
+/** Another process reads now, or may have read in between: what the caller knows of the log is out of date. */
+export class AssignmentLost extends Error {
+  override readonly name = 'AssignmentLost'
+  readonly retryable = true
+  constructor(topic: string, why: string, options?: ErrorOptions) {
+    super(
+      `The reading of ${topic} was taken from this process: ${why}. Read the position from the store and call read() again.`,
+      options,
+    )
+  }
+}
+
+/** The topic is this process's to read, but others read it while this one waited. */
+export class PositionStale extends Error {
+  override readonly name = 'PositionStale'
+  readonly retryable = true
+  constructor(topic: string, position: Offset) {
+    super(
+      `This process waited to be given ${topic}, so position ${position} may be long behind what another one has stored. Read the position from the store and call read() again.`,
+    )
+  }
+}
+
+/** The log has no such position: the topic was made anew, or its end was lost. */
+export class PositionGone extends Error {
+  override readonly name = 'PositionGone'
+  readonly retryable = true
+  constructor(topic: string, position: Offset, found: Offset) {
+    super(
+      `${topic} no longer has position ${position}: it goes on at ${found}. The topic was made anew or lost its end. Ask at() whether the stored tip is still in the log, and if not read it from its beginning.`,
+    )
+  }
+}
+
+/** The bytes are no message that this version knows. */
+export class UnreadableMessage extends Error {
+  override readonly name = 'UnreadableMessage'
+  readonly retryable = false
+  constructor(why: string, options?: ErrorOptions) {
+    super(`A message of the log can't be read: ${why}.`, options)
+  }
+}
+
+/** Kafka says no, and would say it again. */
+export class LogRefused extends Error {
+  override readonly name = 'LogRefused'
+  readonly retryable = false
+  constructor(topic: string, step: string, code: string, options?: ErrorOptions) {
+    super(
+      `Kafka refused to ${step} ${topic}: ${code}. Check the rights of this client and the limits of the topic.`,
+      options,
+    )
+  }
+}
+
+/** Whether the messages are in the log is not known; publishing them again does no harm. */
+export class LogClosed extends Error {
+  override readonly name = 'LogClosed'
+  readonly retryable = false
+  constructor(what: string) {
+    super(`${what} was closed before this was done. Nothing to do where the process is stopping.`)
+  }
+}
+
+/** The reader stopped between taking the messages and storing them. */
+export class ReaderEnded extends Error {
+  override readonly name = 'ReaderEnded'
+  readonly retryable = true
+  constructor() {
+    super('The reader of the log ended before it stored these messages. Publish them again from the stored tip.')
+  }
+}

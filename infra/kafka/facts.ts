@@ -1,0 +1,26 @@
+/** What the log says of itself. */
+import type { Offset } from '../../ingest/model/tick-log.ts'
+
+export type LogFact =
+  | { kind: 'log-topic-made'; topic: string; replicas: number; retentionMs: number }
+  /** Nothing is lost: the same step is tried again after `waitMs`. */
+  | {
+      kind: 'log-retried'
+      topic: string
+      step: 'open' | 'append' | 'ask' | 'read' | 'set aside'
+      attempt: number
+      waitMs: number
+      error: string
+    }
+  | { kind: 'log-reading'; topic: string; group: string; position: Offset }
+  | { kind: 'log-standing-by'; topic: string; group: string }
+  /** Retention has deleted what lies between. */
+  | { kind: 'log-begins-later'; topic: string; position: Offset; begins: Offset }
+  /** A writer stopped in the middle of a message; whoever writes next publishes it again. */
+  | { kind: 'log-parts-dropped'; topic: string; messageId: string; lastOffset: Offset; parts: number; count: number }
+  /** It is no message: it was passed over, and whoever wrote it sends again what is missing. */
+  | { kind: 'message-rejected'; topic: string; offset: Offset; reason: string }
+  /** Of rejected messages there is only what their own topic still has. */
+  | { kind: 'rejected-not-copied'; topic: string; error: string }
+  /** What kafkajs would have printed. */
+  | { kind: 'kafka-client'; severity: 'error' | 'warning'; scope: string; message: string; error: string | undefined }

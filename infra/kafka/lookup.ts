@@ -1,0 +1,99 @@
+/** Single entries out of the topic, for whoever has to know where the log stands before it reads or writes. */
+import { randomUUID } from 'node:crypto'
+import type { Kafka } from 'kafkajs'
+import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
+import type { AnyMessage } from './codec.ts'
+import { assembler, type StoredRecord } from './parts.ts'
+import { atMost, CLIENT_RETRY, type RetryContext, retried } from './retry.ts'
+import { toStoredRecord } from './stored-record.ts'
+import { boundsOf } from './topic.ts'
+
+/** Most messages are one record and the largest a few, so the first look finds the entry nearly always. */
+const FIRST_LOOK = 8
+/** A first join to a group takes the broker 3 s by default (`group.initial.rebalance.delay.ms`). */
+const LOOK_TIMEOUT_MS = 30_000
+
+export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry<AnyMessage> | undefined> {
+  return retried('ask', context, async () => {
+    const { begins, ends } = await boundsOf(kafka, context.topic)
+    return newestUpTo(kafka, context.topic, begins, ends - 1)
+  })
+}
+
+export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
+  return retried('ask', context, async () => {
+    const { begins, ends } = await boundsOf(kafka, context.topic)
+    if (offset < begins || offset >= ends) return undefined
+    const newest = await newestUpTo(kafka, context.topic, begins, offset)
+    return newest?.offset === offset ? newest : undefined
+  })
+}
+
+/** All records of the message whose last one is at this offset, as far as the topic still has them. */
+export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): Promise<StoredRecord[]> {
+  return retried('ask', context, async () => {
+    const { begins, ends } = await boundsOf(kafka, context.topic)
+    if (offset < begins || offset >= ends) return []
+    const [last] = await recordsBetween(kafka, context.topic, offset, offset)
+    const first = Math.max(begins, offset - (last?.part?.index ?? 0))
+    return first < offset ? recordsBetween(kafka, context.topic, first, offset) : last ? [last] : []
+  })
+}
+
+/** Looks further and further back, since the end may be rubbish, or parts of a message that was never finished. */
+async function newestUpTo(
+  kafka: Kafka,
+  topic: string,
+  begins: Offset,
+  end: Offset,
+): Promise<Entry<AnyMessage> | undefined> {
+  for (let look = FIRST_LOOK; end >= begins; look *= 8) {
+    const start = Math.max(begins, end + 1 - look)
+    const assemble = assembler({})
+    const newest = (await recordsBetween(kafka, topic, start, end))
+      .map(assemble)
+      .findLast((entry) => entry !== undefined)
+    if (newest || start === begins) return newest
+  }
+  return undefined
+}
+
+/** By a consumer in a group of its own, since kafkajs has no other way to fetch; the group is gone when it leaves. */
+async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: Offset): Promise<StoredRecord[]> {
+  const consumer = kafka.consumer({
+    groupId: `candlepool.lookup.${randomUUID()}`,
+    allowAutoTopicCreation: false,
+    maxWaitTimeInMs: 50,
+    retry: { ...CLIENT_RETRY, restartOnFailure: async () => false },
+  })
+  const records: StoredRecord[] = []
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error(`No answer within ${LOOK_TIMEOUT_MS} ms.`)), LOOK_TIMEOUT_MS)
+      const settle = (error?: Error) => {
+        clearTimeout(timer)
+        if (error) reject(error)
+        else resolve()
+      }
+      consumer.on(consumer.events.GROUP_JOIN, () => consumer.seek({ topic, partition: 0, offset: String(start) }))
+      consumer.on(consumer.events.CRASH, ({ payload }) => settle(payload.error))
+      const run = async () => {
+        await consumer.connect()
+        await consumer.subscribe({ topic, fromBeginning: true })
+        await consumer.run({
+          autoCommit: false,
+          async eachBatch({ batch }) {
+            for (const message of batch.messages) {
+              if (Number(message.offset) <= end) records.push(toStoredRecord(message))
+            }
+            if (Number(batch.lastOffset()) >= end) settle()
+          },
+        })
+      }
+      run().catch(settle)
+    })
+    return records
+  } finally {
+    await atMost(2000, consumer.disconnect())
+  }
+}

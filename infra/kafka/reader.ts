@@ -1,0 +1,64 @@
+/** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
+import type { Kafka } from 'kafkajs'
+import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
+import type { AnyMessage } from './codec.ts'
+import { LogClosed, LogRefused } from './errors.ts'
+import { type OpenedReader, openReader } from './group-reader.ts'
+import { setAside } from './quarantine.ts'
+import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
+
+export type ReaderOptions = { group: string; sessionTimeoutMs: number }
+
+/**
+ * The first batch is empty: it says that the topic is now this process's to read. Ends when `signal` or the log's closing aborts, once
+ * the group is left. Throws `PositionStale` where it was given the topic only after standing by, `AssignmentLost` when the topic was
+ * taken away or may have been, and `PositionGone` where `from` is past the end or the topic was made anew under the reader.
+ */
+export async function* readTopic(
+  kafka: Kafka,
+  context: RetryContext,
+  options: ReaderOptions,
+  from: Offset,
+  signal: AbortSignal,
+  onOpened: (reader: OpenedReader) => void,
+): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
+  const askedAt = Date.now()
+  const stop = AbortSignal.any([signal, context.closed])
+  for (let attempt = 1; !stop.aborted; attempt++) {
+    const reader = openReader(kafka, context, options, from, askedAt)
+    onOpened(reader)
+    const onStop = () => reader.stop()
+    stop.addEventListener('abort', onStop)
+    try {
+      yield* acknowledging(kafka, { ...context, closed: stop }, reader)
+      return
+    } catch (error) {
+      if (stop.aborted && error instanceof LogClosed) return
+      // Until it was first assigned nothing was read, and standing by goes on; the first join to a new broker fails once as a rule.
+      if (reader.assigned() || error instanceof LogRefused) throw error
+      const waitMs = backOffMs(attempt)
+      context.report({ kind: 'log-retried', topic: context.topic, step: 'read', attempt, waitMs, error: textOf(error) })
+      await pause(waitMs, stop)
+    } finally {
+      stop.removeEventListener('abort', onStop)
+      await reader.leave()
+    }
+  }
+}
+
+async function* acknowledging(
+  kafka: Kafka,
+  context: RetryContext,
+  reader: OpenedReader,
+): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
+  for (let batch = await reader.take(); batch; batch = await reader.take()) {
+    const { entries, rejected } = batch
+    for (const { offset, reason } of rejected) {
+      context.report({ kind: 'message-rejected', topic: context.topic, offset, reason })
+    }
+    if (rejected.length > 0) await setAside(kafka, context, rejected)
+    yield entries
+    const last = entries.at(-1)
+    if (last) reader.stored(last.offset)
+  }
+}

@@ -1,0 +1,112 @@
+/** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Report } from '../../ingest/model/report.ts'
+import { LogClosed, LogRefused } from './errors.ts'
+import type { LogFact } from './facts.ts'
+
+/** Answers that waiting does not change. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'MESSAGE_TOO_LARGE',
+  'RECORD_LIST_TOO_LARGE',
+  'TOPIC_AUTHORIZATION_FAILED',
+  'GROUP_AUTHORIZATION_FAILED',
+  'CLUSTER_AUTHORIZATION_FAILED',
+  'SASL_AUTHENTICATION_FAILED',
+  'ILLEGAL_SASL_STATE',
+  'UNSUPPORTED_SASL_MECHANISM',
+  'INVALID_TOPIC_EXCEPTION',
+  'POLICY_VIOLATION',
+  'UNSUPPORTED_VERSION',
+])
+
+/**
+ * kafkajs's own retries, before ours. Bounded, since its endless ones go on after a disconnect; all fields are set, since its
+ * defaults differ under NODE_ENV=test.
+ */
+export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor: 0.2, multiplier: 2, retries: 5 }
+
+/**
+ * For a member of a group: about half a minute, in which a broker restarts. A member that holds out is known to the broker afterwards
+ * and reads on; one that joined anew would wait until its former self has timed out.
+ */
+export const OUTAGE_RETRY = { ...CLIENT_RETRY, retries: 30 }
+
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 5000
+
+export type RetryContext = { topic: string; report: Report<LogFact>; closed: AbortSignal }
+type Step = Extract<LogFact, { kind: 'log-retried' }>['step']
+
+/** Rejects with `LogRefused` where trying again is useless and with `LogClosed` as soon as `closed` aborts, else tries for ever. */
+export async function retried<T>(
+  step: Step,
+  { topic, report, closed }: RetryContext,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    if (closed.aborted) throw new LogClosed(topic)
+    try {
+      return await unlessAborted(work(), closed, () => new LogClosed(topic))
+    } catch (error) {
+      if (error instanceof LogClosed) throw error
+      const refusal = refusalOf(topic, step, error)
+      if (refusal) throw refusal
+      const waitMs = backOffMs(attempt)
+      report({ kind: 'log-retried', topic, step, attempt, waitMs, error: textOf(error) })
+      await pause(waitMs, closed)
+    }
+  }
+}
+
+export function refusalOf(topic: string, step: Step, cause: unknown): LogRefused | undefined {
+  const code = kafkaCodes(cause).find((candidate) => REFUSALS.has(candidate))
+  return code === undefined ? undefined : new LogRefused(topic, step, code, { cause })
+}
+
+/** Half of it is chance, so that many clients don't come back at one moment. */
+export function backOffMs(attempt: number): number {
+  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1))
+  return Math.round(longest * (0.5 + Math.random() / 2))
+}
+
+/** Resolves early when `signal` aborts. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => {})
+}
+
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, error: () => Error): Promise<T> {
+  let stop = () => {}
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(error())
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** Waits for work that may hang on a lost broker, and ignores how it ends: used where we are leaving anyway. */
+export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const settled = work.then(
+    () => {},
+    () => {},
+  )
+  const stop = new AbortController()
+  await Promise.race([settled, pause(milliseconds, stop.signal)])
+  stop.abort()
+}
+
+/** The protocol's error codes along the chain of causes, which kafkajs calls `type`; an answer on several topics has one error for each. */
+export function kafkaCodes(error: unknown): string[] {
+  if (!(error instanceof Error)) return []
+  const code = 'type' in error && typeof error.type === 'string' ? [error.type] : []
+  const each = 'errors' in error && Array.isArray(error.errors) ? error.errors.flatMap(kafkaCodes) : []
+  return [...code, ...each, ...kafkaCodes(error.cause)]
+}
+
+export function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,13 @@
+/** What went wrong, in one line for people. */
+import { withoutAddresses } from '../config/secrets.ts'
+
+/** The messages along the chain of causes, each once. */
+export function describeError(error: unknown): string {
+  const messages: string[] = []
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { shortMessage, details } = cause as Error & { shortMessage?: string; details?: string }
+    const message = shortMessage ? [shortMessage, details].filter(Boolean).join(' ') : cause.message
+    if (!messages.some((known) => known.includes(message))) messages.push(message)
+  }
+  return withoutAddresses(messages.join(': ') || String(error))
+}

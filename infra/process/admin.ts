@@ -1,0 +1,69 @@
+/** The operator's port: metrics, whether the process lives, and whether it is ready, with the reasons why not. */
+import express from 'express'
+import { collectDefaultMetrics } from 'prom-client'
+import { serve } from '../../api/http/server.ts'
+import { readTips } from '../../api/market/model/tip.ts'
+import type { Store } from '../clickhouse/store.ts'
+import { inTime } from '../lib/with-timeout.ts'
+import { storeMetrics } from '../telemetry/metrics-store.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
+import type { Run } from './run.ts'
+
+/** Whoever probes does not wait long. */
+const PATIENCE_MS = 2_000
+
+export type Admin = {
+  /** Until it is told, the process is not ready for want of one. */
+  watch(store: Pick<Store, 'owner' | 'servers'>): void
+}
+
+/** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. The port has no key. Opens before the tables do, since one may wait for them long. */
+export async function startAdmin(
+  { config, report, signal }: Pick<Run, 'config' | 'report' | 'signal'>,
+  { metrics, standing }: Pick<Telemetry, 'metrics' | 'standing'>,
+): Promise<Admin> {
+  let store: Pick<Store, 'owner' | 'servers'> | undefined
+  const admin: Admin = {
+    watch(it) {
+      store = it
+    },
+  }
+  if (config.adminPort === undefined) return admin
+  collectDefaultMetrics({ register: metrics })
+  const lookAtStore = storeMetrics(metrics)
+
+  async function reasonsNow(): Promise<string[]> {
+    if (!store) return ['The tables are not open yet: ClickHouse is started or waited for.']
+    try {
+      const tips = await inTime(readTips(store.owner, standing.networks()), PATIENCE_MS)
+      return standing.reasons({ now: Date.now() / 1000, mostSeconds: config.readyTipSeconds, tips })
+    } catch {
+      return ['ClickHouse does not answer.']
+    }
+  }
+
+  const app = express().disable('x-powered-by')
+  app.get('/health/live', (_request, response) => {
+    response.json({ status: 'live' })
+  })
+  app.get('/health/ready', async (_request, response) => {
+    const reasons = await reasonsNow()
+    const standingBy = standing.standingBy()
+    const status = reasons.length > 0 ? 'not ready' : standingBy.length > 0 ? 'standing by' : 'ready'
+    response.status(reasons.length > 0 ? 503 : 200).json({ status, reasons, standingBy })
+  })
+  app.get('/metrics', async (_request, response) => {
+    await lookAtStore(store?.servers ?? [])
+    response.type(metrics.contentType).send(await metrics.metrics())
+  })
+  const { host, port } = await serve({
+    app,
+    host: config.adminHost,
+    port: config.adminPort,
+    signal,
+    report: () => {},
+    drainMs: 0,
+  })
+  report({ kind: 'admin-listening', host, port })
+  return admin
+}

@@ -1,0 +1,39 @@
+/** The API as a running part: over the tables, on its port, until the signal aborts. */
+import type { Written } from '../../aggregator/candles/changes.ts'
+import { openAccounts } from '../../api/accounts/accounts.ts'
+import { createApp } from '../../api/app.ts'
+import type { PageCode } from '../../api/http/page-code.ts'
+import { type Serving, serve } from '../../api/http/server.ts'
+import { openMarket } from '../../api/market/market.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { Store } from '../clickhouse/store.ts'
+import type { Run } from './run.ts'
+
+const DRAIN_MS = 3_000
+
+/** Where nobody tells of what is written, and where the same process writes it. */
+const LOOK_MS = 50
+const TOLD_LOOK_MS = 500
+
+/**
+ * Resolves once the port is open; `closed` once the last answer is out and all usage is stored.
+ * `onWritten` is given what to call when something was written.
+ */
+export async function startApi(
+  networks: readonly Network[],
+  store: Store,
+  { config, report, signal }: Run,
+  onWritten?: (look: (written: Written) => void) => void,
+  pageCode?: PageCode,
+): Promise<Serving> {
+  for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
+  const clock = () => new Date()
+  const everyMs = onWritten ? TOLD_LOOK_MS : LOOK_MS
+  const market = openMarket({ reader: store.reader, networks, clock, everyMs, report })
+  onWritten?.(market.look)
+  const accounts = openAccounts({ client: store.accounts, clock, report })
+  const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins, pageCode })
+  const { host, port } = config
+  const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
+  return { ...serving, closed: serving.closed.then(() => accounts.close()) }
+}

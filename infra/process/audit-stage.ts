@@ -1,0 +1,43 @@
+/** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
+import { createAudit } from '../../aggregator/audit/audit.ts'
+import { calm } from '../../ingest/lib/live-priority.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { Store } from '../clickhouse/store.ts'
+import type { Run } from './run.ts'
+
+/** Between two ranges, and at least as long as the last one took: live work finds endpoints and tables free. */
+const BETWEEN_MS = 250
+/** While nothing new is final. */
+const IDLE_MS = 5_000
+const MOST_RETRY_MS = 60_000
+
+/** Until the signal aborts. Whatever fails is tried again: nobody waits for an audit. */
+export async function runAudit(
+  endpoints: Endpoints,
+  network: Network,
+  history: TickLog<Restatement>,
+  store: Store,
+  { config, report, signal }: Run,
+): Promise<void> {
+  const pools = config.pools && [...config.pools]
+  const step = createAudit(store.owner, endpoints, { network, pools, history, report, signal })
+  let retryMs = IDLE_MS
+  while (!signal.aborted) {
+    try {
+      await calm()
+      const began = performance.now()
+      const isMore = await step()
+      retryMs = IDLE_MS
+      await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      report({ kind: 'audit-waiting', network: network.name, error, retryMs })
+      await pause(retryMs, signal)
+      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+    }
+  }
+}

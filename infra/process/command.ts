@@ -1,0 +1,60 @@
+/** What the commands share: the tables, whether or not something is running, and errors in plain words. */
+
+import { type Store, withStoreOf } from '../clickhouse/store.ts'
+import { BadConfiguration } from '../config/bad-configuration.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { describeError } from '../lib/describe-error.ts'
+import { UsageError } from '../lib/usage-error.ts'
+
+/** Runs `command` on the tables of this configuration: beside a running process, or alone. */
+export async function runCommand(
+  command: (store: Store, config: Config) => Promise<void>,
+  /** Throws where the command makes no sense, before anything is opened. `folder` is that of the embedded engine; undefined before a devnet has one. */
+  check: (place: { folder: string | undefined; config: Config }) => void = () => {},
+): Promise<void> {
+  try {
+    const config = readConfig()
+    const folder = await currentStoreFolder(config)
+    check({ folder, config })
+    if (folder === undefined && config.store.kind === 'embedded') {
+      throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
+    }
+    await withStoreOf(config, folder ?? config.dataDir, (store) => command(store, config))
+  } catch (error) {
+    const isPlain = error instanceof UsageError || error instanceof BadConfiguration
+    process.stderr.write(`${isPlain ? error.message : describeError(error)}\n`)
+    process.exitCode = 1
+  }
+}
+
+export function print(...lines: readonly string[]): void {
+  process.stdout.write(`${lines.join('\n')}\n`)
+}
+
+/** Progress of a command, on standard error: each line once, and no more than one in five seconds. */
+export function telling(): (line: string) => void {
+  let toldAt = performance.now()
+  let last = ''
+  return (line) => {
+    if (line === last || performance.now() - toldAt < LINE_MS) return
+    toldAt = performance.now()
+    last = line
+    process.stderr.write(`${line}\n`)
+  }
+}
+
+const LINE_MS = 5_000
+
+/** Columns as wide as their widest cell. */
+export function printTable(rows: readonly (readonly string[])[]): void {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? []
+  print(
+    ...rows.map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    ),
+  )
+}

@@ -1,0 +1,67 @@
+/** What each command says of itself: `--help` prints it before anything else is read, and a call that makes no sense names its usage. */
+import { UsageError } from '../lib/usage-error.ts'
+
+export type Help = {
+  /** One sentence. */
+  does: string
+  /** Each way to call it, after `Usage:`. */
+  usage: readonly string[]
+  options?: readonly (readonly [option: string, meaning: string])[]
+  examples: readonly string[]
+}
+
+/** The lines that follow a complaint about the arguments. */
+export function usageOf({ usage }: Help): string {
+  return usage.map((line, index) => `${index === 0 ? 'Usage: ' : '       '}${line}`).join('\n')
+}
+
+/** What `read` makes of the arguments. `--help` ends the process with 0; a UsageError of `read` with 1, and its message. */
+export function commandLine<Request>(help: Help, read: () => Request): Request {
+  if (process.argv.slice(2).some((it) => it === '--help' || it === '-h')) {
+    process.stdout.write(`${textOf(help)}\n`)
+    process.exit(0)
+  }
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exit(1)
+  }
+}
+
+/** Of a command that takes no arguments: settings are those of the environment. */
+export function withoutArguments(help: Help): void {
+  commandLine(help, () => {
+    const [first] = process.argv.slice(2)
+    if (first !== undefined) throw new UsageError(`There is no option ${first}.\n${usageOf(help)}`)
+  })
+}
+
+/** What Node's `parseArgs` complains of, without its advice on positional arguments, and the usage. */
+export function parsed<Values>(help: Help, parse: () => Values): Values {
+  try {
+    return parse()
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const [message = ''] = (error as Error).message.split('. To specify')
+    throw new UsageError(`${message}\n${usageOf(help)}`)
+  }
+}
+
+function textOf(help: Help): string {
+  const { does, options = [], examples } = help
+  const all = [...options, ['--help', 'shows this'] as const]
+  const width = Math.max(...all.map(([option]) => option.length))
+  return [
+    usageOf(help),
+    '',
+    does,
+    '',
+    'Options:',
+    ...all.map(([option, meaning]) => `  ${option.padEnd(width)}  ${meaning}`),
+    '',
+    examples.length === 1 ? 'Example:' : 'Examples:',
+    ...examples.map((it) => `  ${it}`),
+  ].join('\n')
+}

@@ -1,0 +1,59 @@
+/** What every entry point shares: read the environment, run until a signal, stop in order, and say plainly what went wrong. */
+
+import type { Report } from '../../ingest/model/report.ts'
+import { BadConfiguration } from '../config/bad-configuration.ts'
+import { type Config, readConfig } from '../config/config.ts'
+import { hiderOf } from '../config/secrets.ts'
+import { describeError } from '../lib/describe-error.ts'
+import type { Fact } from '../telemetry/fact.ts'
+import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+
+export type Run = {
+  config: Config
+  report: Report<Fact>
+  /** Aborts at Ctrl-C or SIGTERM, or when a part has failed. */
+  signal: AbortSignal
+  /** Ends the run: everything stops in order, and the process exits with code 1. */
+  fail(error: unknown): void
+}
+
+/** Longer than any orderly stop takes. */
+const STOP_PATIENCE_MS = 10_000
+
+/** Runs `main`, which returns once it has stopped after the signal. */
+export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promise<void>): Promise<void> {
+  const stop = new AbortController()
+  let failure: unknown
+  let report: Report<Fact> = () => {}
+  let hide = (text: string) => text
+  const fail = (error: unknown) => {
+    if (stop.signal.aborted) return
+    failure = error
+    stop.abort()
+  }
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      // The second Ctrl-C means it.
+      if (stop.signal.aborted) process.exit(130)
+      report({ kind: 'stopping', reason: name })
+      stop.abort()
+      setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
+    })
+  }
+  try {
+    const config = readConfig()
+    hide = hiderOf(config)
+    const telemetry = openTelemetry(config)
+    report = telemetry.report
+    await main({ config, report, signal: stop.signal, fail }, telemetry)
+  } catch (error) {
+    if (!stop.signal.aborted) failure = error
+  }
+  if (failure !== undefined) {
+    const text = failure instanceof BadConfiguration ? failure.message : hide(describeError(failure))
+    process.stderr.write(`${text}\n`)
+    process.exitCode = 1
+  }
+  // Whatever still holds the event loop (a socket that is being dialled, say) has nothing left to do.
+  process.exit()
+}

@@ -1,0 +1,60 @@
+/** One stage as a process of its own, over tables that other processes use too. */
+import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
+import { findStore, type Store } from '../clickhouse/store.ts'
+import type { NetworkConfig } from '../config/config.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { startAdmin } from './admin.ts'
+import { announce } from './presence.ts'
+import { type Run, runProcess } from './run.ts'
+import { type Logs, withLogs } from './stages.ts'
+
+/** What a stage needs of a cluster that it is a part of. */
+export function networksOf({ config }: Run): readonly NetworkConfig[] {
+  if (config.chain.kind === 'networks') return config.chain.networks
+  throw new Error(
+    'No network is configured: set NETWORKS, or <NETWORK>_RPC_URL. (The devnet runs only inside `npm start`.)',
+  )
+}
+
+/** Runs `stage` on the shared tables until the signal aborts. */
+export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
+  return runProcess(async (run, telemetry) => {
+    const admin = await startAdmin(run, telemetry)
+    const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
+    const store = await findStore(run.config, folder, run)
+    if (!store) {
+      throw new Error(
+        'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',
+      )
+    }
+    try {
+      admin.watch(store)
+      await stage(store, run)
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+/** Runs `task` for every network, each with its log in Kafka: nothing else joins processes. */
+export function runOnLogs(
+  stage: HaltedStage,
+  task: (network: NetworkConfig, logs: Logs, store: Store, run: Run) => Promise<void>,
+): Promise<void> {
+  return runStage(async (store, run) => {
+    const { config } = run
+    if (config.log.kind !== 'kafka') {
+      throw new Error(
+        'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
+      )
+    }
+    const networks = networksOf(run)
+    const names = networks.map(({ network }) => network.name)
+    await Promise.all([
+      ...(stage === 'aggregator' ? [announce(store.owner, names, ['aggregator'], run.signal)] : []),
+      ...networks.map((network) =>
+        withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
+      ),
+    ])
+  })
+}

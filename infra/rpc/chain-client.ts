@@ -1,0 +1,64 @@
+/** The endpoints of one network, made from their addresses: HTTP in batches, or WebSocket. */
+
+import type { WatchHeads } from '../../ingest/follow/listener.ts'
+import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest/rpc/endpoints.ts'
+import { hostOf } from '../../ingest/rpc/hosts-only.ts'
+import { getHead, type Header } from '../../ingest/rpc/rpc.ts'
+import { openHttp } from './http-rpc.ts'
+import { openSocket, type Socket } from './socket.ts'
+
+export type ChainClient = {
+  endpoints: Endpoints
+  /** Present where an endpoint speaks WebSocket. */
+  watchHeads: WatchHeads | undefined
+}
+
+export type ChainOptions = EndpointsOptions & { timeoutMs?: number }
+
+const TIMEOUT_MS = 20_000
+
+/** The addresses in the order of preference. Connections end when the signal aborts. */
+export function connectChain(urls: readonly string[], options: ChainOptions = {}): ChainClient {
+  const { timeoutMs = TIMEOUT_MS, signal = new AbortController().signal } = options
+  const sockets: Socket[] = []
+  const clients = namesOf(urls).map(([url, name]) => {
+    if (!/^wss?:/.test(url)) return openHttp(url, name, timeoutMs)
+    const socket = openSocket(url, name, timeoutMs, signal)
+    sockets.push(socket)
+    return socket.client
+  })
+  return {
+    endpoints: endpointsOf(clients, options),
+    watchHeads: sockets.length === 0 ? undefined : (onHead) => watchAll(sockets, onHead),
+  }
+}
+
+/** Undefined where none of them answers soon. */
+export async function askHead(urls: readonly string[]): Promise<Header | undefined> {
+  const done = new AbortController()
+  const { endpoints } = connectChain(urls, { patience: { coolDownMs: 100 }, timeoutMs: 5_000, signal: done.signal })
+  try {
+    return await endpoints.run(getHead)
+  } catch {
+    return undefined
+  } finally {
+    done.abort()
+  }
+}
+
+/** Each address with its host, which is all that may be told of it; a second one at a host is told apart by its place. */
+function namesOf(urls: readonly string[]): (readonly [url: string, name: string])[] {
+  const hosts = urls.map(hostOf)
+  return urls.map((url, index) => {
+    const host = hostOf(url)
+    const before = hosts.slice(0, index).filter((it) => it === host).length
+    return [url, before > 0 ? `${host} #${before + 1}` : host]
+  })
+}
+
+function watchAll(sockets: readonly Socket[], onHead: Parameters<WatchHeads>[0]): () => void {
+  const stops = sockets.map((socket) => socket.watchHeads(onHead))
+  return () => {
+    for (const stop of stops) stop()
+  }
+}

@@ -1,0 +1,51 @@
+/** All that a process may report: what its stages say, and what it says of itself. */
+import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import type { ApiFact } from '../../api/lib/fact.ts'
+import type { IngestFact } from '../../ingest/model/fact.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { EngineFact } from '../clickhouse/engine.ts'
+import type { StoreFact } from '../clickhouse/store.ts'
+import type { DevnetFact } from '../devnet/devnet.ts'
+import type { LogFact } from '../kafka/facts.ts'
+import type { ApiKeyFact } from '../process/api-key.ts'
+
+export type StageName = 'listener' | 'aggregator' | 'api'
+
+export type ProcessFact =
+  | { kind: 'public-endpoint'; network: NetworkName; url: string; advice: string }
+  | { kind: 'earlier-start'; network: NetworkName; wanted: number; stored: number; command: string }
+  | { kind: 'another-devnet'; folder: string; replaces: string }
+  | { kind: 'tables-ready' }
+  | { kind: 'first-data'; networks: readonly NetworkName[] }
+  | { kind: 'stage-started'; stage: StageName; network: NetworkName }
+  | { kind: 'stage-restarted'; stage: StageName; network: NetworkName; error: unknown }
+  /** No retry mends it: the others of the process go on. */
+  | { kind: 'stage-halted'; stage: StageName; network: NetworkName; error: unknown }
+  | { kind: 'stage-resumed'; stage: StageName; network: NetworkName }
+  | { kind: 'job-started'; network: NetworkName; job: number; from: number; to: number }
+  | { kind: 'job-done'; network: NetworkName; job: number }
+  | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
+  | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
+  | { kind: 'admin-listening'; host: string; port: number }
+  | { kind: 'sql-listening'; host: string; port: number }
+  | { kind: 'stopping'; reason: string }
+
+export type Fact =
+  | AggregatorFact
+  | ApiFact
+  | ApiKeyFact
+  | DevnetFact
+  | EngineFact
+  | IngestFact
+  | LogFact
+  | ProcessFact
+  | StoreFact
+
+/** What is done about facts of some kinds. */
+export type FactHandlers = { readonly [Kind in Fact['kind']]?: (fact: Extract<Fact, { kind: Kind }>) => void }
+
+export function handle(handlers: FactHandlers, fact: Fact): void {
+  // The compiler does not see that both are of one kind.
+  const handler = handlers[fact.kind] as ((fact: Fact) => void) | undefined
+  handler?.(fact)
+}

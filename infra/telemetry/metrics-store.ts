@@ -1,0 +1,54 @@
+/** Metrics of ClickHouse as this process sees it: whether it answers, and the room on its disks. */
+import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { Gauge, type Registry } from 'prom-client'
+import { ask } from '../../aggregator/store/store.ts'
+import { inTime } from '../lib/with-timeout.ts'
+
+/** Shorter than anybody's patience with a scrape. */
+const PATIENCE_MS = 2_000
+
+type Disk = { server: string; disk: string; free: number; total: number }
+
+/** Returns how to look again: to be called before each scrape. */
+export function storeMetrics(registry: Registry): (servers: readonly ClickHouseClient[]) => Promise<void> {
+  const registers = [registry]
+  const up = new Gauge({
+    name: 'candlepool_store_up',
+    help: '1 where ClickHouse answers this process, each server of it.',
+    registers,
+  })
+  const free = new Gauge({
+    name: 'candlepool_store_disk_free_bytes',
+    help: 'Room that is left on a disk of ClickHouse.',
+    labelNames: ['server', 'disk'] as const,
+    registers,
+  })
+  const total = new Gauge({
+    name: 'candlepool_store_disk_bytes',
+    help: 'Size of a disk of ClickHouse.',
+    labelNames: ['server', 'disk'] as const,
+    registers,
+  })
+
+  return async function look(servers) {
+    const answers = await Promise.all(servers.map(readDisks))
+    up.set(servers.length > 0 && answers.every((disks) => disks !== undefined) ? 1 : 0)
+    free.reset()
+    total.reset()
+    for (const { server, disk, ...bytes } of answers.flatMap((disks) => disks ?? [])) {
+      free.set({ server, disk }, bytes.free)
+      total.set({ server, disk }, bytes.total)
+    }
+  }
+}
+
+/** Undefined where nobody answers; none where the user may not see them. */
+async function readDisks(client: ClickHouseClient): Promise<readonly Disk[] | undefined> {
+  const query =
+    'SELECT hostName() AS server, name AS disk, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
+  try {
+    return await inTime(ask<Disk>(client, query, {}), PATIENCE_MS)
+  } catch (error) {
+    return error instanceof ClickHouseError ? [] : undefined
+  }
+}

@@ -1,0 +1,109 @@
+/** The chain's side of the audit: final ranges asked for again, elsewhere, and who it was that told them wrong. */
+import type { Client } from 'viem'
+import type { BlockHeader } from '../blocks/assemble.ts'
+import { pause } from '../lib/wait.ts'
+import type { IngestFact } from '../model/fact.ts'
+import type { NetworkName } from '../model/network.ts'
+import type { Report } from '../model/report.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { readInPieces, readRange } from '../rpc/log-range.ts'
+import { getFinality, getLogs, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+import type { ProvenBlock } from './audit-proof.ts'
+
+/** Logs and the headers of the blocks that have them, in order. */
+export type Answer = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
+
+/** An answer, and who gave which part of it. */
+export type Reading = Answer & { parts: readonly { client: Client; from: number; to: number }[] }
+
+/** The endpoint that is asked first, which most likely told what is stored, and up to where the chain is final. */
+export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
+  return endpoints.run(async (first) => ({
+    first,
+    finalized: (await getFinality(first, endpoints.finality)).finalized,
+  }))
+}
+
+/** From another endpoint than `first`, which is waited for where it rests; where there is none, from the same, later than the first time. */
+export async function readAgain(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  { from, to, first, signal }: { from: number; to: number; first: Client; signal: AbortSignal },
+): Promise<Reading> {
+  const others: Endpoints = {
+    ...endpoints,
+    async run(task, options) {
+      // It may rest, or be tried out by somebody else: asked at that moment, `first` would confirm itself.
+      while (endpoints.waitForOther(first) > 0 && !signal.aborted) await pause(endpoints.waitForOther(first), signal)
+      return endpoints.run(task, { ...options, notFirst: first })
+    },
+  }
+  const read = async (client: Client, low: number, high: number) => ({
+    client,
+    range: await readRange(client, filter, low, high),
+  })
+  const { pieces } = await readInPieces(others, from, to, read)
+  return {
+    logs: pieces.flatMap(({ range }) => range.logs),
+    headers: pieces.flatMap(({ range }) => range.headers),
+    parts: pieces.map(({ client, range }) => ({ client, from: range.from, to: range.to })),
+  }
+}
+
+/** The reading with the proven blocks in place of what was answered of them. */
+export function withProven({ logs, headers }: Answer, proven: ReadonlyMap<number, ProvenBlock>): Answer {
+  const isTaken = (number: number) => !proven.has(number)
+  const blocks = [...proven.values()]
+  return {
+    logs: [...logs.filter((log) => isTaken(Number(log.blockNumber))), ...blocks.flatMap((block) => block.logs)].sort(
+      (a, b) => Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex),
+    ),
+    headers: [...headers.filter(({ number }) => isTaken(number)), ...blocks.map(({ header }) => header)].sort(
+      (a, b) => a.number - b.number,
+    ),
+  }
+}
+
+/** Of how many proven blocks logs are missing in the reading. */
+export function countLacking({ logs: told }: Answer, proven: ReadonlyMap<number, ProvenBlock>): number {
+  return [...proven.values()].filter((block) => missingIn(told, block).length > 0).length
+}
+
+function missingIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): RpcLog[] {
+  const there = new Set(told.filter((log) => log.blockHash === header.hash).map((log) => Number(log.logIndex)))
+  return logs.filter((log) => !there.has(Number(log.logIndex)))
+}
+
+export type Accusation = {
+  network: NetworkName
+  filter: LogFilter
+  first: Client
+  reading: Reading
+  proven: ReadonlyMap<number, ProvenBlock>
+  report: Report<IngestFact>
+}
+
+/** Says which endpoint leaves out logs that are proven, and lets it rest. */
+export async function accuse(
+  endpoints: Endpoints,
+  { network, filter, first, reading, proven, report }: Accusation,
+): Promise<void> {
+  const omitted = new Map<Client, number>()
+  for (const [number, block] of proven) {
+    const teller = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
+    const answers = new Map([[teller, reading.logs]])
+    // What it said when the block was stored is not known: what it says now is.
+    if (!answers.has(first)) {
+      answers.set(first, await getLogs(first, filter, { blockHash: block.header.hash }).catch(() => block.logs))
+    }
+    for (const [client, told] of answers) {
+      const missing = missingIn(told, block).length
+      if (client && missing > 0) omitted.set(client, (omitted.get(client) ?? 0) + missing)
+    }
+  }
+  for (const [client, logs] of omitted) {
+    report({ kind: 'endpoint-omitted-logs', network, endpoint: client.name, logs })
+    endpoints.doubt(client, new BadAnswer('contradictory', `It left out ${logs} logs that the receipts have.`))
+  }
+}

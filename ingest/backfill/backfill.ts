@@ -1,0 +1,119 @@
+/** A backfill: final history read anew by ranges, and restated in the log, whatever the listener does meanwhile. */
+import { createAssembler } from '../blocks/assemble.ts'
+import { readRanges } from '../blocks/range-scheduler.ts'
+import { bootstrapPrices } from '../blocks/reference-price.ts'
+import { pause } from '../lib/wait.ts'
+import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
+import type { IngestFact } from '../model/fact.ts'
+import type { Restatement, UnixSeconds } from '../model/message.ts'
+import type { Network } from '../model/network.ts'
+import type { PoolId } from '../model/pool.ts'
+import type { Report } from '../model/report.ts'
+import type { StoredPools } from '../model/stored-pools.ts'
+import type { TickLog } from '../model/tick-log.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { onBranch } from '../rpc/pin-to-block.ts'
+import { getFinality, getHeader } from '../rpc/rpc.ts'
+
+export type BackfillOptions = {
+  network: Network
+  job: number
+  /** What is to be read, both ends included, in order; a resumed job leaves out what it has done. */
+  ranges: readonly { from: number; to: number }[]
+  /** All pools where absent. */
+  pools: readonly PoolId[] | undefined
+  /** A stored swap of a pool that the chain does not describe now would be taken for one that never was. */
+  storedPools?: StoredPools
+  /** Ranges in flight. */
+  concurrency: number
+  /** Ticks before this are not kept. */
+  notBefore?: UnixSeconds
+  log: TickLog<Restatement>
+  report: Report<IngestFact>
+  signal: AbortSignal
+}
+
+/** Resolves once everything is appended. May be repeated: what is stated again counts once. */
+export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<void> {
+  const { network, ranges, notBefore = 0 } = options
+  const last = ranges.at(-1)?.to
+  if (last === undefined) return
+  const { finalized, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
+  if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
+  const onChain = onBranch(endpoints, final)
+  const from = ranges[0]?.from ?? 0
+  const first = await endpoints.run((client) => getHeader(client, from))
+  if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
+  for (const range of ranges) await persist(range, options, (rest) => restateRange(onChain, rest, options))
+}
+
+type Stretch = { from: number; to: number }
+
+/** Goes on where it stopped after a failure, until it fails too often without getting on. */
+async function persist(
+  stretch: Stretch,
+  { network, report, signal }: BackfillOptions,
+  task: (rest: Stretch) => AsyncGenerator<number>,
+): Promise<void> {
+  let { from } = stretch
+  let retryMs = FIRST_RETRY_MS
+  for (let failures = 0; from <= stretch.to; ) {
+    try {
+      for await (const done of task({ from, to: stretch.to })) {
+        from = done + 1
+        failures = 0
+        retryMs = FIRST_RETRY_MS
+      }
+    } catch (error) {
+      failures += 1
+      if (signal.aborted || isFinal(error) || failures > MOST_FAILURES) throw error
+      report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
+      await pause(retryMs, signal)
+      signal.throwIfAborted()
+      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+    }
+  }
+}
+
+const FIRST_RETRY_MS = 500
+const MOST_RETRY_MS = 20_000
+const MOST_FAILURES = 10
+const APPENDS_AT_ONCE = 4
+
+/** Yields the last block of each range once it is in the log. */
+async function* restateRange(
+  endpoints: Endpoints,
+  { from, to }: Stretch,
+  { network, job, pools, storedPools, concurrency, log, report, signal }: BackfillOptions,
+): AsyncGenerator<number> {
+  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)
+  await bootstrapPrices(endpoints, network, assembler.usd, from)
+  const first = await endpoints.run((client) => getHeader(client, from))
+  let firstTimestamp = first?.timestamp ?? 0
+  /** Appends under way, oldest first, and the last block of each. */
+  const waiting: Promise<number>[] = []
+  const stream = readRanges(endpoints, {
+    filter: assembler.filter,
+    from,
+    to,
+    signal,
+    inFlight: concurrency,
+    onSplit: (low, high, reason) => report({ kind: 'range-split', network: network.name, from: low, to: high, reason }),
+  })
+  for await (const { last, ...range } of stream) {
+    const { timestamp, hash } = last
+    const blocks = await assembler.assemble(range.logs, range.headers)
+    assembler.usd.finalize(range.to)
+    const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
+    const message: Restatement = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
+    const appended = log.append([message]).then(() => range.to)
+    // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
+    appended.catch(() => undefined)
+    waiting.push(appended)
+    // Time is covered without a gap: the next range begins where this one ends.
+    firstTimestamp = timestamp
+    // The next ranges are made ready while these are stored, and what waits together is stored as one.
+    if (waiting.length > APPENDS_AT_ONCE) yield (await waiting.shift()) ?? from
+  }
+  for (const to of waiting) yield await to
+}

@@ -1,0 +1,152 @@
+/** From logs to blocks: decode, learn the pools, price, and put everything in its block. */
+
+import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
+import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
+import type { Decoded, PoolEvent, Swap } from '../decode/event.ts'
+import type { IngestFact } from '../model/fact.ts'
+import type { BlockContent, BlockRef } from '../model/message.ts'
+import type { Network } from '../model/network.ts'
+import type { Pool, PoolId } from '../model/pool.ts'
+import type { Report } from '../model/report.ts'
+import type { StoredPools } from '../model/stored-pools.ts'
+import type { Tick } from '../model/tick.ts'
+import { BalanceReader } from '../pools/balances.ts'
+import { isV3, Registry } from '../pools/registry.ts'
+import { executionPrice, spotPrice } from '../pricing/price.ts'
+import { UsdPrices } from '../pricing/usd.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
+
+/** Where a log stands, once somebody has told its block's time. */
+export type BlockHeader = Pick<BlockContent, 'number' | 'hash' | 'timestamp'>
+
+export type Assembler = {
+  /** What to ask a node for. Reference pools are always read, whatever the filter. */
+  filter: LogFilter
+  usd: UsdPrices
+  balances: BalanceReader
+  /** Contents of `headers`, in chain order. Call it in chain order: prices and sightings go on from one call to the next. */
+  assemble(logs: readonly RpcLog[], headers: readonly BlockHeader[]): Promise<BlockContent[]>
+  /** Forgets what came above `block`, which is no longer on the chain. */
+  rollBack(block: number): void
+}
+
+type Draft = BlockContent & { ticks: Tick[]; pools: Pool[]; liquidity: BlockContent['liquidity'][number][] }
+
+export function createAssembler(
+  endpoints: Endpoints,
+  network: Network,
+  wanted: ReadonlySet<PoolId> | undefined,
+  report: Report<IngestFact>,
+  storedPools?: StoredPools,
+): Assembler {
+  const registry = new Registry(endpoints, network, storedPools)
+  const usd = new UsdPrices(network)
+  const balances = new BalanceReader(endpoints)
+  /** The block in which each pool was first met by this listener: a rollback makes it new again. */
+  const sightings = new Map<PoolId, number>()
+
+  function decode(log: RpcLog): Decoded | undefined {
+    const decoded = decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory)
+    if (decoded?.kind === 'broken') {
+      const place = { block: Number(log.blockNumber), logIndex: Number(log.logIndex) }
+      report({ kind: 'log-broken', network: network.name, ...place, reason: decoded.reason })
+    }
+    return decoded
+  }
+
+  function add(draft: Draft, event: PoolEvent): void {
+    const known = registry.get(event.pool)
+    if (known?.kind !== 'pool') return
+    const { pool } = known
+    // The reference price moves before the swap is priced: it counts from itself on.
+    if (event.kind === 'swap') usd.observe(pool, event.sqrtPriceX96, draft.number)
+    if (wanted && !wanted.has(pool.id)) return
+    const initial = 'sqrtPriceX96' in event && event.kind !== 'swap' ? event.sqrtPriceX96 : 0n
+    if (!sightings.has(pool.id) || initial > 0n) {
+      if (!sightings.has(pool.id)) sightings.set(pool.id, draft.number)
+      const already = draft.pools.findIndex((other) => other.id === pool.id)
+      if (already !== -1) draft.pools.splice(already, 1)
+      draft.pools.push({ ...pool, initialSqrtPriceX96: initial })
+    }
+    if (event.kind === 'swap') {
+      const tick = toTick(pool, event, usd)
+      if (tick) draft.ticks.push(tick)
+      else {
+        const place = { block: draft.number, logIndex: event.logIndex }
+        report({ kind: 'log-broken', network: network.name, ...place, reason: 'Swap with a sqrtPriceX96 of 0' })
+      }
+    }
+    if (event.kind === 'liquidity') {
+      const { pool: id, logIndex, tickLower, tickUpper, liquidityDelta } = event
+      draft.liquidity.push({ pool: id, logIndex, tickLower, tickUpper, liquidityDelta })
+    }
+    if (isV3(pool.id) && event.kind !== 'created') balances.touch(pool)
+  }
+
+  return {
+    filter: filterFor(network, wanted),
+    usd,
+    balances,
+    async assemble(logs, headers) {
+      const events: { block: number; event: PoolEvent }[] = []
+      for (const log of logs) {
+        const decoded = decode(log)
+        if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
+      }
+      const pools = events.map(({ event }) => event)
+      const newest = logs.at(-1)
+      const learnt = newest ? await registry.learn(pools, blockOf(newest)) : []
+      for (const skipped of learnt) {
+        report({ kind: 'pool-skipped', network: network.name, ...skipped })
+      }
+      // From here on nothing waits: a call that fails above has changed no state, and can be repeated.
+      const drafts = new Map<number, Draft>()
+      for (const { number, hash, timestamp } of headers) {
+        drafts.set(number, { number, hash, timestamp, ticks: [], pools: [], liquidity: [], balances: [] })
+      }
+      for (const { block, event } of events) {
+        const draft = drafts.get(block)
+        if (draft) add(draft, event)
+      }
+      return [...drafts.values()]
+    },
+    rollBack(block) {
+      usd.rollBack(block)
+      balances.rollBack(block)
+      for (const [pool, first] of sightings) if (first > block) sightings.delete(pool)
+    },
+  }
+}
+
+function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {
+  return { number: Number(blockNumber), hash: blockHash }
+}
+
+/** Undefined where the log cannot be a real pool's: no pool has a price of zero. */
+function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
+  if (swap.sqrtPriceX96 === 0n) return undefined
+  const decimals = { decimals0: pool.token0.decimals, decimals1: pool.token1.decimals }
+  const spot = spotPrice(swap.sqrtPriceX96, decimals)
+  return {
+    pool: pool.id,
+    logIndex: swap.logIndex,
+    transactionHash: swap.transactionHash,
+    amount0: swap.amount0,
+    amount1: swap.amount1,
+    sqrtPriceX96: swap.sqrtPriceX96,
+    liquidity: swap.liquidity,
+    poolTick: swap.poolTick,
+    fee: swap.fee ?? pool.fee,
+    price: executionPrice(swap.amount0, swap.amount1, decimals) ?? spot,
+    spotPrice: spot,
+    amountUsdMicros: usd.amountUsdMicros(pool, swap),
+  }
+}
+
+function filterFor(network: Network, wanted: ReadonlySet<PoolId> | undefined): LogFilter {
+  const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS)]]
+  if (!wanted) return { topics }
+  const pools = [...wanted, ...network.referencePools.map(({ pool }) => pool)]
+  return { topics, address: [...new Set([...pools.filter(isV3), network.v4.poolManager])] }
+}

@@ -1,0 +1,68 @@
+/** Final history by ranges: as wide as the endpoints allow, several in flight, given in order. */
+import type { Client } from 'viem'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { type LogRange, type Pieces, readInPieces, readRange } from '../rpc/log-range.ts'
+import type { LogFilter } from '../rpc/rpc.ts'
+
+export type RangesOptions = {
+  filter: LogFilter
+  from: number
+  to: number
+  signal: AbortSignal
+  /** Ranges asked for at once. */
+  inFlight?: number
+  onSplit?: (from: number, to: number, reason: string) => void
+}
+
+const FIRST_RANGE_BLOCKS = 500
+const MAX_RANGE_BLOCKS = 20_000
+const RANGES_AT_ONCE = 4
+const CEILING_GROWTH = 1.05
+/** An answer this long took long enough; ranges grow while answers are shorter. */
+const GOOD_ANSWER_LOGS = 5_000
+
+export async function* readRanges(endpoints: Endpoints, options: RangesOptions): AsyncGenerator<LogRange> {
+  const { filter, from, to, signal, inFlight: atOnce = RANGES_AT_ONCE, onSplit } = options
+  let width = FIRST_RANGE_BLOCKS
+  // A refused width is not tried again at once: it comes closer step by step, as logs grow sparse or the node kinder.
+  let ceiling = MAX_RANGE_BLOCKS
+  let next = from
+  const asked: Promise<Pieces<LogRange>>[] = []
+
+  const read = (client: Client, low: number, high: number) => readRange(client, filter, low, high)
+
+  function start(): void {
+    const first = next
+    const last = Math.min(to, first + Math.min(width, endpoints.maxBlocks()) - 1)
+    next = last + 1
+    const answer = readInPieces(endpoints, first, last, read, onSplit)
+    // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
+    answer.catch(() => undefined)
+    asked.push(answer)
+  }
+
+  function fill(): void {
+    while (next <= to && asked.length < atOnce) start()
+  }
+
+  fill()
+  while (asked.length > 0) {
+    const { pieces: ranges, narrowedTo } = (await asked.shift()) ?? { pieces: [], narrowedTo: undefined }
+    signal.throwIfAborted()
+    const logs = ranges.reduce((sum, range) => sum + range.logs.length, 0)
+    if (narrowedTo !== undefined) ceiling = Math.max(1, narrowedTo)
+    else ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(ceiling * CEILING_GROWTH))
+    // Answers to narrower ranges are still on their way when the first one tells to go wider.
+    const answered = blocksIn(ranges)
+    if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.min(width, Math.floor(answered / 2)))
+    else if (logs < GOOD_ANSWER_LOGS) width = Math.max(width, answered * 2)
+    width = Math.min(width, ceiling)
+    // Whoever takes these works on them while the endpoint works on the next.
+    fill()
+    yield* ranges
+  }
+}
+
+function blocksIn(ranges: readonly LogRange[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+}

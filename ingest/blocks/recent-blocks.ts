@@ -1,0 +1,94 @@
+/** The next few blocks near the head, each with its logs, as one endpoint has them. */
+import type { Client } from 'viem'
+import type { BlockRef } from '../model/message.ts'
+import { bloomVerdict } from '../rpc/bloom.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+
+export type LogBlock = { header: Header; logs: readonly RpcLog[] }
+
+export type BlocksToRead = {
+  first: number
+  last: number
+  /** The head, whose header is known already. */
+  head: Header
+  /** The block before `first`, where it is known. */
+  parent: BlockRef | undefined
+  /** All of them, where they have been read already. */
+  early?: { client: Client; blocks: readonly LogBlock[] } | undefined
+}
+
+/** The blocks from `first` on, as far as each is the parent of the next: a chain that changes meanwhile is seen on the next look. */
+export async function readBlocks(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  { first, last, head, parent, early }: BlocksToRead,
+): Promise<LogBlock[]> {
+  const [oldest] = early?.blocks ?? []
+  const isRead = early && oldest?.header.number === first && oldest.header.parentHash === parent?.hash
+  const { client, blocks } = isRead
+    ? early
+    : await endpoints.run(
+        async (client) => {
+          const headers = await linked(client, first, last, head, parent)
+          return { client, blocks: await Promise.all(headers.map((header) => readBlock(client, filter, header))) }
+        },
+        { atLeast: last },
+      )
+  return Promise.all(
+    blocks.map(async (block) => (isSuspect(block, filter) ? askElsewhere(endpoints, client, filter, block) : block)),
+  )
+}
+
+async function linked(
+  client: Client,
+  first: number,
+  last: number,
+  head: Header,
+  parent: BlockRef | undefined,
+): Promise<Header[]> {
+  const numbers = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => first + index)
+  const headers = await Promise.all(
+    numbers.map((number) => (number === head.number ? head : getHeader(client, number))),
+  )
+  const chain: Header[] = []
+  let hash = parent?.hash
+  for (const [index, header] of headers.entries()) {
+    if (!header) throw new BadAnswer('behind', `The node has no block ${first + index} yet.`)
+    if (hash !== undefined && header.parentHash !== hash) break
+    if (header.timestamp < (chain.at(-1)?.timestamp ?? 0)) {
+      throw new BadAnswer('contradictory', `At the node block ${header.number} is older than its parent.`)
+    }
+    chain.push(header)
+    hash = header.hash
+  }
+  return chain
+}
+
+/** A block whose bloom has none of our topics and addresses is not asked for its logs. */
+export async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {
+  if (bloomVerdict(header.logsBloom, filter) === 'none') return { header, logs: [] }
+  const logs = await getLogs(client, filter, { blockHash: header.hash })
+  const other = logs.find((log) => Number(log.blockNumber) !== header.number)
+  if (other) throw new BadAnswer('contradictory', `A log of block ${header.number} says ${Number(other.blockNumber)}.`)
+  return { header, logs }
+}
+
+function isSuspect({ header, logs }: LogBlock, filter: LogFilter): boolean {
+  return logs.length === 0 && bloomVerdict(header.logsBloom, filter) === 'maybe'
+}
+
+/** The bloom may be wrong, so one more answer without logs is enough. */
+async function askElsewhere(endpoints: Endpoints, client: Client, filter: LogFilter, block: LogBlock) {
+  const { header } = block
+  const again = await endpoints.run((other) => readBlock(other, filter, header), {
+    atLeast: header.number,
+    notFirst: client,
+  })
+  if (again.logs.length > 0) {
+    const reason = `It answered no logs of block ${header.number}, which has ${again.logs.length}.`
+    endpoints.doubt(client, new BadAnswer('contradictory', reason))
+  }
+  return again
+}

@@ -1,0 +1,45 @@
+/** What a log says, once decoded: the four things that can happen to a pool. */
+import type { Address, Hash } from 'viem'
+import type { PoolId } from '../model/pool.ts'
+
+/** Amounts are the taker's view: received is positive, paid is negative. */
+export type Swap = {
+  kind: 'swap'
+  pool: PoolId
+  logIndex: number
+  transactionHash: Hash
+  amount0: bigint
+  amount1: bigint
+  sqrtPriceX96: bigint
+  liquidity: bigint
+  poolTick: number
+  /** Absent in v3, whose pools have one fee for ever. */
+  fee: number | undefined
+}
+
+/** The pool's tokens and fee are in the log itself: v3 `PoolCreated`, v4 `Initialize`. */
+export type Created = {
+  kind: 'created'
+  pool: PoolId
+  currency0: Address
+  currency1: Address
+  fee: number
+  /** 0 in v3, which is initialised by another event. */
+  sqrtPriceX96: bigint
+}
+
+export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: bigint }
+
+export type Liquidity = {
+  kind: 'liquidity'
+  pool: PoolId
+  logIndex: number
+  tickLower: number
+  tickUpper: number
+  liquidityDelta: bigint
+}
+
+export type PoolEvent = Swap | Created | Initialized | Liquidity
+
+/** A decoder answers, it does not throw: anybody may emit a log that looks like a swap. */
+export type Decoded = PoolEvent | { kind: 'broken'; reason: string }

@@ -1,0 +1,172 @@
+/** The listener of one network: finds where it stopped, follows the chain, and appends what it sees to the log. */
+import { createAssembler } from '../blocks/assemble.ts'
+import { pause, Waker } from '../lib/wait.ts'
+import { isFinal } from '../model/errors.ts'
+import type { IngestFact } from '../model/fact.ts'
+import { type BlockRef, blocksOf, type Message, tipOf } from '../model/message.ts'
+import type { Network } from '../model/network.ts'
+import type { PoolId } from '../model/pool.ts'
+import type { Report } from '../model/report.ts'
+import type { StoredChain, StoredTip } from '../model/stored-chain.ts'
+import type { StoredPools } from '../model/stored-pools.ts'
+import type { TickLog } from '../model/tick-log.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Header } from '../rpc/rpc.ts'
+import { RpcFailed } from '../rpc/rpc-error.ts'
+import { ToldHeads } from './announced-heads.ts'
+import { follow } from './follow.ts'
+import { StallDetector } from './stall-detector.ts'
+import { firstBlock, type Start } from './start-block.ts'
+import { TRAIL_BLOCKS, Trail } from './unfinalized-chain.ts'
+
+export type ListenOptions = {
+  network: Network
+  log: TickLog
+  stored: StoredChain
+  /** Pools that are there are not asked for on the chain. */
+  storedPools?: StoredPools
+  /** Counts only where nothing is stored or logged yet. */
+  start: Start
+  /** Only these pools; all of them where absent. */
+  pools?: ReadonlySet<PoolId> | undefined
+  watchHeads?: WatchHeads | undefined
+  pollMs?: number
+  report: Report<IngestFact>
+  signal: AbortSignal
+}
+
+/** Calls back whenever a node has a new head, with its header where the node sends it; returns how to stop that. */
+export type WatchHeads = (onHead: (header?: Header) => void) => () => void
+
+const POLL_MS = 1_000
+/** So often the stored tip is compared with what was appended. */
+const STALL_LOOK_MS = 60_000
+const STORED_POOLS_MS = 1_000
+
+/** Runs until the signal aborts; throws only what a retry cannot mend. */
+export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
+  const { network, signal, report } = options
+  const waker = new Waker()
+  const told = new ToldHeads()
+  const unwatch = options.watchHeads?.((header) => {
+    if (header) told.add(header)
+    waker.wake()
+  })
+  const stalls = new StallDetector(options.stored, STALL_LOOK_MS)
+  let useLog = true
+  try {
+    while (!signal.aborted) {
+      const assembler = createAssembler(endpoints, network, options.pools, report, soon(options.storedPools, signal))
+      const begun = await untilItWorks(options, async () => {
+        const trail = await resume(options, useLog)
+        endpoints.finality.wasKnown(trail.finalized)
+        const first = trail.tip ? trail.tip.number + 1 : await firstBlock(endpoints, options.start)
+        return { trail, first }
+      })
+      if (!begun) return
+      const { trail, first } = begun
+      report({ kind: 'resumed', network: network.name, at: trail.tip, firstBlock: first })
+      const stream = follow(endpoints, {
+        network,
+        assembler,
+        trail,
+        firstBlock: first,
+        waker,
+        told,
+        pollMs: options.pollMs ?? POLL_MS,
+        report,
+        signal,
+      })
+      for await (const messages of stream) {
+        if (messages.length > 0) await options.log.append(messages)
+        for (const message of messages) report(appended(message))
+        const stall = await stalls.look(messages)
+        if (!stall) continue
+        report({ kind: 'republishing', network: network.name, stored: stall.tip?.number, appended: stall.appended })
+        useLog = false
+        break
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    unwatch?.()
+  }
+}
+
+/**
+ * What was passed on: up to the last message of the log, else up to what is stored. How much of it is still on the chain is
+ * seen at the first look. Messages between the two are in the log already; a listener that starts below them sends them again,
+ * which changes nothing.
+ *
+ * What was final then has to be known from what is stored: the chain of today cannot tell which of the blocks that it has
+ * replaced since were ever final.
+ */
+async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
+  const tip = await stored.tip()
+  const newest = useLog ? await log.last() : undefined
+  // What the tables are done with adds nothing to them: after a rewind it is of the branch that was taken back.
+  const isNews = newest && newest.offset >= ((await stored.passed?.()) ?? 0)
+  const last = isNews ? newest : undefined
+  const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
+  const logged = last && tipOf(last.message)
+  if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)
+  return new Trail([...refs, logged], wasFinal(last.message, tip?.finalized))
+}
+
+/** A range of history is final itself, unless it says what is. */
+function wasFinal(message: Message, stored: number | undefined): number | undefined {
+  return message.kind === 'range' && message.finalized === undefined ? message.to : stored
+}
+
+/** Down to the newest one that was final. */
+function blocksAbove({ number, finalized }: StoredTip): number {
+  return finalized > 0 ? Math.max(1, number - finalized) : TRAIL_BLOCKS
+}
+
+/** A listener goes without tables that do not answer: the chain says the same, more slowly. */
+function soon(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
+  if (!storedPools) return undefined
+  return async (ids) => {
+    const answered = new AbortController()
+    const tooLate = pause(STORED_POOLS_MS, AbortSignal.any([signal, answered.signal])).then(() => [])
+    try {
+      return await Promise.race([storedPools(ids).catch(() => []), tooLate])
+    } finally {
+      answered.abort()
+    }
+  }
+}
+
+/** Undefined where the signal aborted first. */
+async function untilItWorks<T>(
+  { network, signal, report, pollMs = POLL_MS }: ListenOptions,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await task()
+    } catch (error) {
+      if (signal.aborted || isFinal(error)) throw error
+      // What endpoints did is reported already, and they have been given their rest.
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
+      await pause(pollMs, signal)
+    }
+  }
+  return undefined
+}
+
+function appended(message: Message): IngestFact {
+  const ticks = blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
+  if (message.kind === 'range') {
+    const { network, from, to, timestamp } = message
+    return { kind: 'range-appended', network, from, to, ticks, timestamp }
+  }
+  return {
+    kind: 'block-appended',
+    network: message.network,
+    number: message.number,
+    ticks,
+    timestamp: message.timestamp,
+  }
+}

@@ -1,0 +1,63 @@
+/** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it, and final in any case. */
+import type { Client } from 'viem'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { getFinality, getHeader, type Header } from '../rpc/rpc.ts'
+
+export type Start =
+  | { kind: 'block'; number: number }
+  | { kind: 'latest' }
+  | { kind: 'blocks-ago'; blocks: number }
+  | { kind: 'seconds-ago'; seconds: number }
+
+/** `18937382`, `latest`, `-5000` (blocks) or `24h`; undefined where it is none of them. */
+export function parseStart(text: string): Start | undefined {
+  if (text === 'latest') return { kind: 'latest' }
+  const blocks = /^(-?)(\d{1,12})$/.exec(text)
+  if (blocks) {
+    const number = Number(blocks[2])
+    return blocks[1] === '-' ? { kind: 'blocks-ago', blocks: number } : { kind: 'block', number }
+  }
+  const duration = /^(\d{1,6})([smhdw])$/.exec(text)
+  const unit = duration && SECONDS[duration[2] as keyof typeof SECONDS]
+  return unit ? { kind: 'seconds-ago', seconds: Number(duration[1]) * unit } : undefined
+}
+
+const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
+
+/**
+ * The first block to read. Never above what is final: where all that is stored may be replaced, nothing would be left to go on
+ * from. On the slowest chain that means some thousand blocks more, which is one range or two.
+ */
+export function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
+  return endpoints.run(async (client) => {
+    const { head, finalized } = await getFinality(client, endpoints.finality)
+    return Math.max(0, Math.min(finalized, await wantedBlock(client, head, start)))
+  })
+}
+
+async function wantedBlock(client: Client, head: Header, start: Start): Promise<number> {
+  switch (start.kind) {
+    case 'block':
+      return start.number
+    case 'latest':
+      return head.number
+    case 'blocks-ago':
+      return head.number - start.blocks
+    case 'seconds-ago':
+      return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+  }
+}
+
+/** By bisection: about 25 headers on any chain. */
+async function firstAtOrAfter(client: Client, timestamp: number, head: number): Promise<number> {
+  let low = 0
+  let high = head
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const header = await getHeader(client, middle)
+    // A pruned node has no old blocks: what it has is all there is to read.
+    if (!header || header.timestamp < timestamp) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,74 @@
+/** The Initialize logs of v4 pools whose key no contract tells: one search through v4's history for many pools. */
+import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
+import type { Network } from '../model/network.ts'
+import type { PoolId } from '../model/pool.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { readLogs, smallerWidth } from '../rpc/log-range.ts'
+import { RpcFailed } from '../rpc/rpc-error.ts'
+import type { PoolKey } from './pool-key.ts'
+
+const WINDOWS_AT_ONCE = 4
+
+export class InitializeSearch {
+  readonly #network: Network
+  /** The lowest block that was searched for each pool: a search that fails resumes there. */
+  readonly #reached = new Map<PoolId, number>()
+
+  constructor(network: Network) {
+    this.#network = network
+  }
+
+  /** The keys of those that have a log up to block `to`. May be repeated after a failure. */
+  async find(endpoints: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
+    const { poolManager, fromBlock } = this.#network.v4
+    const found = new Map<PoolId, PoolKey>()
+    const left = () => ids.filter((id) => !found.has(id))
+    const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
+    // One log for each pool at most, so as wide as the endpoint allows.
+    let width = Number.POSITIVE_INFINITY
+    while (found.size < ids.length) {
+      const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
+      const windows = windowsBelow(Math.max(...left().map(reached)), fromBlock, Math.min(width, endpoints.maxBlocks()))
+      if (windows.length === 0) break
+      const answers = await Promise.allSettled(
+        windows.map(({ from, to }) =>
+          endpoints.run((client) => readLogs(client, filter, from, to), { atLeast: to, blocks: to - from + 1 }),
+        ),
+      )
+      for (const [index, answer] of answers.entries()) {
+        const window = windows[index] as BlockSpan
+        if (answer.status === 'rejected') {
+          const narrower = narrowerWidth(answer.reason, window, endpoints.maxBlocks())
+          if (narrower === undefined) throw answer.reason
+          width = narrower
+          break
+        }
+        for (const log of answer.value.logs) {
+          const event = decodeV4(log, poolManager)
+          if (event?.kind === 'created') found.set(event.pool, event)
+        }
+        for (const id of ids) this.#reached.set(id, Math.min(reached(id), window.from))
+      }
+    }
+    for (const id of ids) this.#reached.delete(id)
+    return [...found.values()]
+  }
+}
+
+type BlockSpan = { from: number; to: number }
+
+/** The next few spans of `width` blocks, downwards to `fromBlock`. */
+function windowsBelow(block: number, fromBlock: number, width: number): BlockSpan[] {
+  const windows: BlockSpan[] = []
+  for (let to = block - 1; to >= fromBlock && windows.length < WINDOWS_AT_ONCE; ) {
+    const from = Math.max(fromBlock, to - width + 1)
+    windows.push({ from, to })
+    to = from - 1
+  }
+  return windows
+}
+
+/** Undefined where a narrower span would fail as well. */
+function narrowerWidth(error: unknown, { from, to }: BlockSpan, maxBlocks: number): number | undefined {
+  return error instanceof RpcFailed ? smallerWidth(error, from, to, maxBlocks) : undefined
+}

@@ -1,0 +1,149 @@
+/** The pools that one listener knows: created before its eyes, stored, or asked for at their first swap. */
+import type { Address } from 'viem'
+import type { PoolEvent } from '../decode/event.ts'
+import type { SkipReason } from '../model/fact.ts'
+import type { BlockRef } from '../model/message.ts'
+import type { Network } from '../model/network.ts'
+import type { Pool, PoolId, Token } from '../model/pool.ts'
+import type { StoredPools } from '../model/stored-pools.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { onBranch } from '../rpc/pin-to-block.ts'
+import { InitializeSearch } from './initialize-search.ts'
+import { type PoolKey, readV3Keys, readV4Keys } from './pool-key.ts'
+import { SkippedPools } from './skipped-pools.ts'
+import { readTokens } from './token.ts'
+
+export type Known = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reason: SkipReason }
+
+type Skip = { pool: PoolId; reason: SkipReason }
+
+/** Decided together, and remembered before the next ones are asked for: a failure later does not lose them. */
+const POOLS_AT_ONCE = 200
+
+export class Registry {
+  readonly #endpoints: Endpoints
+  readonly #network: Network
+  readonly #stored: StoredPools
+  readonly #search: InitializeSearch
+  readonly #pools = new Map<PoolId, Pool>()
+  readonly #tokens = new Map<Address, Token>()
+  readonly #skipped = new SkippedPools()
+  /** Those that were decided in a call of `learn` that failed later. */
+  #news: Skip[] = []
+
+  constructor(endpoints: Endpoints, network: Network, stored: StoredPools = async () => []) {
+    this.#endpoints = endpoints
+    this.#network = network
+    this.#stored = stored
+    this.#search = new InitializeSearch(network)
+  }
+
+  get(id: PoolId): Known | undefined {
+    const pool = this.#pools.get(id)
+    if (pool) return { kind: 'pool', pool }
+    const reason = this.#skipped.get(id)
+    return reason && { kind: 'skip', reason }
+  }
+
+  /**
+   * Makes every pool of `events` known, which are of blocks up to `block`: a node on another branch knows nothing of a pool
+   * made on this one, and would make it a stranger for good. May be repeated: what is known is not asked again.
+   * Returns those newly skipped.
+   */
+  async learn(events: Iterable<PoolEvent>, block: BlockRef): Promise<Skip[]> {
+    const created = new Map<PoolId, PoolKey>()
+    const unknown = new Set<PoolId>()
+    for (const event of events) {
+      if (this.#pools.has(event.pool)) continue
+      unknown.add(event.pool)
+      if (event.kind === 'created') created.set(event.pool, event)
+    }
+    for (const ids of pieces([...unknown], POOLS_AT_ONCE)) await this.#decide(ids, created, block)
+    return this.#news.splice(0)
+  }
+
+  async #decide(ids: readonly PoolId[], created: ReadonlyMap<PoolId, PoolKey>, block: BlockRef): Promise<void> {
+    // What the tables know is not asked of a token: what it says may have changed since, or be unreadable now.
+    const stored = ids.filter((id) => this.#skipped.isDue(id) || this.#skipped.get(id) !== 'other-factory')
+    for (const pool of stored.length > 0 ? await this.#stored(stored) : []) this.#add(pool)
+    const due = ids.filter((id) => !this.#pools.has(id) && this.#skipped.isDue(id))
+    const unmet = due.filter((id) => !created.has(id))
+    const keys = [
+      ...due.flatMap((id) => created.get(id) ?? []),
+      ...(await this.#askV3(unmet.filter(isV3), block)),
+      ...(await this.#askV4(
+        unmet.filter((id) => !isV3(id)),
+        block,
+      )),
+    ]
+    await this.#learnTokens(keys, block)
+    const keyed = new Set(keys.map(({ pool }) => pool))
+    for (const id of due) if (!keyed.has(id)) this.#skip(id, isV3(id) ? 'other-factory' : 'unknown-pool')
+    for (const key of keys) {
+      const pool = this.#toPool(key)
+      if (pool) this.#add(pool)
+      else this.#skip(key.pool, 'no-decimals')
+    }
+  }
+
+  #add(pool: Pool): void {
+    this.#pools.set(pool.id, pool)
+    this.#skipped.delete(pool.id)
+    for (const token of [pool.token0, pool.token1]) {
+      if (!this.#tokens.has(token.address)) this.#tokens.set(token.address, token)
+    }
+  }
+
+  #skip(pool: PoolId, reason: SkipReason): void {
+    if (this.#skipped.add(pool, reason)) this.#news.push({ pool, reason })
+  }
+
+  async #askV3(ids: readonly PoolId[], block: BlockRef): Promise<PoolKey[]> {
+    if (ids.length === 0) return []
+    return onBranch(this.#endpoints, block).run((client) => readV3Keys(client, this.#network, ids))
+  }
+
+  /** Of pools that PositionManager does not know there is the Initialize log. */
+  async #askV4(ids: readonly PoolId[], block: BlockRef): Promise<PoolKey[]> {
+    if (ids.length === 0) return []
+    const endpoints = onBranch(this.#endpoints, block)
+    const keys = await endpoints.run((client) => readV4Keys(client, this.#network, ids))
+    const told = new Set(keys.map(({ pool }) => pool))
+    const rest = ids.filter((id) => !told.has(id))
+    return rest.length === 0 ? keys : [...keys, ...(await this.#search.find(endpoints, rest, block.number))]
+  }
+
+  async #learnTokens(keys: Iterable<PoolKey>, block: BlockRef): Promise<void> {
+    const missing = new Set<Address>()
+    for (const { currency0, currency1 } of keys) {
+      for (const currency of [currency0, currency1]) if (!this.#tokens.has(currency)) missing.add(currency)
+    }
+    if (missing.size === 0) return
+    const endpoints = onBranch(this.#endpoints, block)
+    const tokens = await endpoints.run((client) => readTokens(client, this.#network, [...missing]))
+    for (const [address, token] of tokens) if (token) this.#tokens.set(address, token)
+  }
+
+  #toPool(key: PoolKey): Pool | undefined {
+    const token0 = this.#tokens.get(key.currency0)
+    const token1 = this.#tokens.get(key.currency1)
+    if (!token0 || !token1) return undefined
+    return {
+      id: key.pool,
+      protocol: isV3(key.pool) ? 'dex-v3' : 'dex-v4',
+      token0,
+      token1,
+      fee: key.fee,
+      initialSqrtPriceX96: 0n,
+    }
+  }
+}
+
+/** A v3 pool is known by its address, a v4 pool by a 32-byte id. */
+export function isV3(id: PoolId): boolean {
+  return id.length === 42
+}
+
+function pieces<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
+}

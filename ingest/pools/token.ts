@@ -1,0 +1,81 @@
+/** A token's symbol, name and decimals, asked of the chain. Anybody can deploy a token, so every answer is suspect. */
+import { type Address, type Client, erc20Abi, erc20Abi_bytes32, type Hex, hexToBytes } from 'viem'
+import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
+import type { Token } from '../model/pool.ts'
+import { readMany } from '../rpc/multicall.ts'
+
+/** Code points of a symbol or a name. */
+export const MAX_TEXT = 64
+/** Control, format (right-to-left marks and the like) and invisible characters, and what stands for bytes that are no UTF-8. */
+const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\uFFFD]/gu
+/**
+ * 10^77 is the largest power of ten in a uint256: of a token with more decimals there can never be a whole one. Up to here every
+ * price lies within 10^±116, since a pool's own goes to 2^±128: far enough from the ends of a Float64 that its inverse and its
+ * product with any volume stay normal, too.
+ */
+const MAX_DECIMALS = 77
+
+/** Lower-case addresses in; tokens out. Undefined: the token states no decimals, or absurd ones, and can't be priced. */
+export async function readTokens(
+  client: Client,
+  network: Network,
+  addresses: readonly Address[],
+): Promise<Map<Address, Token | undefined>> {
+  const tokens = new Map<Address, Token | undefined>()
+  const contracts = addresses.filter((address) => address !== NATIVE_CURRENCY)
+  if (contracts.length < addresses.length) tokens.set(NATIVE_CURRENCY, nativeToken(network))
+  const answers = await readMany(
+    client,
+    contracts.flatMap((address) => [
+      { address, abi: erc20Abi, functionName: 'symbol' },
+      { address, abi: erc20Abi_bytes32, functionName: 'symbol' },
+      { address, abi: erc20Abi, functionName: 'name' },
+      { address, abi: erc20Abi_bytes32, functionName: 'name' },
+      { address, abi: erc20Abi, functionName: 'decimals' },
+    ]),
+  )
+  for (const [index, address] of contracts.entries()) {
+    const [symbol, symbolBytes, name, nameBytes, decimals] = answers.slice(index * 5, index * 5 + 5)
+    const listed = network.trustedTokens.find((token) => token.address.toLowerCase() === address)
+    const known = isDecimals(decimals) ? decimals : listed?.decimals
+    if (known === undefined) {
+      tokens.set(address, undefined)
+      continue
+    }
+    tokens.set(address, {
+      address,
+      symbol: cleanText(symbol) ?? cleanBytes32(symbolBytes) ?? listed?.symbols[0] ?? 'unknown',
+      name: cleanText(name) ?? cleanBytes32(nameBytes) ?? listed?.name ?? 'unknown',
+      decimals: known,
+    })
+  }
+  return tokens
+}
+
+function nativeToken(network: Network): Token {
+  return {
+    address: NATIVE_CURRENCY,
+    symbol: network.nativeSymbol,
+    name: network.nativeSymbol === 'ETH' ? 'Ether' : 'POL',
+    decimals: 18,
+  }
+}
+
+function isDecimals(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_DECIMALS
+}
+
+/** What people can see of it, in one line; undefined where nothing is left. */
+export function cleanText(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const text = value.replace(UNSEEN, '').replace(/\s+/gu, ' ').trim()
+  return text === '' ? undefined : [...text].slice(0, MAX_TEXT).join('').trim()
+}
+
+/** Old tokens (MKR) answer with 32 bytes, padded with zeros. */
+function cleanBytes32(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  const bytes = hexToBytes(value as Hex)
+  const end = bytes.indexOf(0)
+  return cleanText(new TextDecoder().decode(end === -1 ? bytes : bytes.subarray(0, end)))
+}

@@ -1,0 +1,105 @@
+/** What a swap was worth in US dollars, by trusted tokens alone: stablecoins are $1, volatile ones follow their reference pool. */
+import type { Address } from 'viem'
+import type { Swap } from '../decode/event.ts'
+import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
+import type { PoolId } from '../model/pool.ts'
+import { nearestInteger, type Pair, product, quotient, toPair } from './double-double.ts'
+import { magnitude, powerOfTen } from './price.ts'
+
+/** Millionths of a dollar for one raw unit of a token, as an exact ratio, and as near as a pair comes to it. */
+type UnitPrice = { numerator: bigint; denominator: bigint; pair: Pair }
+
+/** What prices need to know of a pool. */
+type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address: Address } }
+
+type Observation = { block: number; price: UnitPrice }
+
+const MICROS = 1_000_000n
+const Q192 = 2n ** 192n
+
+/**
+ * The dollar prices of one network as the chain goes by. Swaps are shown in chain order; a rollback takes back what it undid.
+ * A swap of a reference pool counts from itself on, so that a live block, a backfill and a restart all price alike.
+ */
+export class UsdPrices {
+  readonly #stable = new Map<Address, UnitPrice>()
+  readonly #reference = new Map<PoolId, Address>()
+  readonly #observed = new Map<Address, Observation[]>()
+  readonly #wrappedNative: Address
+
+  constructor(network: Network) {
+    this.#wrappedNative = network.wrappedNative.toLowerCase() as Address
+    for (const token of network.trustedTokens) {
+      if (token.role !== 'stablecoin') continue
+      this.#stable.set(token.address.toLowerCase() as Address, unitPrice(MICROS, powerOfTen(token.decimals)))
+    }
+    for (const { pool, token } of network.referencePools) {
+      this.#reference.set(pool.toLowerCase() as PoolId, token.toLowerCase() as Address)
+    }
+  }
+
+  /** Takes note of the price after a swap, where its pool is a reference pool. */
+  observe(pool: PricedPool, sqrtPriceX96: bigint, block: number): void {
+    const token = this.#reference.get(pool.id)
+    if (token === undefined || sqrtPriceX96 === 0n) return
+    const isToken0 = pool.token0.address === token
+    const stable = this.#stable.get(isToken0 ? pool.token1.address : pool.token0.address)
+    if (!stable) return
+    const square = sqrtPriceX96 * sqrtPriceX96
+    const price = isToken0
+      ? unitPrice(square * stable.numerator, Q192 * stable.denominator)
+      : unitPrice(Q192 * stable.numerator, square * stable.denominator)
+    const history = this.#observed.get(token) ?? []
+    // Within a block only the latest matters to whoever comes after it.
+    if (history.at(-1)?.block === block) history.pop()
+    history.push({ block, price })
+    this.#observed.set(token, history)
+  }
+
+  /** Both legs known: their mean; one: that leg; none: 0. */
+  amountUsdMicros(pool: PricedPool, swap: Pick<Swap, 'amount0' | 'amount1'>): bigint {
+    const value0 = this.#value(pool.token0.address, swap.amount0)
+    const value1 = this.#value(pool.token1.address, swap.amount1)
+    if (value0 !== undefined && value1 !== undefined) return (value0 + value1 + 1n) / 2n
+    return value0 ?? value1 ?? 0n
+  }
+
+  /** Forgets what was observed above `block`. */
+  rollBack(block: number): void {
+    for (const history of this.#observed.values()) {
+      while ((history.at(-1)?.block ?? 0) > block) history.pop()
+    }
+  }
+
+  /** Keeps only what a rollback down to `block` could still need. */
+  finalize(block: number): void {
+    for (const history of this.#observed.values()) {
+      const keep = history.findLastIndex((observation) => observation.block <= block)
+      if (keep > 0) history.splice(0, keep)
+    }
+  }
+
+  /** The reference pools that have not shown a price yet. */
+  unknown(): PoolId[] {
+    return [...this.#reference].filter(([, token]) => !this.#observed.get(token)?.length).map(([pool]) => pool)
+  }
+
+  #value(token: Address, amount: bigint): bigint | undefined {
+    const price = this.#priceOf(token)
+    if (!price) return undefined
+    const size = magnitude(amount)
+    const quick = nearestInteger(product(toPair(size), price.pair))
+    if (quick !== undefined) return BigInt(quick)
+    // To the nearest, a half upwards.
+    return (size * price.numerator * 2n + price.denominator) / (price.denominator * 2n)
+  }
+
+  #priceOf(token: Address): UnitPrice | undefined {
+    const priced = token === NATIVE_CURRENCY ? this.#wrappedNative : token
+    return this.#stable.get(priced) ?? this.#observed.get(priced)?.at(-1)?.price
+  }
+}
+
+function unitPrice(numerator: bigint, denominator: bigint): UnitPrice {
+  return { numerator, denominator, pair: quotient(toPair(numerator), toPair(denominator)) }
+}

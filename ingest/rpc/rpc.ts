@@ -1,0 +1,182 @@
+/** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
+import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
+import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
+import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
+import { BadAnswer, classify } from './rpc-error.ts'
+
+export type RpcLog = {
+  address: Address
+  topics: readonly Hex[]
+  data: Hex
+  blockNumber: Hex
+  blockHash: Hash
+  transactionHash: Hash
+  logIndex: Hex
+  /** Newer nodes send it; where they do not, or not for old blocks, the header is asked. */
+  blockTimestamp?: Hex | null
+  removed?: boolean
+}
+
+export type Header = {
+  number: number
+  hash: Hash
+  parentHash: Hash
+  timestamp: number
+  /** Not every node sends it. */
+  logsBloom?: Hex
+}
+
+export type LogFilter = {
+  topics: readonly (readonly Hex[] | null)[]
+  address?: readonly Address[]
+}
+
+export type BlockTag = number | 'latest' | 'finalized'
+
+type Where = { from: number; to: number } | { blockHash: Hash }
+
+/** Undefined where the node has no such block (yet), or does not know the tag. */
+export async function getHeader(client: Client, tag: BlockTag): Promise<Header | undefined> {
+  const block = await client.request({
+    method: 'eth_getBlockByNumber',
+    params: [typeof tag === 'number' ? numberToHex(tag) : tag, false],
+  })
+  if (block === null || (block?.hash === null && typeof tag !== 'number')) return undefined
+  const header = headerIn(block)
+  if (!header) throw new BadAnswer('malformed', `The node's answer for block ${tag} is not a header.`)
+  if (typeof tag === 'number' && header.number !== tag) {
+    throw new BadAnswer('contradictory', `The node was asked for block ${tag} and answered block ${header.number}.`)
+  }
+  return header
+}
+
+/** Undefined where it is none. */
+export function headerIn(block: unknown): Header | undefined {
+  const { hash, parentHash, logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
+  const [number, timestamp] = [quantityIn(rest['number']), timeIn(rest['timestamp'], rest['number'] === '0x0')]
+  if (!isHash(hash) || !isHash(parentHash) || number === undefined || timestamp === undefined) return undefined
+  return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom: logsBloom as Hex }) }
+}
+
+/** `null` and an empty text are no numbers, whatever `Number` makes of them. */
+function quantityIn(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.startsWith('0x') ? Number(value) : Number.NaN
+  return Number.isSafeInteger(number) ? number : undefined
+}
+
+/** Seconds; undefined where no block can be of that time. Only a genesis block may be of 1970. */
+export function timeIn(value: unknown, isGenesis = false): UnixSeconds | undefined {
+  const time = quantityIn(value)
+  return time !== undefined && (time > 0 || isGenesis) && time < TIME_END ? time : undefined
+}
+
+export async function getHead(client: Client): Promise<Header> {
+  const head = await getHeader(client, 'latest')
+  if (!head) throw new BadAnswer('malformed', 'The node answered no block for `latest`.')
+  return head
+}
+
+export type Heads = {
+  head: Header
+  /** The newest block that no reorg replaces any more; −1 where there is none yet, undefined where no endpoint says. */
+  finalized: number | undefined
+  final: BlockRef | undefined
+  /** No endpoint knows the tag `finalized`: deep enough below the head to be read as history, and not known to be final. */
+  isGuess: boolean
+}
+
+/** `finality` is the network's. */
+export async function getHeads(client: Client, finality: Finality): Promise<Heads> {
+  const [head, named] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
+  if (named && named.number > head.number) {
+    // Two nodes behind one address: the head may be of a branch that was left.
+    throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
+  }
+  if (named) finality.named(named)
+  else finality.refused()
+  const known = named ?? finality.below(head.number)
+  if (known) return { head, finalized: known.number, final: known, isGuess: false }
+  if (!finality.isUnknownTag) return { head, finalized: undefined, final: undefined, isGuess: false }
+  const guess = await fallbackBelow(client, head)
+  return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
+}
+
+/** For those who can do nothing without it. */
+export async function getFinality(client: Client, finality: Finality): Promise<Heads & { finalized: number }> {
+  const { finalized, ...heads } = await getHeads(client, finality)
+  if (finalized === undefined) throw new BadAnswer('unsupported', 'The node does not say which block is final.')
+  return { ...heads, finalized }
+}
+
+/** A node that answers with an error of its own does not know the tag; one that does not answer may well know it. */
+function unknownTag(error: unknown): undefined {
+  const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
+  const { kind } = classify(error)
+  if (!isAnswer || kind === 'rate-limited' || kind === 'timeout') throw error
+}
+
+async function fallbackBelow(client: Client, { number }: Header): Promise<Header | undefined> {
+  if (number < FALLBACK_FINALITY_BLOCKS) return undefined
+  const header = await getHeader(client, number - FALLBACK_FINALITY_BLOCKS)
+  if (!header) throw new BadAnswer('behind', `The node has no block ${number - FALLBACK_FINALITY_BLOCKS}.`)
+  return header
+}
+
+/** In the order of the chain. Throws `BadAnswer` where they are not the logs that were asked for. */
+export async function getLogs(client: Client, filter: LogFilter, where: Where): Promise<RpcLog[]> {
+  const place =
+    'blockHash' in where
+      ? { blockHash: where.blockHash }
+      : { fromBlock: numberToHex(where.from), toBlock: numberToHex(where.to) }
+  const logs: unknown = await client.request({
+    method: 'eth_getLogs',
+    params: [{ ...filter, ...place } as never],
+  })
+  if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
+  for (const log of logs) checkLog(log, where)
+  // Nodes do not promise an order, and it is by log index that trades of one block are told apart.
+  if (logs.some((log, index) => index > 0 && comparePlaces(logs[index - 1], log) > 0)) logs.sort(comparePlaces)
+  for (const [index, log] of logs.entries()) checkPair(logs[index - 1], log)
+  return logs
+}
+
+function comparePlaces(a: RpcLog, b: RpcLog): number {
+  return compareBlocks(a, b) || Number(a.logIndex) - Number(b.logIndex)
+}
+
+/** Most neighbours are of one block, and reading two numbers takes longer than comparing their digits. */
+function compareBlocks(a: RpcLog, b: RpcLog): number {
+  return a.blockNumber === b.blockNumber ? 0 : Number(a.blockNumber) - Number(b.blockNumber)
+}
+
+/** Two logs that stand beside each other. */
+function checkPair(before: RpcLog | undefined, log: RpcLog): void {
+  if (!before || compareBlocks(before, log) !== 0) return
+  if (before.blockHash !== log.blockHash) throw twoBlocks(Number(log.blockNumber), before.blockHash, log.blockHash)
+  if (comparePlaces(before, log) === 0) {
+    const place = `log ${Number(log.logIndex)} of block ${Number(log.blockNumber)}`
+    throw new BadAnswer('contradictory', `The node answered ${place} twice.`)
+  }
+}
+
+export function twoBlocks(number: number, one: string | undefined, other: string): BadAnswer {
+  return new BadAnswer('contradictory', `The node answered two blocks ${number}: ${one ?? 'none'} and ${other}.`)
+}
+
+function checkLog(log: Partial<RpcLog> | null, where: Where): void {
+  if (!isHash(log?.blockHash) || !log.blockNumber || !log.logIndex || !log.address || !Array.isArray(log.topics)) {
+    throw new BadAnswer('malformed', 'The node answered a log without its block, its place or its topics.')
+  }
+  const number = Number(log.blockNumber)
+  if (log.removed === true) {
+    throw new BadAnswer('contradictory', `The node answered a log of block ${number} that it says is removed.`)
+  }
+  if ('blockHash' in where ? log.blockHash !== where.blockHash : !(number >= where.from && number <= where.to)) {
+    const asked = 'blockHash' in where ? where.blockHash : `${where.from} to ${where.to}`
+    throw new BadAnswer('contradictory', `The node was asked for logs of ${asked} and answered one of ${number}.`)
+  }
+}
+
+function isHash(value: unknown): value is Hash {
+  return typeof value === 'string' && value.length === 66
+}

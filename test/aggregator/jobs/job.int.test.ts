@@ -1,0 +1,69 @@
+/** Numbers of jobs: the rows of a job beat those of every job with a lower number, so that no two may share one. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openJob, openJobs, readJob } from '../../../aggregator/jobs/job.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { networkOf } from '../running.ts'
+
+const ALL = { from: 0, to: 1_000, pools: undefined, concurrency: 1 }
+
+describe.skipIf(withoutClickHouse)('a job number', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database?.drop())
+
+  /** As many clients as there are commands: each is a process of its own. */
+  const clients = (count: number): ClickHouseClient[] => Array.from({ length: count }, () => database.connect())
+
+  test('belongs to one job of those that are begun together', async () => {
+    const network = networkOf('together')
+    const commands = clients(18)
+    await Promise.all(commands.map((client) => client.ping()))
+    const jobs = await Promise.all(
+      commands.map((client, index) => openJob(client, { ...ALL, network, from: index }, 'backfill')),
+    )
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(18)
+    const open = await openJobs(database.client, network, 'backfill')
+    expect(open.map(({ from }) => from).sort((a, b) => a - b)).toEqual(jobs.map((_, index) => index))
+  })
+
+  test('is above that of every job that was open before, also while others are begun', async () => {
+    const network = networkOf('order')
+    const opened: { id: number; above: number }[] = []
+    await Promise.all(
+      clients(8).map(async (client) => {
+        for (let job = 0; job < 10; job++) {
+          const above = Math.max(0, ...opened.map(({ id }) => id))
+          const { id } = await openJob(client, { ...ALL, network })
+          opened.push({ id, above })
+        }
+      }),
+    )
+    expect(opened.filter(({ id, above }) => id <= above)).toEqual([])
+    expect(new Set(opened.map(({ id }) => id)).size).toBe(80)
+  })
+
+  test('that a crash left unused is not used by another job', async () => {
+    const network = networkOf('crash')
+    const before = await openJob(database.client, { ...ALL, network })
+    await database.client.command({
+      query: 'INSERT INTO job_claims SELECT {network:String}, {id:UInt32}, generateUUIDv4()',
+      query_params: { network, id: before.id + 1 },
+    })
+    const after = await openJob(database.client, { ...ALL, network })
+    expect(after.id).toBeGreaterThan(before.id + 1)
+    expect(await readJob(database.client, network, before.id + 1)).toBeUndefined()
+  })
+
+  test('is above those that an earlier version gave out without a claim', async () => {
+    const network = networkOf('earlier')
+    await database.client.command({
+      query: `INSERT INTO jobs (network, id, kind, first, last, concurrency, state, reason, created, version)
+        SELECT {network:String}, 41, 'backfill', 0, 9, 1, 'done', '', now(), 1`,
+      query_params: { network },
+    })
+    expect((await openJob(database.client, { ...ALL, network })).id).toBe(42)
+  })
+})

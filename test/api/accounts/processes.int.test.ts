@@ -1,0 +1,207 @@
+/** Several processes of the API over the same tables, as accounts see them: limits hold over all, and no process asks for each key. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Account, type Accounts, openAccounts } from '../../../api/accounts/accounts.ts'
+import { createKey, ensureKey, hashKey, listKeys, revokeKey } from '../../../api/accounts/keys.ts'
+import { PLANS } from '../../../api/lib/plan.ts'
+import { Problem } from '../../../api/lib/problem.ts'
+import { intercepted } from '../../aggregator/statements.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+
+const PROCESSES = 5
+const LIMIT = PLANS.free.minute
+/** The limit, and what a tenth of it adds. */
+const BOUND = LIMIT * 1.1
+
+describe.skipIf(withoutClickHouse)('processes of the API', () => {
+  let database: TestDatabase
+  let now = Date.UTC(2024, 0, 5, 12) / 1000
+  const clock = () => new Date(now * 1000)
+  const opened: Accounts[] = []
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(async () => {
+    await Promise.all(opened.map((one) => one.close()))
+    await database?.drop()
+  })
+
+  function open(client: ClickHouseClient = database.connect()): Accounts {
+    const accounts = openAccounts({ client, clock, report: () => {} })
+    opened.push(accounts)
+    return accounts
+  }
+  const openAll = (count = PROCESSES) => Array.from({ length: count }, () => open())
+  const newKey = () => createKey({ client: database.client, plan: 'free', name: 'test' })
+  async function find(accounts: Accounts, key: string): Promise<Account> {
+    const account = await accounts.find(key, true)
+    if (account === undefined) throw new Error('The key is not known.')
+    return account
+  }
+
+  /** Credits served, and questions that were worked on. */
+  type Served = { credits: number; worked: number; refused: number }
+  async function ask(accounts: Accounts, key: string, cost: number, served: Served): Promise<boolean> {
+    const account = await find(accounts, key)
+    await accounts.countCall(account)
+    try {
+      await accounts.charge(account, cost, async () => {
+        served.worked += 1
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        return { cost }
+      })
+      served.credits += cost
+      return true
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'minute_credits_exceeded') throw error
+      served.refused += 1
+      return false
+    }
+  }
+  /** Many at once, again and again, until all are refused. */
+  async function hammer(accounts: Accounts, key: string, served: Served, cost = 1): Promise<void> {
+    for (let round = 0; round < 6; round++)
+      await Promise.all(Array.from({ length: 40 }, () => ask(accounts, key, cost, served)))
+  }
+  const nothing = (): Served => ({ credits: 0, worked: 0, refused: 0 })
+
+  test.each([1, 3])(
+    'five that are hammered at once serve no more than a tenth above the limit, in every minute, at a cost of %d',
+    async (cost) => {
+      const [all, key] = [openAll(), await newKey()]
+      for (let minute = 0; minute < 3; minute++) {
+        now += 60
+        const served = nothing()
+        await Promise.all(all.map((one) => hammer(one, key, served, cost)))
+        expect(served.credits).toBeLessThanOrEqual(BOUND)
+        expect(served.credits).toBeGreaterThanOrEqual(LIMIT * 0.9)
+        // No work was done for a question that was refused.
+        expect(served.worked * cost).toBe(served.credits)
+      }
+    },
+  )
+
+  test('a key that asks one of five has its whole limit there, and one that moves has what is left', async () => {
+    const [all, key] = [openAll(), await newKey()]
+    now += 60
+    const [first, second, ...others] = all
+    if (first === undefined || second === undefined) throw new Error('There are five.')
+    for (const one of others) await find(one, key)
+    const served = nothing()
+    for (let question = 0; question < 40; question++) expect(await ask(first, key, 1, served)).toBe(true)
+    for (let question = 0; question < 20; question++) expect(await ask(second, key, 1, served)).toBe(true)
+    expect(await ask(second, key, 1, served)).toBe(false)
+    expect(await ask(first, key, 1, served)).toBe(false)
+    expect(served.credits).toBe(LIMIT)
+  })
+
+  test('what a killed process had claimed comes back, and what it had told is not spent again', async () => {
+    const key = await newKey()
+    now += 60
+    let isDead = false
+    const dying = open(
+      intercepted(database.connect(), async (send) => (isDead ? Promise.reject(new Error('It is dead.')) : send())),
+    )
+    const served = nothing()
+    for (let question = 0; question < 10; question++) await ask(dying, key, 1, served)
+    // It has told what it used, and holds more.
+    const other = open()
+    await expect
+      .poll(async () => (await other.usage(await find(other, key))).minute.credits, { timeout: 10_000 })
+      .toBe(10)
+    isDead = true
+    await expect
+      .poll(
+        async () => {
+          while (await ask(other, key, 1, served));
+          return served.credits
+        },
+        { timeout: 30_000, interval: 500 },
+      )
+      .toBe(LIMIT)
+  })
+
+  test('ten times the keys are no more statements, nor more rows read for each round', async () => {
+    const statementsOf = async (count: number) => {
+      const sent: string[] = []
+      const one = open(
+        intercepted(database.connect(), (send, _, [options]) => {
+          sent.push((options as { query: string }).query)
+          return send()
+        }),
+      )
+      const keys = await manyKeys(count)
+      now += 60
+      for (let round = 0; round < 3; round++) {
+        await Promise.all(
+          keys.map(async (key) => {
+            const account = await find(one, key)
+            await one.countCall(account)
+            await one.usage(account)
+          }),
+        )
+        await new Promise((resolve) => setTimeout(resolve, 1_100))
+      }
+      await one.close()
+      return sent.length
+    }
+    const few = await statementsOf(30)
+    const many = await statementsOf(300)
+    expect(many).toBeLessThan(few * 2)
+  })
+
+  /** Stored in one insert. */
+  async function manyKeys(count: number): Promise<string[]> {
+    const keys = Array.from({ length: count }, () => `cp_${crypto.randomUUID()}`)
+    await database.client.command({
+      query: `INSERT INTO api_keys SELECT unhex(arrayJoin({hashes:Array(String)})) AS key_hash, substring(hex(key_hash), 1, 12), '', 'free', NULL, now(), NULL, 1`,
+      query_params: { hashes: keys.map(hashKey) },
+    })
+    return keys
+  }
+
+  test('a key whose hash ends with a zero byte is found, and so is what it used', async () => {
+    let key = ''
+    for (let number = 0; !hashKey(key).endsWith('00'); number++) key = `a-key-of-my-own-choice-${number}`
+    await ensureKey({ client: database.client, key, plan: 'free', name: 'zero' })
+    const [one, served] = [open(), nothing()]
+    await ask(one, key, 1, served)
+    await one.close()
+    const other = open()
+    expect((await other.usage(await find(other, key))).minute.credits).toBe(1)
+  })
+
+  test('with a hundred thousand keys stored, a look reads none of them but those that were changed', async () => {
+    await database.client.command({
+      query: `INSERT INTO api_keys (key_hash, id, name, plan, created, version)
+        SELECT reinterpretAsFixedString(cityHash64(number)) || repeat('\\0', 24), toString(number), 'stored', 'free', now(), 1
+        FROM numbers(100000)`,
+    })
+    const reads: { query: string; rows: number }[] = []
+    const client = database.connect()
+    const watched = intercepted(client, async (send, _, [options]) => {
+      const answer = (await send()) as { summary?: { read_rows: string }; response_headers?: Record<string, string> }
+      const summary = answer.response_headers?.['x-clickhouse-summary']
+      const { read_rows = '0' } = JSON.parse(summary ?? '{}') as { read_rows?: string }
+      reads.push({ query: (options as { query: string }).query, rows: Number(read_rows) })
+      return answer
+    })
+    const one = open(watched)
+    const key = await newKey()
+    const account = await find(one, key)
+    reads.length = 0
+    for (let look = 0; look < 3; look++) {
+      await new Promise((resolve) => setTimeout(resolve, 1_100))
+      await find(one, key)
+      await one.usage(account)
+    }
+    expect(reads.length).toBeGreaterThan(3)
+    expect(Math.max(...reads.map(({ rows }) => rows))).toBeGreaterThan(0)
+    expect(reads.filter(({ rows }) => rows > 20_000)).toEqual([])
+    // It is seen all the same what changes.
+    const record = (await listKeys(database.client)).find(({ hash }) => hash === hashKey(key))
+    await revokeKey({ client: database.client, id: record?.id ?? '' })
+    await expect.poll(() => one.find(key, false), { timeout: 10_000, interval: 300 }).toBeUndefined()
+  })
+})

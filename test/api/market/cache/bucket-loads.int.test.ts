@@ -1,0 +1,117 @@
+/** Candles that many ask for at once: the same rows as one at a time, with fewer questions. */
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Resolution } from '../../../../aggregator/candles/candle.ts'
+import { bucketLoads, type Loaded, type Wanted } from '../../../../api/market/cache/bucket-loads.ts'
+import type { Range } from '../../../../api/market/model/windows.ts'
+import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import type { Pool } from '../../../../ingest/model/pool.ts'
+import { intercepted } from '../../../aggregator/statements.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { minute, POOLS, START, storeScenario } from '../../scenario.ts'
+
+const DAY = 86_400
+const TODAY: Range = { from: START, to: START + DAY }
+const ALL: Range = { from: 0, to: START + 10 * DAY }
+/** Those of the two pools differ, and so do those of each time and resolution. */
+const RANGES: readonly ReadonlyMap<Resolution, Range>[] = [
+  new Map([[60, TODAY]]),
+  new Map([
+    [60, TODAY],
+    [86_400, ALL],
+  ]),
+  new Map([[3_600, { from: minute(60), to: minute(120) }]]),
+  new Map([[1, { from: minute(10), to: minute(12) }]]),
+]
+const SEVERAL = Object.values(POOLS)
+
+describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await storeScenario(database.client)
+  })
+  afterAll(() => database?.drop())
+
+  /** As the cache asks, and how many questions it came to. */
+  function loads({ failures = 0 } = {}) {
+    const asked: number[] = []
+    let clock = 0
+    let left = failures
+    const client = intercepted(database.client, async (send) => {
+      asked.push(clock)
+      if (left-- > 0) {
+        // As long as an answer takes.
+        await sleep(20)
+        throw new Error('The line is dead.')
+      }
+      return send()
+    })
+    return { asked, load: bucketLoads(client, () => ++clock) }
+  }
+
+  const wanted = (pool: Pool, ranges: ReadonlyMap<Resolution, Range>): Wanted => ({
+    listing: { network: NETWORKS.ethereum, pool, created: undefined },
+    ranges,
+    chunks: ranges.size,
+  })
+  /** Each in a turn of its own, as questions come in. */
+  async function inTurns<T>(tasks: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+    const begun: Promise<T>[] = []
+    for (const task of tasks) {
+      begun.push(task())
+      await nextTurn()
+    }
+    return Promise.all(begun)
+  }
+  const each = SEVERAL.flatMap((pool) => RANGES.map((ranges) => wanted(pool, ranges)))
+  const hexOf = ({ rows }: Loaded) =>
+    ([1, 60, 3_600, 86_400] as const).map((resolution) => {
+      const { buffer, byteOffset, byteLength } = rows(resolution)
+      return Buffer.from(buffer, byteOffset, byteLength).toString('hex')
+    })
+
+  test('are those that each alone would have been given', async () => {
+    const alone: string[][] = []
+    for (const one of each) alone.push(hexOf(await loads().load(one)))
+    const { asked, load } = loads()
+    const together = (await inTurns(each.map((one) => () => load(one)))).map(hexOf)
+    expect(together).toEqual(alone)
+    // The first four go out as they come; the rest waits, and is one question for each of the four kinds.
+    expect(asked.length).toBe(8)
+    expect(new Set(alone.flat()).size).toBeGreaterThan(8)
+    expect(alone.filter((rows) => rows.every((one) => one === '')).length).toBeGreaterThan(0)
+  })
+
+  test('are one question where they are asked for in one turn', async () => {
+    const { asked, load } = loads()
+    await Promise.all(SEVERAL.map((pool) => load(wanted(pool, new Map([[60, TODAY]])))))
+    expect(asked.length).toBe(1)
+  })
+
+  test('go out in several questions where they are many', async () => {
+    const { asked, load } = loads()
+    const ranges = new Map([[60, TODAY]] as const)
+    const many = SEVERAL.map((pool) => ({ ...wanted(pool, ranges), chunks: 30 }))
+    expect((await inTurns(many.map((one) => () => load(one)))).map(hexOf)).toEqual(
+      await Promise.all(SEVERAL.map(async (pool) => hexOf(await loads().load(wanted(pool, ranges))))),
+    )
+    expect(asked.length).toBe(4 + Math.ceil((SEVERAL.length - 4) / 2))
+  })
+
+  test('may be asked for again after a failure, which is told to all who waited', async () => {
+    const { load } = loads({ failures: 5 })
+    const ranges = new Map([[60, TODAY]] as const)
+    const tries = SEVERAL.map((pool) => () => load(wanted(pool, ranges)).then(hexOf, () => 'failed'))
+    const answers = await inTurns<string | string[]>(tries)
+    expect(answers).toEqual(SEVERAL.map(() => 'failed'))
+    expect(hexOf(await load(wanted(POOLS.main, ranges))).some((rows) => rows !== '')).toBe(true)
+  })
+
+  test('know that they were asked for when the question went out, not when it was wished for', async () => {
+    const { load } = loads()
+    const ranges = new Map([[60, TODAY]] as const)
+    const loaded = await inTurns(SEVERAL.map((pool) => () => load(wanted(pool, ranges))))
+    expect(loaded.map(({ askedAt }) => askedAt)).toEqual([1, 2, 3, 4, ...SEVERAL.slice(4).map(() => 5)])
+  })
+})

@@ -1,0 +1,428 @@
+/** What is held in memory: an answer is one that the tables would have given at most a second ago, and at rest what they give now. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
+import type { Restatement } from '../../../../ingest/model/message.ts'
+import type { Network, NetworkName } from '../../../../ingest/model/network.ts'
+import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import type { Pool } from '../../../../ingest/model/pool.ts'
+import { startAggregator } from '../../../aggregator/running.ts'
+import { intercepted } from '../../../aggregator/statements.ts'
+import { type Random, randomOf } from '../../../simulation/random.ts'
+import {
+  asBlocks,
+  asRange,
+  asRestatement,
+  type BlockPlan,
+  type Chain,
+  FIRST_SECOND,
+  fullBlocks,
+  mine,
+  POOLS,
+} from '../../../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { type Reply, type Service, startService } from '../../service.ts'
+
+/** A network that knows the tokens of the chain's pools: all that they trade is called TT, for something that is always $1. */
+const [{ token0: dollar }] = POOLS as [Pool]
+const NETWORK: Network = {
+  ...NETWORKS.ethereum,
+  trustedTokens: [
+    { ...dollar, symbols: ['USD'], role: 'stablecoin' },
+    ...POOLS.map(({ token1 }) => ({ ...token1, symbols: ['TT'] as const, role: 'listed' as const })),
+  ],
+}
+const SEED = Number(process.env['SEED'] ?? 1)
+const STEPS = Number(process.env['STEPS'] ?? 12)
+const DEEPEST_FORK = 8
+const HOUR = 3_600
+/** These are final. */
+const FINAL = 40
+/** What the issue allows, and what a slow machine takes on top. */
+const AT_REST_MS = 1_200
+
+describe.skipIf(withoutClickHouse)('what is held in memory', () => {
+  let database: TestDatabase
+  let services: Service[]
+  let now = 0
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    // The first is told by the aggregator, as in one process; two look for changes themselves, one with hardly any memory.
+    const first = await serve({ freshMs: 1_000 })
+    services = [
+      first,
+      await serve({ key: first.key, freshMs: 1_000 }),
+      await serve({ key: first.key, freshMs: 1_000, cacheBytes: 20_000 }),
+    ]
+  })
+  afterAll(async () => {
+    for (const service of services ?? []) await service.stop()
+    await database?.drop()
+  })
+
+  function serve(options: { key?: string; freshMs?: number; cacheBytes?: number }): Promise<Service> {
+    const clock = () => new Date(now * 1_000)
+    return startService({ client: database.client, networks: [NETWORK], clock, ...options })
+  }
+
+  describe('written to while they are read', () => {
+    /** A chain that is stored up to shortly before an hour ends, and a block on top of it that is still in that hour. */
+    async function scene(network: NetworkName) {
+      const begun = mine([], fullBlocks(5, SEED))
+      const untilHour = HOUR - ((begun.at(-1)?.timestamp ?? 0) % HOUR)
+      const stored = mine(begun, [{ ...onePlan(SEED + 1), pools: POOLS, secondsLater: untilHour + HOUR - 20 }])
+      const [next] = mine(stored, [{ ...onePlan(SEED + 2), secondsLater: 10 }]).slice(-1)
+      const pool = next?.ticks[0]?.pool
+      if (!next || !pool) throw new Error('A full block has a tick.')
+      let second = next.timestamp + 5
+      const networks = [{ ...NETWORKS.ethereum, name: network }]
+      const key = services[0]?.key ?? ''
+      const options = { client: database.client, networks, clock: () => new Date(second * 1_000), key }
+      const writing = held(database.client, /INSERT INTO candles/, 'sent')
+      const reading = held(database.client, /{to86400:UInt32}/, 'answered')
+      const aggregator = await startAggregator(writing.client, { network })
+      await aggregator.append(asBlocks(network, stored))
+      const holding = await startService({ ...options, client: reading.client, freshMs: 1_000 })
+      const bare = await startService(options)
+      onTestFinished(async () => {
+        writing.release()
+        reading.release()
+        for (const service of [holding, bare]) await service.stop()
+        await aggregator.stop()
+      })
+      return {
+        writing,
+        reading,
+        question: (interval: string) => `/v0/candles?pool=${pool}&networks=${network}&interval=${interval}&limit=5`,
+        ask: (question: string) => holding.get(question),
+        toNextHour() {
+          second = next.timestamp + 30
+        },
+        append: () => aggregator.append(asBlocks(network, [next])),
+        async untilSeen() {
+          await expect.poll(() => tipSeen(holding), { timeout: 10_000 }).toBe(next.number)
+        },
+        /** What is held answers as the tables do. */
+        async expectTrue(question: string) {
+          const [one, other] = [await holding.get(question), await bare.get(question)]
+          expect(one.status).toBe(200)
+          expect(rows(one)).toEqual(rows(other))
+        },
+      }
+    }
+
+    test('what was read before a write and arrives after it is not held', async () => {
+      const { reading, question, ask, append, untilSeen, expectTrue } = await scene('arbitrum')
+      await ask(question('1h'))
+      const late = reading.hold()
+      const asked = ask(question('1m'))
+      await late
+      await append()
+      await untilSeen()
+      reading.release()
+      await asked
+      await expectTrue(question('1m'))
+    })
+
+    test('nor is what was read while it was being written', async () => {
+      const { writing, reading, question, ask, append, untilSeen, expectTrue } = await scene('base')
+      await ask('/v0/health')
+      const begun = writing.hold()
+      const appended = append()
+      await begun
+      // By now it has been looked for.
+      await sleep(AT_REST_MS)
+      const late = reading.hold()
+      const asked = ask(question('1m'))
+      await late
+      writing.release()
+      await appended
+      await untilSeen()
+      reading.release()
+      await asked
+      await expectTrue(question('1m'))
+    })
+
+    test('the close before what is held is that of a trade that came late', async () => {
+      const { question, ask, append, toNextHour, untilSeen, expectTrue } = await scene('optimism')
+      toNextHour()
+      await ask(question('1s'))
+      await append()
+      await untilSeen()
+      await expectTrue(question('1s'))
+    })
+  })
+
+  test('a block shows once its ticks and candles are in the tables, and what pools hold once that is stored', async () => {
+    const network = 'ethereum'
+    const { client, drop } = await freshDatabase()
+    const [first, second] = mine(
+      [],
+      [
+        { ...onePlan(SEED), pools: POOLS },
+        { ...onePlan(SEED + 1), pools: [] },
+      ],
+    )
+    const pool = second?.ticks[0]?.pool
+    if (!first || !second || !pool) throw new Error('A full block has a tick.')
+    const others = held(client, /INSERT INTO (changes|pool_balance)/, 'sent')
+    const clock = () => new Date((second.timestamp + 5) * 1_000)
+    const options = { client, networks: [NETWORK], clock }
+    const told = await startService({ ...options, freshMs: 60_000 })
+    const bare = await startService({ ...options, key: told.key })
+    const aggregator = await startAggregator(others.client, { network, onWritten: told.look })
+    onTestFinished(async () => {
+      others.release()
+      await aggregator.stop()
+      for (const service of [told, bare]) await service.stop()
+      await drop()
+    })
+    const candles = `/v0/candles?pool=${pool}&interval=1s&limit=5`
+    const pools = '/v0/pools?symbol=TT-USD'
+    const seen = async (service: Service) => ({
+      candles: rows(await service.get(candles)),
+      pools: rows(await service.get(pools)),
+      tip: await tipSeen(service),
+    })
+    await aggregator.append(asBlocks(network, [first]))
+    const before = await seen(told)
+    const unrecorded = others.hold()
+    const appended = aggregator.append(asBlocks(network, [second]))
+    await unrecorded
+    await expect.poll(() => tipSeen(told)).toBe(second.number)
+    const between = await seen(told)
+    expect(await tipSeen(bare)).toBe(first.number)
+    // Whoever looks at the ledger meanwhile finds the one before.
+    told.look({ network })
+    await sleep(AT_REST_MS)
+    expect(await tipSeen(told)).toBe(second.number)
+    others.release()
+    await appended
+    const after = await seen(bare)
+    expect(between.candles).not.toEqual(before.candles)
+    expect(between.candles).toEqual(after.candles)
+    expect(between.pools).not.toEqual(after.pools)
+    await expect.poll(() => seen(told)).toEqual(after)
+  })
+
+  test('liquidity that turns out to be none, in a block without trades', async () => {
+    const network = 'polygon'
+    const plans = fullBlocks(3, SEED).map((plan) => ({ ...plan, ticks: [], balances: [] }))
+    const chain = mine([], plans)
+    const stated = chain.map((block) => ({ ...block, pools: [], liquidity: [] }))
+    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const aggregator = await startAggregator(database.client, { network, history })
+    await aggregator.append([asRange(network, chain)])
+    const key = services[0]?.key ?? ''
+    const clock = () => new Date(FIRST_SECOND * 1_000)
+    const options = { client: database.client, networks: [{ ...NETWORK, name: network }], clock, key } as const
+    const [holding, bare] = [await startService({ ...options, freshMs: 1_000 }), await startService(options)]
+    const question = '/v0/pools?symbol=TT-USD'
+    const before = rows(await holding.get(question))
+    await history.append([asRestatement(network, stated, { job: 1 })])
+    await expect.poll(async () => rows(await holding.get(question)), { timeout: 10_000 }).not.toEqual(before)
+    expect(rows(await holding.get(question))).toEqual(rows(await bare.get(question)))
+    await holding.stop()
+    await bare.stop()
+    await aggregator.stop()
+    await history.close()
+  })
+
+  test('while flushes are heard of, the tables are hardly asked where they stand', async () => {
+    const network = 'base'
+    let [looks, counts] = [0, 0]
+    let written: Promise<unknown> = Promise.resolve()
+    const client = intercepted(database.client, async (send, _statement, [asked]) => {
+      const { query } = asked as { query: string }
+      if (/^-- What was written of a network/.test(query)) looks++
+      if (!/^-- Goes up with each write/.test(query)) return send()
+      // In the midst of a flush there are rows that nobody has been told of.
+      await written
+      counts++
+      return send()
+    })
+    const chain = mine([], fullBlocks(12, SEED))
+    const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
+    const key = services[0]?.key ?? ''
+    const options = { networks: [{ ...NETWORK, name: network }], clock, key } as const
+    const [told, bare] = [
+      await startService({ ...options, client, freshMs: 60_000 }),
+      await startService({ ...options, client: database.client }),
+    ]
+    const aggregator = await startAggregator(database.client, { network, onWritten: told.look })
+    const question = '/v0/candles?symbol=TT-USD&networks=base&interval=1m'
+    await aggregator.append([asRange(network, chain.slice(0, 1))])
+    async function add(block: Chain[number]): Promise<void> {
+      await aggregator.append(asBlocks(network, [block]))
+      await expect.poll(async () => rows(await told.get(question))).toEqual(rows(await bare.get(question)))
+    }
+    for (const [index, block] of chain.slice(1).entries()) {
+      // The first one finds all that was there before.
+      if (index === 1) looks = 0
+      written = add(block)
+      await written
+      const before = counts
+      const counted = async () => (await told.get(question)) && counts
+      await expect.poll(counted, { timeout: 10_000 }).toBeGreaterThan(before + 1)
+    }
+    // One comes by the clock.
+    expect(looks).toBeLessThan(5)
+    for (const service of [told, bare]) await service.stop()
+    await aggregator.stop()
+  })
+
+  test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
+    timeout: STEPS * 30_000,
+  }, async () => {
+    const random = randomOf(SEED)
+    let chain: Chain = mine([], fullBlocks(FINAL, SEED))
+    let running = await start()
+    await running.aggregator.append([asRange('ethereum', chain)])
+    let asking = true
+    let job = 0
+    const questions: string[] = []
+    const statuses = new Set<string>()
+    const ask = async () => {
+      while (asking) {
+        const question = questionOf(random, now)
+        questions.push(question)
+        await Promise.all(services.map(({ get }) => get(question)))
+        // Whoever writes has its turn.
+        await sleep(5)
+      }
+    }
+    for (let step = 0; step < STEPS; step++) {
+      now = (chain.at(-1)?.timestamp ?? 0) + random.between(0, 30)
+      asking = true
+      const askers = [ask(), ask()]
+      for (let acts = random.between(1, 4); acts > 0; acts--) {
+        const kind = random.pick(['grow', 'grow', 'fork', 'restate', 'restart'])
+        if (kind === 'restart') {
+          await running.stop()
+          running = await start()
+        } else if (kind === 'restate') {
+          const from = random.between(0, FINAL - 1)
+          const isStated = (index: number) => from <= index && index < Math.min(FINAL, from + 5)
+          // Of what had been told less is true.
+          const [ticks, liquidity] = random.pick([
+            [1, 0],
+            [0, 1],
+          ])
+          chain = chain.map((block, index) =>
+            isStated(index)
+              ? { ...block, ticks: block.ticks.slice(ticks), liquidity: block.liquidity.slice(liquidity) }
+              : block,
+          )
+          job++
+          await running.history.append([
+            asRestatement(
+              'ethereum',
+              chain.filter((_, index) => isStated(index)),
+              { job },
+            ),
+          ])
+        } else {
+          const kept = kind === 'fork' ? Math.max(FINAL, chain.length - random.between(1, DEEPEST_FORK)) : chain.length
+          chain = mine(
+            chain.slice(0, kept),
+            fullBlocks(random.between(1, 5), random.between(1, 2 ** 30)),
+            `step ${step}.${acts}`,
+          )
+          for (const block of chain.slice(kept)) await running.aggregator.append(asBlocks('ethereum', [block]))
+        }
+      }
+      asking = false
+      await Promise.all(askers)
+      await new Promise((resolve) => setTimeout(resolve, AT_REST_MS))
+      // One that has just been started holds nothing.
+      const bare = await serve({ key: services[0]?.key ?? '' })
+      for (const question of new Set(questions.splice(0).slice(-40))) {
+        const wanted = { question, ...rows(await bare.get(question)) }
+        for (const { get } of services) expect({ question, ...rows(await get(question)) }).toEqual(wanted)
+        statuses.add(`${question.split('?')[0]} ${wanted.status}`)
+      }
+      await bare.stop()
+    }
+    await running.stop()
+    expect(statuses).toEqual(new Set(['/v0/candles 200', '/v0/pools 200', '/v0/ticks 200']))
+
+    async function start() {
+      const history = inProcessLog<Restatement>({ nextOffset: 0 })
+      const aggregator = await startAggregator(database.client, {
+        network: 'ethereum',
+        history,
+        onWritten: (written) => services[0]?.look(written),
+      })
+      const stop = async () => {
+        await aggregator.stop()
+        await history.close()
+      }
+      return { aggregator, history, stop }
+    }
+  })
+})
+
+/** Mostly what is near the tip; now and then far back, and wider than is held. */
+function questionOf(random: Random, now: number): string {
+  if (random.chance(0.2)) return '/v0/pools?symbol=TT-USD'
+  const pool = POOLS[random.between(0, POOLS.length - 1)]?.id
+  const market = random.chance(0.5) ? `pool=${pool}` : `symbol=${random.pick(['TT-USD', 'USD-TT'])}`
+  const end = random.chance(0.5) ? '' : `&to=${new Date((now - random.between(0, 200_000)) * 1_000).toISOString()}`
+  const price = random.pick(['execution', 'spot'])
+  const rest = `limit=${random.between(1, 100)}&price=${price}${end}`
+  if (random.chance(0.3)) return `/v0/ticks?${market}&${rest}`
+  const interval = random.pick(['1s', '7s', '1m', '7m', '45m', '1h', '5h', '1d', '86399s'])
+  const fill = random.pick(['previous', 'previous', 'none'])
+  return `/v0/candles?${market}&interval=${interval}&fill=${fill}&${rest}`
+}
+
+async function tipSeen(service: Service): Promise<number | undefined> {
+  const { body } = await service.get('/v0/health')
+  return (body as { networks: [{ tip?: { number: number } }] }).networks[0].tip?.number
+}
+
+function rows({ status, body }: Reply) {
+  const { data, credits_used } = body as { data: unknown; credits_used: number }
+  return { status, data, credits_used }
+}
+
+function onePlan(seed: number): BlockPlan {
+  const [plan] = fullBlocks(1, seed)
+  if (!plan) throw new Error('One was asked for.')
+  return plan
+}
+
+/** Statements that match are held while they are told to be: before they are sent, or before their answer arrives. */
+function held(client: ClickHouseClient, pattern: RegExp, when: 'sent' | 'answered') {
+  let onHeld: (() => void) | undefined
+  let onRelease = () => {}
+  let released = Promise.resolve()
+  const wait = async (asked: unknown) => {
+    if (!onHeld || !pattern.test((asked as { query: string }).query)) return
+    onHeld()
+    await released
+  }
+  return {
+    client: intercepted(client, async (send, _statement, [asked]) => {
+      if (when === 'sent') await wait(asked)
+      const answer = await send()
+      if (when === 'answered') await wait(asked)
+      return answer
+    }),
+    /** Resolves once a statement is held. */
+    hold(): Promise<void> {
+      released = new Promise((resolve) => {
+        onRelease = resolve
+      })
+      return new Promise((resolve) => {
+        onHeld = resolve
+      })
+    },
+    release() {
+      onHeld = undefined
+      onRelease()
+    },
+  }
+}

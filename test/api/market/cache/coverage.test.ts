@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest'
+import { behind, type Known, overlaps, unknownTimes } from '../../../../api/market/cache/coverage.ts'
+import { addressOf, poolOf } from '../../../support/store.ts'
+
+const token = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
+const POOL = poolOf(addressOf('aa'), token, token)
+const timeOf = (block: number) => block * 10
+const tip = { number: 900, hash: '0x', timestamp: timeOf(900) }
+const ledger = { first: 700, time: timeOf(700) }
+const read = (from: number, to: number, filter = '') => ({
+  filter,
+  from,
+  to,
+  fromTime: timeOf(from),
+  toTime: timeOf(to),
+})
+const unknown = (coverage: Known['coverage'], created?: number) =>
+  unknownTimes({ ledger, coverage }, tip, POOL, created)
+const START = Number.NEGATIVE_INFINITY
+
+test('what is before the ledger and between what jobs have read is not known', () => {
+  expect(unknown([])).toEqual([{ from: START, to: 7_000 }])
+  expect(unknown([read(100, 199), read(300, 399)])).toEqual([
+    { from: START, to: 1_000 },
+    { from: 1_991, to: 3_000 },
+    { from: 3_991, to: 7_000 },
+  ])
+})
+
+test('what touches or overlaps is one', () => {
+  expect(unknown([read(300, 699), read(100, 299), read(150, 200)])).toEqual([{ from: START, to: 1_000 }])
+  expect(unknown([read(650, 800)])).toEqual([{ from: START, to: 6_500 }])
+})
+
+test('what a job has read of other pools says nothing', () => {
+  const others = `${addressOf('bb')},${addressOf('cc')}`
+  expect(unknown([read(100, 699, others)])).toEqual([{ from: START, to: 7_000 }])
+  expect(unknown([read(100, 699, `${POOL.id},${addressOf('bb')}`)])).toEqual([{ from: START, to: 1_000 }])
+})
+
+test('before a pool was made nothing of it can be missing', () => {
+  expect(unknown([read(100, 199)], 150)).toEqual([{ from: 1_991, to: 7_000 }])
+  expect(unknown([read(100, 199)], 700)).toEqual([])
+  expect(unknown([read(100, 199)], 50)).toEqual(unknown([read(100, 199)]))
+})
+
+test('while nothing is stored nothing is known', () => {
+  const nothing = unknownTimes({ ledger: undefined, coverage: [] }, undefined, POOL, undefined)
+  expect(nothing).toEqual([{ from: START, to: Number.POSITIVE_INFINITY }])
+})
+
+test('what comes after the tip is not known once the ledger is late', () => {
+  expect(behind(tip, tip.timestamp + 59)).toEqual([])
+  expect(behind(tip, tip.timestamp + 60)).toEqual([{ from: 9_001, to: Number.POSITIVE_INFINITY }])
+  expect(behind(undefined, 0)).toEqual([])
+})
+
+test('only what lies within a range counts', () => {
+  const gaps = [
+    { from: START, to: 10 },
+    { from: 20, to: 30 },
+    { from: 40, to: Number.POSITIVE_INFINITY },
+  ]
+  expect(overlaps(gaps, { from: 10, to: 25 })).toEqual([{ from: 20, to: 25 }])
+  expect(overlaps(gaps, { from: 5, to: 50 })).toEqual([
+    { from: 5, to: 10 },
+    { from: 20, to: 30 },
+    { from: 40, to: 50 },
+  ])
+})

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { resolve, splitSymbol } from '../../../../api/market/find/symbol.ts'
+import { catalogueOf, type PoolRow } from '../../../../api/market/pools/catalogue.ts'
+import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
+import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import { addressOf } from '../../../support/store.ts'
+
+const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+const DAI = '0x6b175474e89094c44da98b954eedeac495271d0f'
+const WPOL = '0x0d500b1d8e8ef31e21c99d1db9a6444d3adf1270'
+const POLYGON_WETH = '0x7ceb23fd6bc0add59e62ac25578270cff1b9f619'
+const POLYGON_USDC = '0x3c499c542cef5e3811e1192ce70d8cc03d5c3359'
+const USDC_E = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
+const FAKE = addressOf('fa')
+const HYPHEN = addressOf('f1')
+
+function row(id: string, network: NetworkName, token0: [string, string], token1: [string, string]): PoolRow {
+  return {
+    network,
+    pool: addressOf(id),
+    protocol: 'dex-v3',
+    fee: 500,
+    initial_sqrt_price: '0',
+    created: 0,
+    token0_address: token0[0],
+    token0_symbol: token0[1],
+    token0_name: token0[1],
+    token0_decimals: 18,
+    token1_address: token1[0],
+    token1_symbol: token1[1],
+    token1_name: token1[1],
+    token1_decimals: 18,
+  }
+}
+
+const catalogue = catalogueOf(Object.values(NETWORKS), [
+  row('a1', 'ethereum', [USDC, 'USDC'], [WETH, 'WETH']),
+  row('a2', 'ethereum', [NATIVE_CURRENCY, 'ETH'], [USDC, 'USDC']),
+  row('a3', 'ethereum', [WETH, 'WETH'], [FAKE, 'USDC']),
+  row('a4', 'ethereum', [WETH, 'WETH'], [HYPHEN, 'LP-A']),
+  row('a5', 'ethereum', [FAKE, 'A'], [HYPHEN, 'WETH-LP']),
+  row('b1', 'polygon', [WPOL, 'WPOL'], [USDC_E, 'USDC']),
+  row('b2', 'polygon', [NATIVE_CURRENCY, 'POL'], [POLYGON_USDC, 'USDC']),
+  row('b3', 'polygon', [USDC_E, 'USDC'], [POLYGON_WETH, 'WETH']),
+  row('b4', 'polygon', [WPOL, 'WPOL'], [POLYGON_WETH, 'WETH']),
+])
+
+function find(symbol: string, ...networks: NetworkName[]) {
+  const { listed, unlisted, ...rest } = resolve(catalogue, splitSymbol(symbol), networks)
+  const name = ({ listing, forward }: (typeof listed)[number]) =>
+    `${listing.pool.id.slice(2, 4)}${forward ? '' : ' flipped'}`
+  return { listed: listed.map(name).sort(), unlisted: unlisted.map(name).sort(), ...rest }
+}
+
+test('every split of a symbol is tried', () => {
+  expect(splitSymbol('A-B-C')).toEqual([
+    { base: 'a', quote: 'b-c' },
+    { base: 'a-b', quote: 'c' },
+  ])
+  expect(splitSymbol('A--B')).toEqual([
+    { base: 'a', quote: '-b' },
+    { base: 'a-', quote: 'b' },
+  ])
+})
+
+describe('a symbol finds', () => {
+  test('pools whatever their order, letter case aside', () => {
+    expect(find('weth-usdc', 'ethereum').listed).toEqual(['a1 flipped'])
+    expect(find('USDC-WETH', 'ethereum').listed).toEqual(['a1'])
+  })
+  test('wrapped and native ether for ETH, only wrapped for WETH', () => {
+    expect(find('ETH-USDC', 'ethereum').listed).toEqual(['a1 flipped', 'a2'])
+  })
+  test('bridged ether for ETH on Polygon, whose native token has three names', () => {
+    expect(find('ETH-USDC', 'polygon').listed).toEqual(['b3 flipped'])
+    for (const name of ['POL', 'MATIC', 'WPOL', 'WMATIC'])
+      expect(find(`${name}-USDC`, 'polygon').listed).toEqual(['b1', 'b2'])
+  })
+  test('a listed token by its curated name and by its name on chain', () => {
+    expect(find('USDC.e-WETH', 'polygon').listed).toEqual(['b3'])
+    expect(find('USDC-WETH', 'polygon').listed).toEqual(['b3'])
+  })
+  test('pools on all networks asked', () => {
+    expect(find('ETH-USDC', 'ethereum', 'polygon').listed).toEqual(['a1 flipped', 'a2', 'b3 flipped'])
+  })
+  test('no impostor of a listed token', () => {
+    expect(find('WETH-USDC', 'ethereum')).toMatchObject({ listed: ['a1 flipped'], unlisted: [] })
+  })
+  test('unlisted tokens apart, by any split', () => {
+    expect(find('WETH-LP-A', 'ethereum')).toMatchObject({ listed: [], unlisted: ['a4', 'a5 flipped'] })
+  })
+})
+
+test('tokens may be known without a pool', () => {
+  expect(find('DAI-USDC', 'ethereum')).toMatchObject({ listed: [], tokensKnown: true })
+  expect(find('DAI-NOPE', 'ethereum')).toMatchObject({ listed: [], tokensKnown: false })
+  expect(DAI in catalogue).toBe(false)
+})
+
+test('two names of one token are told', () => {
+  expect(find('ETH-WETH', 'ethereum').sameToken).toBe(true)
+  expect(find('POL-MATIC', 'polygon').sameToken).toBe(true)
+  expect(find('USDC-USDC.e', 'polygon')).toMatchObject({ listed: [], tokensKnown: true, sameToken: false })
+})
+
+test('a pair of symbols that many tokens bear is found in a number of steps that grows with the pools, not with the pairs', () => {
+  const SIDE = 400
+  const token = (kind: string, number: number) => `0x${kind}${String(number).padStart(38, '0')}`
+  const rows = Array.from({ length: SIDE }, (_, number) =>
+    row(`c${number}`, 'ethereum', [token('0a', number), 'SPAM'], [token('0b', number), 'HAM']),
+  ).map((it, number) => ({ ...it, pool: token('0c', number) }))
+  const spam = catalogueOf(Object.values(NETWORKS), rows)
+  let lookups = 0
+  const pairs = new Proxy(spam.pairs, {
+    get: (target, name) => {
+      if (name === 'get') lookups++
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+  const { unlisted } = resolve({ ...spam, pairs }, splitSymbol('SPAM-HAM'), ['ethereum'])
+  expect(unlisted).toHaveLength(SIDE)
+  expect(unlisted.every(({ forward }) => forward)).toBe(true)
+  expect(lookups).toBeLessThan(2 * SIDE)
+  const flipped = resolve(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
+  expect(flipped.unlisted.map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
+})

@@ -1,0 +1,207 @@
+import { describe, expect, test, vi } from 'vitest'
+import { inverse } from '../../../api/market/model/inverse.ts'
+import { continues, joined, reaches, shareTrades } from '../../../api/page/browser/chart/candles.ts'
+import { firstView } from '../../../api/page/browser/chart/view.ts'
+import type { PairRow } from '../../../api/page/browser/lib/client.ts'
+import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../../api/page/browser/lib/format.ts'
+import { refusalOf } from '../../../api/page/browser/lib/refusal.ts'
+import { pause } from '../../../api/page/browser/lib/wait.ts'
+import { transactionLink } from '../../../api/page/browser/market/explorer.ts'
+import { flipTick, isFlipped, usualPair } from '../../../api/page/browser/market/orientation.ts'
+import { matching, suggestionsOf } from '../../../api/page/browser/market/suggestions.ts'
+import { tokenFile } from '../../../api/page/tokens.ts'
+import { NETWORKS } from '../../../ingest/model/networks.ts'
+
+const file = tokenFile(Object.values(NETWORKS))
+const USDC = { symbol: 'USDC', name: 'USD Coin', address: '0xa0b8', decimals: 6 } as const
+const WETH = { symbol: 'WETH', name: 'Wrapped Ether', address: '0xc02a', decimals: 18 } as const
+const WBTC = { symbol: 'WBTC', name: 'Wrapped BTC', address: '0x2260', decimals: 8 } as const
+const row = (symbols: readonly [string, string], both: PairRow['tokens'], more: Partial<PairRow> = {}): PairRow => ({
+  symbols,
+  tokens: both,
+  network: 'ethereum',
+  pool: `0x${symbols.join('')}`,
+  isListed: true,
+  price: 0.0005,
+  change: 0.25,
+  volumeUsd: 1,
+  valueUsd: 2,
+  ...more,
+})
+const suggestions = suggestionsOf(
+  [row(['USDC', 'ETH'], [USDC, WETH]), row(['WBTC', 'ETH'], [WBTC, WETH], { price: 15 })],
+  file.tokens,
+)
+
+describe('suggestions', () => {
+  test('come from the table of trusted tokens, each token once', () => {
+    const weth = file.tokens.filter(({ symbol }) => symbol === 'WETH')
+    expect(weth).toEqual([
+      {
+        symbol: 'WETH',
+        name: 'Wrapped Ether',
+        role: 'priced',
+        networks: ['ethereum', 'arbitrum', 'polygon', 'base', 'optimism'],
+      },
+    ])
+    expect(tokenFile([NETWORKS.base]).tokens.map(({ symbol }) => symbol)).toContain('cbBTC')
+    expect(tokenFile([NETWORKS.ethereum]).tokens.map(({ symbol }) => symbol)).not.toContain('cbBTC')
+  })
+
+  test('pay with the steadier token, and turn the price and its change with the pair', () => {
+    expect(suggestions.map(({ pair, price }) => [pair, price])).toEqual([
+      ['ETH-USDC', 2_000],
+      ['WBTC-ETH', 15],
+    ])
+    // 2,500 before.
+    expect(suggestions[0]?.change).toBeCloseTo(-0.2)
+    expect(suggestions[0]?.names).toBe('Wrapped Ether in USD Coin')
+  })
+
+  test('name the pool where the symbols are not of trusted tokens', () => {
+    const [one] = suggestionsOf([row(['PEPE', 'ETH'], [WBTC, WETH], { isListed: false, pool: '0x5' })], file.tokens)
+    expect(one?.pool).toEqual({ id: '0x5', network: 'ethereum' })
+    expect(suggestions[0]?.pool).toBeUndefined()
+  })
+
+  test('are found as people write pairs, by names and by addresses', () => {
+    const found = (typed: string) => matching(suggestions, typed).map(({ pair }) => pair)
+    for (const typed of ['weth/usdc', 'WETH USDC', ' eth-usdc', 'usdc eth', 'usd coin', '0xA0B8', '0xUSDCETH'])
+      expect(found(typed), typed).toEqual(['ETH-USDC'])
+    expect(found('bitcoin')).toEqual([])
+    expect(found('wrapped btc')).toEqual(['WBTC-ETH'])
+    expect(found('')).toEqual(['ETH-USDC', 'WBTC-ETH'])
+    expect(found('wbtc')).toEqual(['WBTC-ETH'])
+  })
+})
+
+describe('orientation', () => {
+  test('a pair in the other order turns everything round, and back', () => {
+    const candle = { time: 60, open: 0.5, high: 0.8, low: 0.25, close: 0.4, volume: 3 }
+    expect(inverse(candle)).toEqual({ time: 60, open: 2, high: 4, low: 1.25, close: 2.5, volume: 3 })
+    expect(inverse(inverse(candle))).toEqual(candle)
+    const tick = {
+      id: '0x1-2',
+      timestamp: '2024-01-05T00:00:00Z',
+      price: 0.5,
+      side: 'buy' as const,
+      amount0: '2',
+      amount1: '-1',
+      amountUSD: 2,
+      token0: 'USDC',
+      token1: 'WETH',
+    }
+    expect(flipTick(tick)).toEqual({
+      ...tick,
+      price: 2,
+      side: 'sell',
+      amount0: '-1',
+      amount1: '2',
+      token0: 'WETH',
+      token1: 'USDC',
+    })
+  })
+
+  test.each([
+    ['WETH-USDC', ['USDC', 'WETH'], true],
+    ['weth-usdc', ['WETH', 'USDC'], false],
+    ['ETH-USDC', ['USDC', 'WETH'], true],
+    ['ETH-USDC', ['ETH', 'USDC'], false],
+    ['USDC-MATIC', ['WMATIC', 'USDC'], true],
+    ['USDT0-WETH', ['USDT', 'WETH'], false],
+    ['WETH-USDT0', ['USDT', 'WETH'], true],
+    ['A-B-C', ['C', 'A-B'], true],
+  ] as const)('%s in a pool of %s: turned round %s', (pair, tokens, flipped) => {
+    expect(isFlipped(pair, tokens)).toBe(flipped)
+  })
+
+  test('a pool picked by its id is read as people read such a pair', () => {
+    expect(usualPair('USDC', 'WETH', file.tokens)).toBe('WETH-USDC')
+    expect(usualPair('PEPE', 'WETH', file.tokens)).toBe('PEPE-WETH')
+    expect(usualPair('WETH', 'PEPE', file.tokens)).toBe('PEPE-WETH')
+  })
+})
+
+describe('candles held', () => {
+  const row = (time: number, close = 1) => ({ time, open: 1, high: 1, low: 1, close, volume: 0 })
+
+  test('are replaced by what is answered later, and added to at both ends', () => {
+    const held = [row(60), row(120), row(180)]
+    expect(joined(held, [row(180, 2), row(240)]).map(({ time, close }) => [time, close])).toEqual([
+      [60, 1],
+      [120, 1],
+      [180, 2],
+      [240, 1],
+    ])
+    expect(joined(held, [row(0)]).map(({ time }) => time)).toEqual([0, 60, 120, 180])
+    expect(joined(held, [])).toBe(held)
+  })
+
+  test('meet an answer only where the newest one is in it', () => {
+    const held = [row(60), row(120)]
+    expect([reaches(held, [row(120)]), reaches(held, [row(180)]), reaches([], [row(180)])]).toEqual([true, false, true])
+  })
+})
+
+test('figures are short and never wrong by their shortness', () => {
+  expect([decimalsOf(2_013.9), decimalsOf(0.000_5), decimalsOf(1)]).toEqual([2, 9, 5])
+  expect(priceText(0.000_496_538, decimalsOf(0.000_496_538))).toBe('0.000496538')
+  expect([amountText(0.015_318), amountText(1_234.56), amountText(1_234_567), amountText(3e-9)]).toEqual([
+    '0.01532',
+    '1,234.6',
+    '1.23M',
+    '3.00e-9',
+  ])
+  expect([dollarText(17_119.571), dollarText(176_810_000), dollarText(0)]).toEqual(['$17,119.57', '$176.81M', '–'])
+  expect([feeText('500'), feeText('2345')]).toEqual(['0.05%', '0.2345%'])
+})
+
+test('a trade links to the explorer of its network', () => {
+  expect(transactionLink('optimism', '0xab-12')).toBe('https://optimistic.etherscan.io/tx/0xab')
+  expect(transactionLink('elsewhere', '0xab-12')).toBeUndefined()
+})
+
+test('a month without credits is waited for to its end, and not asked for at once', async () => {
+  vi.useFakeTimers()
+  try {
+    let isOver = false
+    const days = 86_400_000
+    const waiting = pause(31 * days, new AbortController().signal).then(() => {
+      isOver = true
+    })
+    await vi.advanceTimersByTimeAsync(30 * days)
+    expect(isOver).toBe(false)
+    await vi.advanceTimersByTimeAsync(days)
+    await waiting
+    expect(isOver).toBe(true)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('a chain is told from another one by what two answers have in common', () => {
+  const row = (time: number, close: number, volume = 1) => ({ time, open: 1, high: 2, low: 1, close, volume })
+  const held = [row(60, 1), row(120, 2), row(180, 1)]
+  // The newest one was in progress, so it may differ.
+  expect(continues(held, [row(180, 9), row(240, 9)], false)).toBe(true)
+  expect(continues(held, [row(120, 2), row(180, 9)], false)).toBe(true)
+  expect(continues(held, [row(120, 9), row(180, 9)], false)).toBe(false)
+  // A market that begins later than what is held, and one that has not begun.
+  expect(continues(held, [row(180, 1)], true)).toBe(false)
+  expect([continues(held, [], true), continues(held, [], false), continues([], [], true)]).toEqual([false, true, true])
+  // What was not traded in is alike on any two chains.
+  expect(shareTrades([row(60, 1, 0), row(120, 2)], [row(60, 1, 0), row(120, 9)])).toBe(false)
+  expect(shareTrades(held, [row(60, 1), row(120, 9)])).toBe(true)
+})
+
+test('few candles are not spread over the whole chart, nor are many pressed into it', () => {
+  expect(firstView(8)).toEqual({ from: -2, to: 10 })
+  expect(firstView(500)).toEqual({ from: 400, to: 502 })
+})
+
+test('a refusal says what to do, whoever it is from', () => {
+  expect(refusalOf(429, 'minute_credits_exceeded', 'm', '17')).toMatchObject({ kind: 'minute-credits', waitMs: 17_000 })
+  // A proxy before the service, which knows no codes.
+  expect(refusalOf(502, undefined, 'm', null)).toMatchObject({ kind: 'away', waitMs: 5_000 })
+  expect(refusalOf(404, 'unknown_pool', 'm', null).kind).toBe('question')
+})

@@ -1,0 +1,410 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { NETWORKS } from '../../../ingest/model/networks.ts'
+import { until } from '../../support/candlepool.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { startProxy, type TcpProxy } from '../../support/proxy.ts'
+import { Candles } from '../body.ts'
+import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
+import { type Service, startService } from '../service.ts'
+import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
+import { type Lively, storeLively } from './lively.ts'
+import { accessible, asked, isLive, newestTrade, price } from './reading.ts'
+
+const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
+const MAIN = POOLS.main.id
+
+describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () => {
+  let database: TestDatabase
+  let service: Service
+  let proxy: TcpProxy
+  let browser: Browser
+  let market: Lively
+  let began = 0
+  const tabs: Watched[] = []
+  const services: Service[] = []
+  /** Runs as ours does, from the market's end on. */
+  const clock = () => new Date(END * 1_000 + Date.now() - began)
+  const now = () => Math.floor(clock().getTime() / 1_000)
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    market = await storeLively(database.client, END, 5)
+    began = Date.now()
+    const { port } = new URL(database.connection.url)
+    proxy = await startProxy(Number(port))
+    service = await start({})
+    browser = await launch()
+  })
+  afterEach(async () => {
+    for (const { context, complaints, requests } of tabs.splice(0)) {
+      await context.close()
+      expect(complaints).toEqual([])
+      const addresses = requests.map((request) => new URL(request.url()))
+      const origins = addresses.filter(({ protocol }) => protocol !== 'data:').map(({ origin }) => origin)
+      expect(new Set(origins).size).toBe(1)
+      expect(services.map(({ url }) => url)).toContain(origins[0])
+      expect(addresses.filter(({ href }) => href.includes('cp_'))).toEqual([])
+    }
+  })
+  afterAll(async () => {
+    await browser?.close()
+    for (const one of services) await one.stop()
+    await proxy?.stop()
+    await database?.drop()
+  })
+
+  async function start(options: Partial<Parameters<typeof startService>[0]>): Promise<Service> {
+    const started = await startService({ client: database.client, networks: NETWORKS_SERVED, clock, ...options })
+    services.push(started)
+    return started
+  }
+
+  async function open(fragment: string, screen: Screen = {}, of = service): Promise<Watched> {
+    const tab = await openTab(browser, { clock, ...screen })
+    tabs.push(tab)
+    await tab.page.goto(`${of.url}/${fragment}`)
+    return tab
+  }
+
+  async function openLive(screen: Screen = {}, of = service, place = ''): Promise<Watched> {
+    const tab = await open(`#code=${of.code()}${place}`, screen, of)
+    await isLive(tab.page)
+    return tab
+  }
+
+  test.each([
+    ['light', {}],
+    ['dark', { dark: true }],
+    ['phone', { width: 390, height: 844 }],
+    ['phone-dark', { width: 390, height: 844, dark: true }],
+  ])('is for everyone to use: %s', async (name, screen) => {
+    const { page } = await openLive(screen)
+    await page
+      .locator('#facts')
+      .getByText(/[\d.]+M USDC$/)
+      .first()
+      .waitFor()
+    await shot(page, name)
+    await accessible(page)
+    await page.locator('#rows summary').click()
+    await page.locator('#pair').click()
+    await shot(page, `${name}-open`)
+    await accessible(page)
+    // Nothing is wider than the screen.
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBe(0)
+  })
+
+  test('exchanges the code of the link for the key, and sends that in a header only', async () => {
+    const tab = await openLive()
+    expect(tab.page.url()).not.toMatch(/code=|key=/)
+    const [exchange, ...more] = tab.requests.filter((request) => request.method() !== 'GET')
+    expect([new URL(exchange?.url() ?? '').pathname, more]).toEqual(['/page/code', []])
+    expect(await tab.page.evaluate(() => [...Object.values(sessionStorage)])).toEqual([service.key])
+    expect(await tab.page.evaluate(() => localStorage.length + document.cookie.length)).toBe(0)
+    const questions = tab.requests.filter((request) => request.url().includes('/v0/'))
+    expect(questions.length).toBeGreaterThan(4)
+    for (const question of questions) expect(question.headers()['x-api-key']).toBe(service.key)
+    await tab.page.reload()
+    await isLive(tab.page)
+    // A link that is good no more takes nothing from the tab that it was good in.
+    await tab.page.goto(`${service.url}/#code=${'x'.repeat(32)}`)
+    await isLive(tab.page)
+  })
+
+  test('says plainly that a link was opened before, in another browser too, and takes the key instead', async () => {
+    const code = service.code()
+    const first = await open(`#code=${code}`)
+    await isLive(first.page)
+    const { page } = await open(`#code=${code}`)
+    await page.getByText('This link was opened before').waitFor()
+    await shot(page, 'used-link')
+    await accessible(page)
+    expect(page.url()).not.toContain('code=')
+    await page.getByLabel('API key').fill(service.key)
+    await page.keyboard.press('Enter')
+    await isLive(page)
+  })
+
+  test('takes no key from an address, and leaves none there', async () => {
+    const { page } = await open('#key=not-of-the-address')
+    await page.getByText('Addresses stay in the history').waitFor()
+    expect(page.url()).not.toContain('key=')
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  })
+
+  test('asks for a key, and says which one is wrong', async () => {
+    const { page } = await open('')
+    const field = page.getByLabel('API key')
+    await field.waitFor()
+    expect(await field.evaluate((it) => it === document.activeElement)).toBe(true)
+    await shot(page, 'no-key')
+    await accessible(page)
+    await field.fill('cp_wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('This key is not known here.').waitFor()
+    await shot(page, 'wrong-key')
+    await accessible(page)
+    await field.fill(service.key)
+    await page.keyboard.press('Enter')
+    await isLive(page)
+    await page.getByRole('button', { name: 'Forget key' }).click()
+    await field.waitFor()
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0)
+  })
+
+  test('a pair is picked with the keyboard, its pool read as the pair is written', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    tab.questions()
+    await page.getByRole('combobox', { name: 'Pair or pool' }).focus()
+    await page.keyboard.type('weth/usdc')
+    await page.keyboard.press('ArrowDown')
+    const pools = await asked(tab, '/v0/pools', () => page.keyboard.press('Enter'))
+    // Ether and its wrapped form are one pair.
+    expect(pools.get('symbol')).toBe('ETH-USDC')
+    await isLive(page)
+    expect(await page.locator('#pools option').count()).toBe(2)
+
+    // What is drawn is what the API says, the other way round.
+    const { body } = await service.get(`/v0/candles?pool=${MAIN}&interval=1m&limit=2&to=2024-01-05T14:03:00Z`)
+    const [older, newer] = Candles.parse(body).data
+    await page.locator('#rows summary').click()
+    const row = await page.locator('#candle-rows tr', { hasText: '2024-01-05 14:02' }).locator('td').allTextContents()
+    const shown = row.slice(0, 4).map((text) => Number(text.replaceAll(',', '')))
+    const inverse = [newer?.open, newer?.low, newer?.high, newer?.close].map((it) => Number((1 / (it ?? 0)).toFixed(2)))
+    expect(shown).toEqual(inverse)
+    expect(older?.time).toBe('2024-01-05T14:01:00Z')
+    expect(await page.locator('#ticks tr').count()).toBe(100)
+    const link = await page.locator('#ticks a').first().getAttribute('href')
+    expect(link).toMatch(/^https:\/\/etherscan\.io\/tx\/0x[0-9a-f]{64}$/)
+    // The pointer's candles are drawn: the canvas is not of one colour.
+    expect(await colours(page)).toBeGreaterThan(5)
+
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    await until(
+      async () => (/^0\.000/.test((await price(page)) ?? '') ? true : undefined),
+      'the price is the other way round',
+    )
+    expect(tab.questions().filter(({ searchParams }) => !searchParams.has('pool'))).toHaveLength(1)
+  })
+
+  test('a pool is picked by its id, and a pair that nobody trades is said to be one', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const field = page.getByRole('combobox', { name: 'Pair or pool' })
+    await field.fill(POOLS.side.id)
+    const candles = await asked(tab, 'interval=1m&price', () => page.keyboard.press('Enter'))
+    expect([candles.get('pool'), candles.get('networks')]).toEqual([POOLS.side.id, 'ethereum'])
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    await page.getByText('No trade in the last hour').waitFor()
+    await shot(page, 'empty')
+    await accessible(page)
+    expect(page.url()).toContain(`pool=${POOLS.side.id}`)
+    await field.fill('NOPE-NADA')
+    await page.keyboard.press('Enter')
+    await page.getByText('No pool that is stored here trades NOPE-NADA.').first().waitFor()
+    await shot(page, 'no-pool')
+    await field.fill(`0x${'77'.repeat(20)}`)
+    await page.keyboard.press('Enter')
+    await page
+      .locator('#chart-state')
+      .getByText(/^No pool 0x77\S+ is known on/)
+      .waitFor()
+  })
+
+  test('intervals and prices are asked for as they are pressed', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const minutes = await asked(tab, 'interval=5m', () => page.getByRole('button', { name: '5m', exact: true }).click())
+    expect([minutes.get('limit'), minutes.get('price'), minutes.get('symbol')]).toEqual([
+      '100',
+      'execution',
+      'WETH-USDC',
+    ])
+    await page.getByLabel('Another interval').fill('7m')
+    await asked(tab, 'interval=7m', () => page.keyboard.press('Enter'))
+    await isLive(page)
+    expect(await page.getByRole('button', { name: '5m', exact: true }).getAttribute('aria-pressed')).toBe('false')
+    const spot = page.getByRole('button', { name: 'Spot' })
+    const ticks = await asked(tab, '/v0/ticks', () => spot.click())
+    await isLive(page)
+    expect([ticks.get('price'), await spot.getAttribute('aria-pressed')]).toEqual(['spot', 'true'])
+
+    tab.questions()
+    await page.getByLabel('Another interval').fill('2d')
+    await page.keyboard.press('Enter')
+    await page.getByText(/Not an interval: a whole number/).waitFor()
+    await shot(page, 'wrong-interval')
+    expect(tab.questions().filter(({ searchParams }) => searchParams.get('interval') === '2d')).toEqual([])
+  })
+
+  test('who scrolls back gets older candles, up to the first', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const older = () => tab.requests.map((it) => new URL(it.url()).searchParams).filter((query) => query.has('to'))
+    const ends = () => older().map((query) => Date.parse(query.get('to') ?? ''))
+    const untilAsked = (pages: number) =>
+      until(async () => {
+        await scrollBack(page)
+        return ends().length >= pages || undefined
+      }, 'the next page is asked for')
+    // Nobody has scrolled yet.
+    await page.waitForTimeout(1_500)
+    expect(ends()).toEqual([])
+    await untilAsked(1)
+    const [first] = older()
+    expect([first?.get('limit'), first?.get('pool'), first?.get('symbol')]).toEqual(['100', MAIN, 'WETH-USDC'])
+    await untilAsked(2)
+    expect((ends()[0] ?? 0) - (ends()[1] ?? 0)).toBe(100 * 60_000)
+    await shot(page, 'scrolled')
+    // The market is five hours old: once all of it is here, nothing more is asked for.
+    let pages = 2
+    for (let rounds = 0; rounds < 4; rounds += 1) {
+      pages = ends().length
+      for (let times = 0; times < 4; times += 1) await scrollBack(page)
+      await page.waitForTimeout(2_000)
+    }
+    expect(ends()).toHaveLength(pages)
+    expect(ends().at(-1)).toBeGreaterThan((END - 5 * 3_600) * 1_000)
+    expect((ends().at(-1) ?? 0) - 100 * 60_000).toBeLessThanOrEqual((END - 5 * 3_600) * 1_000)
+  })
+
+  test('what is traded arrives by itself, one small question a second', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    await market.trade(2_345.5, now())
+    await until(
+      async () => ((await newestTrade(page))[2] === '2,345.50' ? true : undefined),
+      'the trade is on the tape',
+    )
+    expect((await newestTrade(page)).slice(1, 5)).toEqual(['Buy', '2,345.50', '1', '$2,345.50'])
+    await until(async () => ((await price(page)) === '2,345.50' ? true : undefined), 'the candle in progress has moved')
+    expect(await page.title()).toMatch(/^2,345\.50 /)
+    expect(await page.locator('#legend').textContent()).toContain('C 2,345.50')
+
+    tab.questions()
+    const start = Date.now()
+    await page.waitForTimeout(5_000)
+    const questions = tab.questions()
+    expect(questions.length).toBeGreaterThan(2)
+    expect(questions.length).toBeLessThanOrEqual(Math.ceil((Date.now() - start) / 1_000))
+    for (const { searchParams } of questions) {
+      expect(searchParams.get('pool')).toBe(MAIN)
+      expect(Number(searchParams.get('limit'))).toBeLessThanOrEqual(100)
+    }
+  })
+
+  test('a trade that comes late is drawn where it belongs', async () => {
+    await market.rest(now())
+    const { page } = await openLive({}, service, '&interval=1s')
+    await page.locator('#rows summary').click()
+    // An empty candle, which is held by now and not the newest one.
+    const at = now() - 1
+    const row = page.locator('#candle-rows tr', { hasText: new Date(at * 1_000).toISOString().slice(11, 19) })
+    await row.getByText('0', { exact: true }).waitFor()
+    await market.trade(2_111, at)
+    await row.getByText('2,111.00').first().waitFor()
+  })
+
+  test('a hidden tab asks nothing, and goes on when it is seen again', async () => {
+    const tab = await openLive()
+    const hide = (hidden: boolean) =>
+      tab.page.evaluate((value) => {
+        Object.defineProperty(document, 'hidden', { value, configurable: true })
+        document.dispatchEvent(new Event('visibilitychange'))
+      }, hidden)
+    await hide(true)
+    await tab.page.waitForTimeout(500)
+    const before = tab.requests.length
+    await tab.page.waitForTimeout(3_500)
+    expect(tab.requests.length).toBe(before)
+    await hide(false)
+    await tab.page.waitForRequest(/\/v0\//)
+  })
+
+  test('a small plan is never spent by more than half, and its end has a time', async () => {
+    // Its minute begins now.
+    const offset = Date.UTC(2024, 0, 5, 14, 30) - Date.now()
+    const clock = () => new Date(Date.now() + offset)
+    const small = await start({ plan: 'free', clock })
+    const spend = () => small.get(`/v0/ticks?pool=${MAIN}&limit=1`)
+    for (let spent = 0; spent < 30; spent += 1) await spend()
+    const tab = await openLive({ clock }, small)
+    const { page } = tab
+    await page.waitForTimeout(1_000)
+    tab.questions()
+    await page.waitForTimeout(9_000)
+    // Some 27 credits are left, so 13 for a minute's live questions.
+    expect(tab.questions().length).toBeLessThan(4)
+    let status = 200
+    while (status === 200) status = (await spend()).status
+    expect(status).toBe(429)
+    const text = page.getByText(/The credits of this minute are used up\. They come back at \d\d:\d\d:\d\d UTC\./)
+    await page.getByRole('button', { name: '15m' }).click()
+    await text.waitFor()
+    await shot(page, 'limit')
+    await accessible(page)
+    expect(await page.getByRole('button', { name: 'Try now' }).isVisible()).toBe(false)
+  })
+
+  test('a store that is down is waited for', async () => {
+    const { username, password, database: name } = database.connection
+    const client = database.connect({ url: `http://127.0.0.1:${proxy.port}`, username, password, database: name })
+    const behind = await start({ client, accounts: database.client })
+    const { page } = await openLive({}, behind)
+    await proxy.goAway()
+    await page.getByText(/The next try is at/).waitFor()
+    await shot(page, 'store-down')
+    await accessible(page)
+    expect(await page.locator('#ticks tr').count()).toBe(100)
+    await proxy.comeBack()
+    await page.getByRole('button', { name: 'Try now' }).click()
+    await isLive(page)
+    expect(await page.getByText(/The next try is at/).isVisible()).toBe(false)
+  })
+
+  test('made-up trades are said to be', async () => {
+    const devnet = await start({ networks: [{ ...NETWORKS.ethereum, devnet: true }] })
+    const { page } = await openLive({}, devnet)
+    await page.getByText('these trades are made up').waitFor()
+    await shot(page, 'devnet')
+    expect(await page.locator('#ticks a').count()).toBe(0)
+  })
+
+  test('files are kept for ever, the page that names them is asked for anew', async () => {
+    const page = await service.get('/', {})
+    expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
+    expect(page.headers.get('cache-control')).toBe('no-cache')
+    const again = await service.get('/', {
+      'If-None-Match': page.headers.get('etag') ?? '',
+      'Cache-Control': 'max-age=0',
+    })
+    expect(again.status).toBe(304)
+    const files = [...String(page.body).matchAll(/(?:href|src)="(\/page\/[^"]+)"/g)].map(([, path]) => path ?? '')
+    expect(files).toHaveLength(3)
+    for (const path of files) {
+      const file = await service.get(path, {})
+      expect([file.status, file.headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable'])
+      if (path.endsWith('.js')) expect(file.headers.get('content-encoding')).not.toBeNull()
+    }
+    expect((await service.get('/', {}, 'POST')).status).toBe(405)
+  })
+})
+
+async function scrollBack(page: Page): Promise<void> {
+  await page.locator('#chart').focus()
+  for (let press = 0; press < 14; press += 1) await page.keyboard.press('ArrowLeft')
+}
+
+/** How many there are on the chart. */
+function colours(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const seen = new Set<number>()
+    for (const canvas of document.querySelectorAll('canvas')) {
+      const pixels = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height).data.buffer
+      for (const pixel of new Uint32Array(pixels ?? new ArrayBuffer(0))) seen.add(pixel)
+    }
+    return seen.size
+  })
+}

@@ -1,0 +1,111 @@
+/** `npm run api` several times over the same tables: whichever is asked, the answer is the same, and so are the credits. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createKey } from '../../api/accounts/keys.ts'
+import { PLANS } from '../../api/lib/plan.ts'
+import { openStore, type Store } from '../../infra/clickhouse/store.ts'
+import { Usage } from '../api/body.ts'
+import { buyEther, minute, POOLS, storeScenario, TIP } from '../api/scenario.ts'
+import { asker, type Running, run } from '../support/candlepool.ts'
+import { withoutClickHouse } from '../support/clickhouse.ts'
+import { type Shards, startShards } from '../support/shards.ts'
+import { block, openStore as openTicks } from '../support/store.ts'
+
+const KEY = 'a-key-of-the-operator'
+const PROCESSES = 5
+/** Credits of a free key in a minute, and what a tenth of them adds. */
+const BOUND = PLANS.free.minute * 1.1
+const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
+const QUESTIONS = [
+  `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=100&to=${at(130)}`,
+  `/v0/candles?pool=${POOLS.side.id}&interval=7m&limit=100&to=${at(130)}`,
+  `/v0/candles?symbol=WETH-USDC&interval=1h&networks=ethereum&to=${at(130)}`,
+  `/v0/ticks?pool=${POOLS.main.id}&limit=1000&from=${at(0)}&to=${at(130)}`,
+  '/v0/pools?symbol=WETH-USDC',
+]
+
+describe.skipIf(withoutClickHouse)('several processes of the API', () => {
+  let shards: Shards
+  let store: Store
+  let processes: Running[] = []
+  let urls: string[] = []
+
+  beforeAll(async () => {
+    shards = await startShards(2)
+    store = await openStore({ store: shards.config }, '', () => {})
+    await storeScenario(store.owner)
+    const environment = { ...shards.environment, NETWORKS: 'ethereum,arbitrum', PORT: '0', BOOTSTRAP_API_KEY: KEY }
+    processes = Array.from({ length: PROCESSES }, () => run('api', environment))
+    urls = await Promise.all(
+      processes.map(async (one) => `http://127.0.0.1:${(await one.untilPrinted(/"port":(\d+)/))[1]}`),
+    )
+  })
+  afterAll(async () => {
+    await Promise.all(processes.map((one) => one.stop('SIGKILL')))
+    await store?.close()
+    await shards?.stop()
+  })
+
+  let spent = 0
+  async function askOne(url: string, path: string): Promise<unknown> {
+    const answer = await asker(url, KEY)<{ data?: unknown; credits_used: number }>(path)
+    spent += answer.credits_used
+    return answer.data
+  }
+  /** Of each, what it says to the same question. */
+  const askAll = (path: string) => Promise.all(urls.map((url) => askOne(url, path)))
+
+  test('give the same answers, from the tables and from memory', async () => {
+    for (const question of [...QUESTIONS, ...QUESTIONS]) {
+      const [first, ...others] = await askAll(question)
+      expect(first, question).toBeDefined()
+      for (const other of others) expect(other, question).toEqual(first)
+    }
+  })
+
+  test('all see within a second or two what is written, whatever they held', async () => {
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=1&to=${at(121)}`
+    const closes = async () => (await askAll(question)).map((data) => (data as { close: number }[])[0]?.close)
+    const before = await closes()
+    expect(before).toEqual([expect.any(Number), ...Array(PROCESSES - 1).fill(before[0])])
+    await openTicks(
+      store.owner,
+      'ethereum',
+    )([block(121, TIP + 12, { ticks: [buyEther(POOLS.main, 10n ** 18n, 3_333n)] })])
+    await expect.poll(closes, { timeout: 10_000 }).not.toContain(before[0])
+    expect(new Set(await closes()).size).toBe(1)
+  })
+
+  test('serve a key that hammers all of them no more than a tenth above its minute', async () => {
+    const key = await createKey({ client: store.owner, plan: 'free', name: 'hammering' })
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1h&limit=1&to=${at(121)}`
+    const minuteNow = () => Math.floor(Date.now() / 60_000)
+    const begun = minuteNow()
+    let [served, refused] = [0, 0]
+    async function hammer(url: string): Promise<void> {
+      for (let round = 0; round < 5; round++) {
+        const answers = Array.from({ length: 40 }, () => fetch(`${url}${question}`, { headers: { 'X-API-KEY': key } }))
+        for (const answer of await Promise.all(answers)) {
+          if (answer.status === 200) served += ((await answer.json()) as { credits_used: number }).credits_used
+          else if (answer.status === 429) refused += 1
+          else throw new Error(`${answer.status} ${await answer.text()}`)
+        }
+      }
+    }
+    await Promise.all(urls.map(hammer))
+    expect(refused).toBeGreaterThan(PROCESSES * 100)
+    expect(served).toBeGreaterThanOrEqual(PLANS.free.minute * 0.9)
+    expect(served).toBeLessThanOrEqual(BOUND * (minuteNow() - begun + 1))
+  })
+
+  test('count on one account, and nothing is lost with one that stops', async () => {
+    const used = async (url: string) => Usage.parse(await asker(url, KEY)('/v0/usage')).credits.month.used
+    const everywhere = (those: string[]) => expect.poll(() => Promise.all(those.map(used)), { timeout: 10_000 })
+    const question = `/v0/candles?pool=${POOLS.main.id}&interval=1h&limit=1&to=${at(121)}`
+    for (let round = 0; round < 4; round++) await askAll(question)
+    await everywhere(urls).toEqual(urls.map(() => spent))
+    const [stopped = '', ...left] = urls
+    await askOne(stopped, question)
+    expect(await processes[0]?.stop('SIGTERM')).toBe(0)
+    await everywhere(left).toEqual(left.map(() => spent))
+  })
+})

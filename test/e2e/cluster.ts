@@ -1,0 +1,160 @@
+/** A network of a cluster in a test: its log in Kafka, its tables, and those who work on them, all gone when the test is over. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import kafkajs, { Kafka } from 'kafkajs'
+import { expect, type TestContext } from 'vitest'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import type { Connection } from '../../infra/clickhouse/client.ts'
+import { readConfig } from '../../infra/config/config.ts'
+import { type KafkaLog, kafkaHistory, kafkaLog } from '../../infra/kafka/kafka.ts'
+import { soleMember } from '../../infra/kafka/single-owner-assignor.ts'
+import { runAggregator } from '../../infra/process/stages.ts'
+import type { Fact } from '../../infra/telemetry/fact.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { networkOf, startAggregator } from '../aggregator/running.ts'
+import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
+import { type Running, run, type Script, until } from '../support/candlepool.ts'
+import { asBlocks, type Chain } from '../support/chain.ts'
+import type { TestDatabase } from '../support/clickhouse.ts'
+
+/** Tests run side by side, so that each cleans up for itself. */
+export type Context = Pick<TestContext, 'onTestFinished'>
+
+export type Surroundings = { brokers: readonly string[]; database: TestDatabase }
+
+export type Aggregating = {
+  facts: Fact[]
+  untilReported(kind: Fact['kind'], count?: number): Promise<true>
+  stop(): Promise<void>
+}
+
+export type ClusterNetwork = {
+  log: KafkaLog
+  /** Appends what a listener says of these blocks. */
+  tell(blocks: Chain): Promise<void>
+  /** Until the last block of the chain is the stored tip. */
+  untilTip(chain: Chain): Promise<void>
+  /** `npm run …`; may reach ClickHouse at another address than its own. */
+  startProcess(script: Script, more?: Record<string, string>): Running
+  /** What `npm run aggregate` runs, in this process. */
+  aggregate(owner?: ClickHouseClient): Promise<Aggregating>
+  /** Takes the topic away from whoever reads it, until it is given back. */
+  takeTopic(): Promise<() => Promise<void>>
+  /** The epochs in which candles are shown, and those in which somebody took charge. */
+  epochs(): Promise<{ shown: number[]; owners: number[] }>
+  /** Everything is stored as by an aggregator that was told this chain and nothing else. */
+  expectCleanRun(chain: Chain): Promise<void>
+}
+
+export function kafkaClient(brokers: readonly string[]): Kafka {
+  return new Kafka({ brokers: [...brokers], logLevel: kafkajs.logLevel.NOTHING })
+}
+
+export async function openNetwork(
+  { onTestFinished }: Context,
+  { brokers, database }: Surroundings,
+  network: NetworkName,
+): Promise<ClusterNetwork> {
+  const log = await kafkaLog({ brokers, network, report: () => {} })
+  onTestFinished(() => log.close())
+  const stored = storedChain(database.client, network)
+
+  return {
+    log,
+    tell: (blocks) => log.append(asBlocks(network, blocks)),
+    async untilTip(chain) {
+      const wanted = chain.at(-1)
+      const look = async () => ((await stored.tip())?.hash === wanted?.hash ? true : undefined)
+      await until(look, `${network} has stored block ${wanted?.number}`)
+    },
+    startProcess(script, more = {}) {
+      const running = run(script, { ...environment(network, brokers, database.connection), ...more })
+      onTestFinished(async () => {
+        await running.stop('SIGKILL')
+      })
+      return running
+    },
+    async aggregate(owner = database.client) {
+      const facts: Fact[] = []
+      const report = (fact: Fact) => facts.push(fact)
+      const stopping = new AbortController()
+      const options = { brokers, network, report, sessionTimeoutMs: 6_000 }
+      const [stream, history] = await Promise.all([kafkaLog(options), kafkaHistory(options)])
+      const close = async () => {
+        await Promise.all([stream.close(), history.close()])
+      }
+      const store = {
+        owner,
+        reader: owner,
+        accounts: owner,
+        analyst: owner,
+        shards: [owner],
+        servers: [owner],
+        failed: new Promise<never>(() => {}),
+        close,
+      }
+      // The name of a network may be made up here, where there is no configuration to read it from.
+      const config = readConfig(environment('ethereum', brokers, database.connection))
+      const run = { config, report, signal: stopping.signal, fail: () => {} }
+      const ended = runAggregator(network, { stream, history, close }, store, run)
+      ended.catch(() => undefined)
+      const stop = async () => {
+        stopping.abort()
+        await close()
+        await ended
+      }
+      onTestFinished(stop)
+      const untilReported = (kind: Fact['kind'], count = 1) => {
+        const look = async () => (facts.filter((fact) => fact.kind === kind).length >= count ? true : undefined)
+        return until<true>(look, `${kind} is reported`)
+      }
+      return { facts, untilReported, stop }
+    },
+    async takeTopic() {
+      const rival = kafkaClient(brokers).consumer({
+        groupId: `candlepool.aggregator.${network}`,
+        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        maxWaitTimeInMs: 50,
+      })
+      await rival.connect()
+      await rival.subscribe({ topic: `blocks.${network}` })
+      const joined = new Promise((resolve) => rival.on(rival.events.GROUP_JOIN, resolve))
+      await rival.run({ eachBatch: async () => {} })
+      await joined
+      return () => rival.disconnect()
+    },
+    async epochs() {
+      const ask = async (query: string) => {
+        const answer = await database.client.query({ query, query_params: { network }, format: 'JSONEachRow' })
+        return (await answer.json<{ epoch: number }>()).map(({ epoch }) => epoch)
+      }
+      const shown = `SELECT DISTINCT toUInt32(bitShiftRight(version, 64)) AS epoch FROM candles FINAL
+        WHERE network = {network:String} ORDER BY epoch`
+      const owners = `SELECT toUInt32(owners.epoch) AS epoch FROM owners FINAL
+        WHERE network = {network:String} ORDER BY owners.epoch`
+      return { shown: await ask(shown), owners: await ask(owners) }
+    },
+    async expectCleanRun(chain) {
+      const clean = networkOf(`${network} in a clean run`)
+      const aggregator = await startAggregator(database.client, { network: clean })
+      await aggregator.append(asBlocks(clean, chain))
+      await aggregator.stop()
+      const tables = await tablesOf(database.client)
+      for (const table of MARKET_TABLES) expect(tables(network)[table], table).toStrictEqual(tables(clean)[table])
+    },
+  }
+}
+
+function environment(
+  network: NetworkName,
+  brokers: readonly string[],
+  { url, username, password, database }: Connection,
+): Record<string, string> {
+  return {
+    NETWORKS: network,
+    KAFKA_BROKERS: brokers.join(),
+    CLICKHOUSE_URL: url,
+    CLICKHOUSE_USER: username,
+    CLICKHOUSE_PASSWORD: password,
+    CLICKHOUSE_DATABASE: database,
+  }
+}

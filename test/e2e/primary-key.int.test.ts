@@ -1,0 +1,218 @@
+/** Every question that the aggregator and the API ask of a large table reads by its primary key, or by its index of blocks. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AuditStep } from '../../aggregator/audit/audit.ts'
+import { knownRanges } from '../../aggregator/history/known-ranges.ts'
+import { openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { verify } from '../../aggregator/verify/verify.ts'
+import { listKeys } from '../../api/accounts/keys.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import type { Restatement } from '../../ingest/model/message.ts'
+import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/audit/audited.ts'
+import { networkOf, startAggregator } from '../aggregator/running.ts'
+import { type Asked, recorded } from '../aggregator/statements.ts'
+import { buyEther, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
+import { startService } from '../api/service.ts'
+import { until } from '../support/candlepool.ts'
+import { asBlocks, asRestatement, fullBlocks, mine } from '../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { DAY_POOL } from '../support/recorded.ts'
+import { block, openStore } from '../support/store.ts'
+
+/** What finds the rows of each table that grows: columns that its key is asked by, or else another index. */
+const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }> = {
+  blocks: { keys: ['network'] },
+  ticks: { keys: ['network', 'pool'], or: ['by_block'] },
+  candles: { keys: ['network', 'pool'], or: ['by_version'] },
+  liquidity_changes: { keys: ['network', 'pool'], or: ['by_block'] },
+  pool_balance_hours: { keys: ['network', 'pool'], or: ['by_block', 'by_version'] },
+  changes: { keys: ['network'] },
+  usage: { keys: ['key_hash'] },
+  credit_claims: { keys: ['written'] },
+}
+
+/** A verification, a rebuild and a rewind ask for everything that there is of a network. */
+const WHOLE = [
+  /^SELECT pool, .* AS ticks,/,
+  /^SELECT toFloat64\(min\(block\)\) AS first/,
+  /^-- Which pools have candles, of any/,
+]
+/** Asked once, at the start: the newest pieces of every pool. */
+const NEWEST = /^-- Which pools have candles that hold the ledger's tip/
+
+type Plan = { 'Node Type': string; Description?: string; Plans?: Plan[]; Indexes?: Index[] }
+type Index = { Type: string; Name?: string; Keys?: string[]; Condition?: string }
+type Read = { table: string; indexes: readonly Index[] }
+
+describe.skipIf(withoutClickHouse)('every question', () => {
+  let database: TestDatabase
+  let scenario: TestDatabase
+  const questions: { client: ClickHouseClient; asked: Asked }[] = []
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    scenario = await freshDatabase()
+    for (const [client, work] of [
+      [database.client, (client: ClickHouseClient) => aggregatorAtWork({ ...database, client })],
+      [scenario.client, apiAtWork],
+    ] as const) {
+      const recording = recorded(client)
+      await work(recording.client)
+      for (const asked of recording.asked.values()) questions.push({ client, asked })
+    }
+  }, 120_000)
+  afterAll(() => Promise.all([database?.drop(), scenario?.drop()]))
+
+  test('of a .sql file was asked', () => {
+    const asked = new Set(questions.map(({ asked }) => asked.query))
+    const files = ['aggregator', 'api'].flatMap((stage) =>
+      readdirSync(stage, { recursive: true, encoding: 'utf8' }).map((path) => `${stage}/${path}`),
+    )
+    const isUnasked = (path: string) => path.endsWith('.sql') && !asked.has(readFileSync(path, 'utf8'))
+    expect(files.filter(isUnasked)).toEqual([])
+  })
+
+  test('is answered by the primary key', async () => {
+    const unfound: string[] = []
+    let reads = 0
+    for (const { client, asked } of questions) {
+      for (const { table, indexes } of await readsOf(client, asked)) {
+        const wanted = LARGE[table]
+        if (!wanted) continue
+        reads++
+        const keys = keysOf(asked.query) ?? wanted.keys
+        const primary = indexes.find(({ Type }) => Type === 'PrimaryKey')
+        const isByKey = keys.every((key) => primary?.Keys?.includes(key))
+        const isByOther = indexes.some(({ Name }) => Name !== undefined && wanted.or?.includes(Name))
+        if (!isByKey && !isByOther) unfound.push(`${table}: ${asked.query}`)
+      }
+    }
+    expect(unfound).toEqual([])
+    expect(reads).toBeGreaterThan(40)
+  })
+})
+
+function keysOf(query: string): readonly string[] | undefined {
+  if (NEWEST.test(query)) return ['network', 'resolution', 'time']
+  return WHOLE.some((whole) => whole.test(query)) ? ['network'] : undefined
+}
+
+/** What ClickHouse would read to answer it, and which indexes lead it there. */
+async function readsOf(client: ClickHouseClient, { query, parameters }: Asked): Promise<Read[]> {
+  const question =
+    /^(?:\s*--.*\n)*\s*(?:INSERT\s+INTO\s+\S+\s+)?((?:WITH|SELECT)[\s\S]*?)\s*(?:FORMAT RowBinary\s*)?$/.exec(
+      query,
+    )?.[1]
+  if (question === undefined) return []
+  const answer = await client.query({
+    query: `EXPLAIN PLAN json = 1, indexes = 1, description = 1 ${question}`,
+    query_params: parameters,
+    format: 'TabSeparatedRaw',
+  })
+  const [{ Plan: plan }] = JSON.parse(await answer.text()) as [{ Plan: Plan }]
+  return reads(plan)
+}
+
+function reads(plan: Plan): Read[] {
+  const below = (plan.Plans ?? []).flatMap(reads)
+  if (plan['Node Type'] !== 'ReadFromMergeTree') return below
+  return [{ table: plan.Description?.split('.').at(-1) ?? '', indexes: plan.Indexes ?? [] }, ...below]
+}
+
+async function finish(audit: AuditStep): Promise<void> {
+  while (await audit());
+}
+
+/** Live blocks, a fork, a restart, an audit with a repair, a rebuild and a verification. */
+async function aggregatorAtWork(database: TestDatabase): Promise<void> {
+  const { client } = database
+  const nodes = await startNodes()
+  try {
+    const hidden = nodes.one.chain.logs.find(
+      ({ topics, address, blockNumber }) =>
+        topics[0] === V3_TOPICS.swap && address === DAY_POOL && Number(blockNumber) > FINALIZED - 100,
+    )
+    nodes.one.faults.hideLogs = (log) => log === hidden
+    const listening = await startListening(database, [nodes.one, nodes.two])
+    await listening.untilStored(HEAD)
+    await finish(listening.audit())
+    for (const { chain } of [nodes.one, nodes.two]) Object.assign(chain, { head: LAST, finalized: HEAD })
+    await listening.untilStored(LAST)
+    await finish(listening.audit())
+    const request = { network: 'ethereum', from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1 } as const
+    const { id } = await openJob(client, request, 'rebuild')
+    await until(
+      async () => (await readJob(client, 'ethereum', id))?.state !== 'open' || undefined,
+      'the rebuild has ended',
+    )
+    await listening.stop()
+  } finally {
+    await nodes.stop()
+  }
+  const network = networkOf('polygon')
+  const base = mine([], fullBlocks(4, 5))
+  for (const branch of ['a', 'b']) {
+    const aggregator = await startAggregator(client, { network, disk: { sync: async () => {}, everyMs: 1 } })
+    for (const block of mine(base, fullBlocks(3, 6), branch)) await aggregator.append(asBlocks(network, [block]))
+    await aggregator.stop()
+  }
+  // A job that finds neither swaps nor liquidity in what the stream has stored, and other times, and a rewind.
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const aggregator = await startAggregator(client, { network, history })
+  const emptied = mine(base, fullBlocks(3, 6), 'b').map((block) => ({
+    ...block,
+    ...{ timestamp: block.timestamp + 1, ticks: [], liquidity: [] },
+  }))
+  await history.append([asRestatement(network, emptied, { job: 1 })])
+  const [first, tip] = [base.at(-1)?.number ?? 0, emptied.at(-1)?.number ?? 0]
+  const above = { network, from: first + 1, to: tip, pools: undefined, concurrency: 1 }
+  const { id } = await openJob(client, above, 'rewind')
+  await until(
+    async () => ((await readJob(client, network, id))?.state === 'done' ? true : undefined),
+    'the rewind has ended',
+  )
+  await history.close()
+  await aggregator.stop()
+  for await (const difference of verify(client, { network: 'ethereum', signal: new AbortController().signal })) {
+    throw new Error(`Nothing is wrong there: ${JSON.stringify(difference)}`)
+  }
+  await knownRanges(client, 'ethereum', undefined)
+}
+
+async function apiAtWork(client: ClickHouseClient): Promise<void> {
+  await storeScenario(client)
+  const clock = () => new Date(TIP * 1000)
+  const service = await startService({ client, networks: NETWORKS_SERVED, clock })
+  const at = (count: number) => new Date(minute(count) * 1000).toISOString()
+  const range = `from=${at(0)}&to=${at(100)}`
+  const ask = async (path: string) => {
+    const { status } = await service.get(path)
+    expect(status, path).toBe(200)
+  }
+  for (const path of [
+    '/v0/candles?symbol=WETH-USDC&interval=1m',
+    `/v0/candles?pool=${POOLS.main.id}&interval=7m&limit=3&${range}`,
+    `/v0/ticks?pool=${POOLS.main.id}&limit=2&from=2020-01-01&to=${at(100)}`,
+    `/v0/candles?pool=${POOLS.main.id}&interval=86399s&limit=100`,
+    `/v0/candles?pool=${POOLS.main.id}&interval=1s&limit=5&to=${at(60.5)}`,
+    '/v0/ticks?symbol=WETH-USDC',
+    '/v0/pools?symbol=WETH-USDC',
+    '/v0/health',
+    '/v0/usage',
+  ]) {
+    await ask(path)
+  }
+  // What is held of a pool is brought up to date.
+  await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
+  await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
+  await service.stop()
+  await listKeys(client)
+  // Where answers may be a while old, it looks whether it has to look.
+  const holding = await startService({ client, networks: NETWORKS_SERVED, clock, freshMs: 10_000 })
+  await holding.get('/v0/health')
+  await sleep(500)
+  await holding.stop()
+}

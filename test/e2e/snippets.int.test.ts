@@ -1,0 +1,164 @@
+/** Every command and snippet of the documents, run as printed against one `npm start` with a devnet; what can't be run here says why. */
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { VARIABLES } from '../../infra/config/config.ts'
+import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { withoutClickHouse } from '../support/clickhouse.ts'
+import { freePorts } from '../support/free-ports.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+const DOCUMENTS = ['README.md', 'infra/docs/runbook.md', 'api/docs/overview.md'].map((file) =>
+  readFileSync(join(ROOT, file), 'utf8'),
+)
+
+/** The beginning of a command, and why it is not run here. */
+const NOT_RUN: readonly (readonly [command: string, reason: string])[] = [
+  ['npm install && npm', 'a clean install: .ci/run makes one'],
+  ['ETHEREUM_RPC_URL=wss://…', 'a real chain'],
+  ['NETWORKS=arbitrum,base npm start', 'real chains'],
+  ['BASE=http', 'set for all of these'],
+  ['KEY=cp_', 'set for all of these'],
+  ['npm run bench', 'takes minutes'],
+  ['SECONDS=5 KINDS=mix', 'takes minutes'],
+  ['npm run backfill -- --network', 'blocks of a real chain: backfill.int.test.ts'],
+  ['npm run rewind -- --network', 'a block of a real chain: rewind.int.test.ts'],
+  ['export ETHEREUM_RPC_URL', 'a real chain, Kafka and a ClickHouse server: test/containers'],
+  ['npm run ingest', 'a real chain and Kafka: test/containers'],
+  ['npm run aggregate', 'a real chain and Kafka: test/containers'],
+  ['npm run api', 'a real chain and Kafka: test/containers'],
+  ['cp infra/.env.example', 'Docker: test/containers'],
+  ['docker compose', 'Docker: test/containers'],
+  ['CLICKHOUSE_CLUSTER=', 'several servers: shards.int.test.ts'],
+  ['ADMIN_PORT=9464 npm start', 'started for all of these'],
+  ['SQL_PORT=8123 npm start', 'started for all of these'],
+  ['prometheus --config.file', 'Prometheus'],
+  ['schemathesis run', 'a package of Python'],
+  ['test/containers/stand-in/build.sh', 'root, debootstrap'],
+  ['env $(cat test/containers', 'Docker'],
+  ['DATA_DIR="$NEW" npm run', 'a folder of its own: runbook-restore.int.test.ts'],
+  ['mkdir -p "$NEW', 'a folder of its own: runbook-restore.int.test.ts'],
+  ['STORE=$(cat', 'a folder of its own: runbook-restore.int.test.ts'],
+  ['cp -r "$DATA_DIR', 'a folder of its own: runbook-restore.int.test.ts'],
+  ['git pull', 'changes the sources'],
+]
+
+const COMMANDS = DOCUMENTS.flatMap((text) => [...blocksOf(text, 'sh').flatMap(linesOf), ...inTables(text)])
+const SCRIPTS = DOCUMENTS.flatMap((text) => blocksOf(text, 'js'))
+
+function blocksOf(text: string, language: string): string[] {
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
+}
+
+function linesOf(block: string): string[] {
+  return block
+    .split('\n')
+    .map((line) => line.replace(/\s+# .*/, '').trim())
+    .filter((line) => line !== '')
+}
+
+/** What a table says to try. */
+function inTables(text: string): string[] {
+  return [...text.matchAll(/^\|.*\| `(curl [^`]+)` +\|$/gm)].map(([, command = '']) => command)
+}
+
+function reasonOf(command: string): string | undefined {
+  return NOT_RUN.find(([start]) => command.startsWith(start))?.[1]
+}
+
+test('no command is left out that the documents do not have', () => {
+  expect(NOT_RUN.filter(([start]) => !COMMANDS.some((command) => command.startsWith(start)))).toEqual([])
+})
+
+describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined)('as printed', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let checkout: Awaited<ReturnType<typeof temporaryFolder>>
+  let main: Running
+  let adminPort: number
+  let sqlPort: number
+  let base: string
+  let key: string
+  let keyId = ''
+
+  beforeAll(async () => {
+    folder = await temporaryFolder()
+    checkout = await temporaryFolder()
+    // Of its own, so that a file that a command writes is not left in the sources.
+    for (const name of readdirSync(ROOT)) symlinkSync(join(ROOT, name), join(checkout.path, name))
+    ;[adminPort = 0, sqlPort = 0] = await freePorts(2)
+    main = run('start', { DATA_DIR: folder.path, PORT: '0', ADMIN_PORT: String(adminPort), SQL_PORT: String(sqlPort) })
+    const ready = await untilReady(main)
+    base = ready.url
+    key = ready.key
+    const ask = asker(base, key)
+    await until(async () => {
+      const { data } = await ask<{ data: unknown[] }>('/v0/ticks?symbol=WETH-USDC&limit=20')
+      return data.length >= 20 ? true : undefined
+    }, 'the crowd has traded')
+  })
+
+  afterAll(async () => {
+    await main?.stop()
+    await folder?.remove()
+    await checkout?.remove()
+  })
+
+  /** Only what differs from start to start is another: ports, keys and where the data lies. */
+  function asHere(text: string): string {
+    return text
+      .replaceAll('http://127.0.0.1:3000', base)
+      .replaceAll('localhost:9464', `127.0.0.1:${adminPort}`)
+      .replaceAll('SQL_PORT=8123', `SQL_PORT=${sqlPort}`)
+      .replaceAll(/key_[0-9a-f]{12}/g, keyId)
+  }
+
+  function bash(command: string): Promise<{ code: number; output: string }> {
+    const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
+    const env = { ...clean, DATA_DIR: folder.path, BASE: base, KEY: key }
+    return new Promise((resolve) => {
+      const child = execFile('bash', ['-c', command], { cwd: checkout.path, env }, (error, stdout, stderr) => {
+        const code = error ? Number(error.code ?? 1) : 0
+        resolve({ code, output: stdout + (code === 0 ? '' : stderr) })
+      })
+      child.stdin?.end('SELECT 1')
+    })
+  }
+
+  test.for(COMMANDS)('%s', { timeout: 120_000 }, async (command, { skip }) => {
+    const reason = reasonOf(command)
+    if (reason !== undefined) return skip(reason)
+    const { code, output } = await bash(asHere(command))
+    expect(code, output).toBe(0)
+    keyId ||= /key_[0-9a-f]{12}/.exec(output)?.[0] ?? ''
+    if (command.startsWith('curl') && !command.includes('9464'))
+      expect(JSON.parse(output), command).toBeTypeOf('object')
+  })
+
+  test('the script that pages ticks has all of them in the order of the chain, whatever the page, also where credits run out', async () => {
+    const [script, ...others] = SCRIPTS
+    if (!script) throw new Error('There is no script.')
+    expect(others).toEqual([])
+    const pools = await asker(base, key)<{ data: { id: string }[] }>('/v0/pools?symbol=WETH-USDC')
+    // The chain goes on meanwhile.
+    const until = `const now = ${Date.now()}; class Then extends Date { constructor(...it) { super(...(it.length ? it : [now])) } }; globalThis.Date = Then`
+    const settings = `${until}
+      const BASE = '${base}', KEY = '${key}', pool = '${pools.data[0]?.id}'`
+    const whole = await ticksOf(`${settings}\n${script}`)
+    expect(whole.length).toBeGreaterThanOrEqual(20)
+    expect(new Set(whole.map(({ id }) => id)).size).toBe(whole.length)
+    const refusing = `let asked = 0
+      const ask = fetch
+      globalThis.fetch = (...it) => ++asked === 2 ? new Response('{}', { status: 429, headers: { 'Retry-After': '1' } }) : ask(...it)`
+    const paged = `${refusing}\n${settings}\n${script.replace("limit: '1000'", "limit: '10'")}`
+    expect(await ticksOf(paged)).toEqual(whole)
+  })
+})
+
+async function ticksOf(program: string): Promise<{ id: string }[]> {
+  const all = `${program}\nconsole.log(JSON.stringify(ticks))`
+  const options = { maxBuffer: 2 ** 26 }
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', all], options)
+  return JSON.parse(stdout)
+}

@@ -1,0 +1,134 @@
+import { type Abi, parseAbi, parseEventLogs } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { decodeV3, V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
+import { decodeV4, V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
+import { NETWORKS } from '../../../ingest/model/networks.ts'
+import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
+import { recordedBlock, recordedDay } from '../../support/recorded.ts'
+
+const v3Abi = parseAbi([
+  'event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)',
+  'event Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)',
+  'event Burn(address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount, uint256 amount0, uint256 amount1)',
+])
+const v4Abi = parseAbi([
+  'event Swap(bytes32 indexed id, address indexed sender, int128 amount0, int128 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick, uint24 fee)',
+])
+const { v3, v4 } = NETWORKS.ethereum
+
+/** What viem's own decoder says of the log. */
+function byViem(abi: Abi, log: RpcLog) {
+  const [parsed] = parseEventLogs({ abi, logs: [log as never] }) as unknown as {
+    eventName: string
+    args: Record<string, unknown>
+  }[]
+  return parsed
+}
+
+describe('a recorded block with swaps of v3 and v4', () => {
+  const { logs } = recordedBlock()
+  const ofV4 = logs.filter((log) => log.topics[0] === V4_TOPICS.swap)
+  const ofV3 = logs.filter((log) => log.topics[0] === V3_TOPICS.swap)
+
+  test('holds 13 swaps of v3 and 2 of v4', () => {
+    expect([ofV3.length, ofV4.length]).toEqual([13, 2])
+  })
+
+  test('v3 swaps decode as viem decodes them, with amounts turned to the taker', () => {
+    for (const log of ofV3) {
+      const args = byViem(v3Abi, log)?.args
+      expect(decodeV3(log, v3.factory)).toEqual({
+        kind: 'swap',
+        pool: log.address.toLowerCase(),
+        logIndex: Number(log.logIndex),
+        transactionHash: log.transactionHash,
+        amount0: -(args?.['amount0'] as bigint),
+        amount1: -(args?.['amount1'] as bigint),
+        sqrtPriceX96: args?.['sqrtPriceX96'],
+        liquidity: args?.['liquidity'],
+        poolTick: args?.['tick'],
+        fee: undefined,
+      })
+      expect(decodeV4(log, v4.poolManager)).toBeUndefined()
+    }
+  })
+
+  test('v4 swaps decode as viem decodes them, with amounts as they are', () => {
+    for (const log of ofV4) {
+      const args = byViem(v4Abi, log)?.args
+      expect(decodeV4(log, v4.poolManager)).toEqual({
+        kind: 'swap',
+        pool: log.topics[1],
+        logIndex: Number(log.logIndex),
+        transactionHash: log.transactionHash,
+        amount0: args?.['amount0'],
+        amount1: args?.['amount1'],
+        sqrtPriceX96: args?.['sqrtPriceX96'],
+        liquidity: args?.['liquidity'],
+        poolTick: args?.['tick'],
+        fee: args?.['fee'],
+      })
+    }
+  })
+
+  test('one transaction that buys on v3 what it sells on v4 says so in both', () => {
+    const both = logs.filter((log) => log.transactionHash.startsWith('0x81728f20'))
+    const usdcWeth = both.find((log) => log.address === '0xe0554a476a092703abdb3ef35c80e0d76d32939f')
+    const ethUsdc = both.find((log) => log.topics[1]?.startsWith('0x21c67e'))
+    expect(usdcWeth && decodeV3(usdcWeth, v3.factory)).toMatchObject({ amount0: 2549977996n })
+    expect(ethUsdc && decodeV4(ethUsdc, v4.poolManager)).toMatchObject({ amount1: -2549977984n })
+  })
+
+  test('a v4 log of another contract says nothing', () => {
+    for (const log of ofV4) expect(decodeV4({ ...log, address: v3.factory }, v4.poolManager)).toBeUndefined()
+  })
+})
+
+describe('a recorded day of one v3 pool', () => {
+  test('every swap, mint and burn decodes as viem decodes it', () => {
+    const counts = { swap: 0, liquidity: 0, other: 0 }
+    for (const log of recordedDay()) {
+      const decoded = decodeV3(log, v3.factory)
+      const parsed = byViem(v3Abi, log)
+      if (decoded?.kind === 'swap') {
+        counts.swap += 1
+        expect(decoded.amount0).toBe(-(parsed?.args['amount0'] as bigint))
+        expect(decoded.poolTick).toBe(parsed?.args['tick'])
+        expect(decoded.sqrtPriceX96).toBe(parsed?.args['sqrtPriceX96'])
+      } else if (decoded?.kind === 'liquidity') {
+        counts.liquidity += 1
+        const amount = parsed?.args['amount'] as bigint
+        expect(decoded).toMatchObject({
+          tickLower: parsed?.args['tickLower'],
+          tickUpper: parsed?.args['tickUpper'],
+          liquidityDelta: parsed?.eventName === 'Burn' ? -amount : amount,
+        })
+      } else counts.other += 1
+    }
+    expect(counts).toEqual({ swap: 6046, liquidity: 123, other: 65 })
+  })
+})
+
+describe('a log that only looks like one of ours', () => {
+  const [swap] = recordedDay().filter((log) => log.topics[0] === V3_TOPICS.swap)
+
+  test('is broken where words are missing', () => {
+    const cut = { ...(swap as RpcLog), data: (swap as RpcLog).data.slice(0, 2 + 64 * 4) as `0x${string}` }
+    expect(decodeV3(cut, v3.factory)).toMatchInlineSnapshot(`
+      {
+        "kind": "broken",
+        "reason": "v3 Swap with 3 topics and 128 bytes of data",
+      }
+    `)
+  })
+
+  test('is broken where its parameters are not indexed as ours are', () => {
+    const [topic] = (swap as RpcLog).topics
+    expect(decodeV3({ ...(swap as RpcLog), topics: [topic as `0x${string}`] }, v3.factory)?.kind).toBe('broken')
+  })
+
+  test('says nothing where its topic is unknown or missing', () => {
+    expect(decodeV3({ ...(swap as RpcLog), topics: [] }, v3.factory)).toBeUndefined()
+    expect(decodeV4({ ...(swap as RpcLog), topics: [] }, v4.poolManager)).toBeUndefined()
+  })
+})

@@ -1,0 +1,33 @@
+import { expect, test, vi } from 'vitest'
+import { calm, hurried } from '../../../ingest/lib/live-priority.ts'
+
+test('what can wait goes on once nothing is hurried any more, also where that failed', async () => {
+  const seen: string[] = []
+  let [end, fail] = [() => {}, (_: Error) => {}]
+  const first = hurried(() => new Promise<void>((resolve) => (end = resolve)))
+  const second = hurried(() => new Promise<void>((_, reject) => (fail = reject)))
+  const waited = calm().then(() => seen.push('calm'))
+  end()
+  await first
+  seen.push('first')
+  fail(new Error('It did not work.'))
+  await expect(second).rejects.toThrow('It did not work.')
+  await waited
+  expect(seen).toEqual(['first', 'calm'])
+  await calm()
+})
+
+test('it does not wait for ever', async () => {
+  vi.useFakeTimers()
+  try {
+    let end = () => {}
+    const endless = hurried(() => new Promise<void>((resolve) => (end = resolve)))
+    const waited = calm()
+    await vi.advanceTimersByTimeAsync(1_000)
+    await waited
+    end()
+    await endless
+  } finally {
+    vi.useRealTimers()
+  }
+})

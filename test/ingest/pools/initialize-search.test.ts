@@ -1,0 +1,127 @@
+/** v4 pools that PositionManager does not know, on a node that answers narrow ranges only: they are looked for together, and once. */
+import { numberToHex, padHex } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { connectChain } from '../../../infra/rpc/chain-client.ts'
+import { V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
+import type { PoolEvent } from '../../../ingest/decode/event.ts'
+import { NETWORKS } from '../../../ingest/model/networks.ts'
+import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
+import type { StoredPools } from '../../../ingest/model/stored-pools.ts'
+import { Registry } from '../../../ingest/pools/registry.ts'
+import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
+import { DAY, madeUpHash } from '../../support/recorded.ts'
+import type { RpcServer } from '../../support/rpc-server.ts'
+import { PATIENCE, startNode } from '../over-nodes.ts'
+
+const BLOCKS = DAY.lastBlock - DAY.firstBlock + 1
+const MAX_BLOCKS = 50
+const WINDOWS = Math.ceil(BLOCKS / MAX_BLOCKS)
+const POOLS = 250
+
+const network = {
+  ...NETWORKS.ethereum,
+  v4: { ...NETWORKS.ethereum.v4, fromBlock: DAY.firstBlock },
+}
+const USDC = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
+const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
+const idOf = (index: number): PoolId => padHex(numberToHex(index + 1), { size: 32 })
+
+/** In blocks all over the history, the first one in its first block. */
+function initializeOf(index: number): RpcLog {
+  const block = DAY.firstBlock + Math.floor((index * BLOCKS) / POOLS)
+  const words = [500n + BigInt(index), 10n, 0n, 2n ** 96n, 0n].map((word) =>
+    padHex(numberToHex(word), { size: 32 }).slice(2),
+  )
+  return {
+    address: network.v4.poolManager.toLowerCase() as RpcLog['address'],
+    topics: [V4_TOPICS.initialize, idOf(index), padHex(USDC, { size: 32 }), padHex(WETH, { size: 32 })],
+    data: `0x${words.join('')}`,
+    blockNumber: numberToHex(block),
+    blockHash: madeUpHash(block),
+    transactionHash: madeUpHash(block, 3),
+    logIndex: numberToHex(2_000 + index),
+  }
+}
+
+describe('v4 pools that PositionManager does not know', () => {
+  let node: RpcServer
+  const head = { number: DAY.lastBlock, hash: madeUpHash(DAY.lastBlock) }
+
+  beforeEach(async () => {
+    node = await startNode()
+    node.chain.logs = Array.from({ length: POOLS }, (_, index) => initializeOf(index))
+    node.faults.maxBlocks = MAX_BLOCKS
+  })
+  afterEach(() => node.stop())
+
+  const searches = () => node.calls['eth_getLogs'] ?? 0
+  const eventsOf = (ids: readonly PoolId[]): PoolEvent[] =>
+    ids.map((pool) => ({ kind: 'initialized', pool, sqrtPriceX96: 1n }))
+
+  function registryOn(stored?: StoredPools): Registry {
+    const { endpoints } = connectChain([node.url], { network, report: () => {}, patience: PATIENCE })
+    return new Registry(endpoints, network, stored)
+  }
+
+  test('five cost one search through the history', async () => {
+    const ids = [0, 1, 2, 3, 4].map(idOf)
+    const registry = registryOn()
+    expect(await registry.learn(eventsOf(ids), head)).toEqual([])
+    expect(ids.map((id) => registry.get(id))).toEqual(
+      ids.map((id, index) => ({ kind: 'pool', pool: expect.objectContaining({ id, fee: 500 + index }) as Pool })),
+    )
+    expect(searches()).toBeLessThan(WINDOWS + 20)
+  })
+
+  test('fifty times as many cost a search for each 200', async () => {
+    const ids = Array.from({ length: POOLS }, (_, index) => idOf(index))
+    const registry = registryOn()
+    expect(await registry.learn(eventsOf(ids), head)).toEqual([])
+    expect(ids.every((id) => registry.get(id)?.kind === 'pool')).toBe(true)
+    expect(searches()).toBeLessThan(2 * WINDOWS + 20)
+  })
+
+  test('one that nobody initialised is skipped after one search, and the others are found', async () => {
+    const registry = registryOn()
+    const stranger = idOf(10_000)
+    expect(await registry.learn(eventsOf([stranger, idOf(200)]), head)).toEqual([
+      { pool: stranger, reason: 'unknown-pool' },
+    ])
+    expect(registry.get(idOf(200))?.kind).toBe('pool')
+    const before = searches()
+    await registry.learn(eventsOf([stranger]), head)
+    expect(searches()).toBe(before)
+  })
+
+  test('those that are stored are not looked for', async () => {
+    const token = (address: Pool['token0']['address']) => ({ address, symbol: 'T', name: 'T', decimals: 18 })
+    const pool: Pool = {
+      id: idOf(0),
+      protocol: 'dex-v4',
+      token0: token(USDC),
+      token1: token(WETH),
+      fee: 1,
+      initialSqrtPriceX96: 0n,
+    }
+    const registry = registryOn(async (ids) => (ids.includes(pool.id) ? [pool] : []))
+    await registry.learn(eventsOf([pool.id]), head)
+    expect(registry.get(pool.id)).toEqual({ kind: 'pool', pool })
+    expect(node.calls).toEqual({})
+  })
+
+  test('a search that fails resumes where it stopped', async () => {
+    const registry = registryOn()
+    // Its cap is known by then, and half of its windows are read.
+    node.faults.onCall = () => {
+      if (searches() > WINDOWS / 2) node.faults.nextStatus = new Array<number>(8).fill(500)
+    }
+    await expect(registry.learn(eventsOf([idOf(0)]), head)).rejects.toThrow('did not answer')
+    delete node.faults.onCall
+    node.faults.nextStatus = []
+    const before = searches()
+    expect(before).toBeGreaterThan(WINDOWS / 2)
+    expect(await registry.learn(eventsOf([idOf(0)]), head)).toEqual([])
+    expect(registry.get(idOf(0))?.kind).toBe('pool')
+    expect(searches() - before).toBeLessThan(WINDOWS / 2 + 20)
+  })
+})

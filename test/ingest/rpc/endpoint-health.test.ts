@@ -1,0 +1,49 @@
+/** When an endpoint rests, and how it is tried out again. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Health } from '../../../ingest/rpc/circuit-breaker.ts'
+import { PATIENCE } from '../../../ingest/rpc/retry-policy.ts'
+
+let health: Health
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: 0 })
+  health = new Health({ ...PATIENCE, coolDownMs: 100, maxCoolDownMs: 1_000, random: () => 1 })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+function fail(): number | undefined {
+  return health.failed(health.begin())
+}
+
+test('each failure in a row doubles the rest, up to a limit', () => {
+  const rests = Array.from({ length: 6 }, () => fail())
+  expect(rests).toEqual([100, 200, 400, 800, 1_000, 1_000])
+})
+
+test('requests that were under way together fail as one', () => {
+  const epochs = [health.begin(), health.begin(), health.begin()]
+  expect(epochs.map((epoch) => health.failed(epoch))).toEqual([100, undefined, undefined])
+  expect(health.failures).toBe(1)
+})
+
+test('after its rest one request tries it out, and the others wait for how that ends', () => {
+  fail()
+  expect(health.waitMs()).toBe(100)
+  vi.setSystemTime(100)
+  expect(health.waitMs()).toBe(0)
+  const probe = health.begin()
+  expect(health.waitMs()).toBeGreaterThan(0)
+  health.succeeded(probe)
+  expect(health.waitMs()).toBe(0)
+  expect(health.failures).toBe(0)
+})
+
+test('an answer to what was asked before the failure does not end the rest', () => {
+  const early = health.begin()
+  fail()
+  health.succeeded(early)
+  expect(health.waitMs()).toBe(100)
+})

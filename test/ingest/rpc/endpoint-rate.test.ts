@@ -1,0 +1,125 @@
+/** What a rate learns from refusals, in virtual time. */
+import { setMaxListeners } from 'node:events'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Rate } from '../../../ingest/rpc/rate-limiter.ts'
+import { PATIENCE } from '../../../ingest/rpc/retry-policy.ts'
+
+const { signal } = new AbortController()
+setMaxListeners(0, signal)
+let rate: Rate
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1_000_000 })
+  rate = new Rate({ ...PATIENCE, rateLimitMs: 1_000, firstPerSecond: 20, random: () => 1 })
+})
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** When each of `count` requests asked for now is sent, after now. */
+async function sendTimes(count: number): Promise<number[]> {
+  const start = Date.now()
+  const taken = Promise.all(Array.from({ length: count }, () => rate.take(signal)))
+  await vi.runAllTimersAsync()
+  return (await taken).map((time) => time - start)
+}
+
+test('is unlimited until the first refusal', async () => {
+  expect(await sendTimes(100)).toEqual(new Array(100).fill(0))
+})
+
+test('a refusal is waited out for as long as it says, by those that wait already too, and nothing is dropped', async () => {
+  rate.refused(await rate.take(signal), 0)
+  const early = sendTimes(30)
+  rate.refused(Date.now() + 1, 7_000)
+  expect(rate.waitMs()).toBe(7_000)
+  const times = await early
+  expect(times).toHaveLength(30)
+  // One second's worth had gone out before.
+  expect(Math.min(...times.filter((time) => time > 0))).toBe(7_000)
+})
+
+test('ten minutes are ten minutes; who names a year is asked again in an hour', async () => {
+  const sent = await rate.take(signal)
+  rate.refused(sent, 600_000)
+  expect(rate.waitMs()).toBe(600_000)
+  rate.refused(sent, 365 * 86_400_000)
+  expect(rate.waitMs()).toBe(3_600_000)
+})
+
+test('then no more are sent in any second than the lowered rate', async () => {
+  rate.refused(await rate.take(signal), 3_000)
+  expect(rate.perSecond).toBe(14)
+  const times = await sendTimes(100)
+  for (const start of times) {
+    expect(times.filter((time) => time >= start && time < start + 1_000).length).toBeLessThanOrEqual(14)
+  }
+  expect(times.at(-1)).toBe(3_000 + Math.floor(99 / 14) * 1_000)
+})
+
+test('requests wait no longer than until the signal aborts', async () => {
+  const stop = new AbortController()
+  rate.refused(await rate.take(signal), 60_000)
+  const waiting = rate.take(stop.signal)
+  stop.abort()
+  await expect(waiting).resolves.toBe(Date.now())
+})
+
+test('refusals of requests that were sent before it slowed down lower it once', async () => {
+  const sent = await rate.take(signal)
+  for (let refusals = 0; refusals < 10; refusals++) rate.refused(sent, undefined)
+  expect(rate.perSecond).toBe(14)
+})
+
+test('refusals without a time are waited out for longer and longer', async () => {
+  const waits: number[] = []
+  for (let refusals = 0; refusals < 4; refusals++) {
+    const [sent = 0] = await sendTimes(1).then(() => [Date.now() + 1])
+    rate.refused(sent, undefined)
+    waits.push(rate.waitMs())
+  }
+  expect(waits).toEqual([1_000, 2_000, 4_000, 8_000])
+})
+
+test('time with answers brings the rate back, slowly, until there is no limit', async () => {
+  rate.refused(await rate.take(signal), 1_000)
+  const answeredFor = (seconds: number) => {
+    for (let answers = 0; answers < seconds * 10; answers++) {
+      vi.advanceTimersByTime(100)
+      rate.answered()
+    }
+  }
+  answeredFor(1)
+  expect(rate.perSecond).toBe(14)
+  answeredFor(8)
+  expect(rate.perSecond).toBeGreaterThan(20)
+  expect(rate.perSecond).toBeLessThan(22)
+  answeredFor(100)
+  expect(rate.perSecond).toBe(Number.POSITIVE_INFINITY)
+})
+
+test.each([
+  [5, undefined],
+  [20, 1_000],
+  [100, undefined],
+])('of a provider that bears %d a second most is used, and little is refused', async (limit, retryAfterMs) => {
+  const sent: number[] = []
+  const counts = { answered: 0, refused: 0 }
+  async function worker(): Promise<void> {
+    while (Date.now() < 1_060_000) {
+      const at = await rate.take(signal)
+      const isRefused = sent.filter((time) => time > at - 1_000).length >= limit
+      if (!isRefused) sent.push(at)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      counts[isRefused ? 'refused' : 'answered']++
+      if (isRefused) rate.refused(at, retryAfterMs)
+      else rate.answered()
+    }
+  }
+  const workers = Promise.all(Array.from({ length: 8 }, worker))
+  await vi.advanceTimersByTimeAsync(70_000)
+  await workers
+  expect(counts.answered / 60).toBeGreaterThan(0.75 * limit)
+  expect(counts.refused).toBeLessThan(0.1 * counts.answered)
+})

@@ -1,0 +1,78 @@
+/** The road in one process: a real node, a listener, an aggregator, and real tables between test and chain. */
+import { aggregate } from '../../aggregator/aggregate.ts'
+import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import { connectChain } from '../../infra/rpc/chain-client.ts'
+import { listen } from '../../ingest/follow/listener.ts'
+import type { IngestFact } from '../../ingest/model/fact.ts'
+import type { BlockRef, Restatement } from '../../ingest/model/message.ts'
+import type { Network } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { TickLog } from '../../ingest/model/tick-log.ts'
+import { until } from './candlepool.ts'
+import type { TestDatabase } from './clickhouse.ts'
+
+export type Road = {
+  facts: (IngestFact | AggregatorFact)[]
+  /** Where jobs state what they have read. */
+  history: TickLog<Restatement>
+  /** Resolves once the ledger's tip is this block. */
+  untilStored(block: BlockRef): Promise<void>
+  stop(): Promise<void>
+}
+
+export type RoadOptions = {
+  network: Network
+  url: string
+  database: TestDatabase
+  pools?: ReadonlySet<PoolId>
+  firstBlock?: number
+}
+
+/** Reads the chain from its first block on, or from where the tables end. */
+export async function openRoad({ network, url, database, pools, firstBlock = 0 }: RoadOptions): Promise<Road> {
+  const facts: Road['facts'] = []
+  const stopping = new AbortController()
+  const shared = { report: (fact: IngestFact | AggregatorFact) => facts.push(fact), signal: stopping.signal }
+  const store = database.client
+  const stored = storedChain(store, network.name)
+  const position = await positionAfterStored(store, network.name)
+  const log = inProcessLog({ nextOffset: position.offset })
+  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const { endpoints, watchHeads } = connectChain([url], { network, ...shared })
+  const stages = [
+    aggregate(store, { network: network.name, log, history, position, ...shared }),
+    listen(endpoints, {
+      network,
+      log,
+      stored,
+      storedPools: storedPools(store, network.name),
+      start: { kind: 'block', number: firstBlock },
+      pools,
+      watchHeads,
+      pollMs: 100,
+      ...shared,
+    }),
+  ]
+  const ended = Promise.all(stages)
+  ended.catch(() => undefined)
+  return {
+    facts,
+    history,
+    async untilStored({ number, hash }) {
+      const look = async () => ((await stored.tip())?.hash === hash ? true : undefined)
+      await Promise.race([
+        until(look, `block ${number} is stored`),
+        ended.then(() => Promise.reject(new Error('The road has ended.'))),
+      ])
+    },
+    async stop() {
+      stopping.abort()
+      await Promise.all([log.close(), history.close()])
+      await ended
+    },
+  }
+}
