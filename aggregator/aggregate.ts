@@ -1,18 +1,15 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { hurried } from '../ingest/lib/live-priority.ts'
-import { type BlockRef, type Message, type Restatement, ticksIn, tipOf } from '../ingest/model/message.ts'
-import type { NetworkName } from '../ingest/model/network.ts'
-import type { Report } from '../ingest/model/report.ts'
-import type { Entry, TickLog } from '../ingest/model/tick-log.ts'
-import type { Written } from './candles/changes.ts'
+import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
+import type { Entry } from '../ingest/model/tick-log.ts'
 import { OpenBuckets } from './candles/open-candles.ts'
 import { readHorizon } from './candles/retention.ts'
 import { takeCharge } from './candles/writer-epoch.ts'
 import { readRestated } from './history/coverage.ts'
 import { type Lent, restateAll } from './history/range-overwrites.ts'
 import { finishJob, type Job } from './jobs/job.ts'
-import { type Disk, readSettled, readVouched, type Settling, settleForGood, settlingOf } from './ledger/checkpoint.ts'
+import { readSettled, readVouched, type Settling, settleForGood, settlingOf } from './ledger/checkpoint.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
 import { Ledger } from './ledger/ledger.ts'
 import { clearAway } from './ledger/recover.ts'
@@ -24,27 +21,11 @@ import { keepUp } from './maintenance/rebuild-worker.ts'
 import { rewind } from './maintenance/rewind.ts'
 import { Turns } from './store/priority-queue.ts'
 import { type Position, tombstoneVersion, type Version } from './store/version.ts'
+import type { AggregateOptions } from './write/aggregate-options.ts'
 import { firstTime, flushed, type Placed } from './write/flush.ts'
 import { flushesOf } from './write/flush-pipeline.ts'
 import { isRejected } from './write/rejected.ts'
 import { disturbHistory, type Keeping } from './write/writer-state.ts'
-
-export type AggregateOptions = {
-  network: NetworkName
-  log: TickLog
-  /** Where to go on reading; `positionInLog` or `positionAfterStored` tells. */
-  position: Position
-  /** Final history that jobs have read; taken while the stream has nothing waiting. */
-  history?: TickLog<Restatement> | undefined
-  /** Where the tables themselves are, if not all of them with the client. */
-  shards?: readonly ClickHouseClient[]
-  /** Where writes are not synced one by one. */
-  disk?: Disk | undefined
-  report: Report<AggregatorFact>
-  /** For whoever keeps candles in memory in the same process. */
-  onWritten?: (written: Written) => void
-  signal: AbortSignal
-}
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
 const TICKS_PER_FLUSH = 50_000

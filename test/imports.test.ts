@@ -13,6 +13,69 @@ const SKIPPED = /^(node_modules|data|coverage|\.git)$|\.(br|png|log)$/
 /** Each may import those before it and itself. `test` may import all, and nobody imports it. */
 const STAGES = ['ingest', 'aggregator', 'api', 'infra', 'test']
 
+/** The folders of each stage: a file imports from its own and from those before it, types too, so that there is no circle. */
+const ROOMS: readonly (readonly string[])[] = [
+  [
+    'ingest/lib',
+    'ingest/model',
+    'ingest/rpc',
+    'ingest/decode',
+    'ingest/pricing',
+    'ingest/pools',
+    'ingest/blocks',
+    'ingest/follow',
+    'ingest/backfill',
+    'ingest/audit',
+  ],
+  [
+    'aggregator/store',
+    'aggregator/candles',
+    'aggregator/ledger',
+    'aggregator/jobs',
+    'aggregator/write',
+    'aggregator/history',
+    'aggregator/audit',
+    'aggregator/verify',
+    'aggregator/maintenance',
+    'aggregator',
+  ],
+  [
+    'api/lib',
+    'api/query',
+    'api/accounts',
+    'api/market/model',
+    'api/market/cache',
+    'api/market/candles',
+    'api/market/pools',
+    'api/market/find',
+    'api/market',
+    'api/schema',
+    'api/docs',
+    'api/page',
+    'api/http',
+    'api/routes',
+    'api/page/browser/lib',
+    'api/page/browser/chart',
+    'api/page/browser/market',
+    'api/page/browser/account',
+    'api/page/browser',
+    'api',
+  ],
+  [
+    'infra/lib',
+    'infra/config',
+    'infra/rpc',
+    'infra/kafka',
+    'infra/clickhouse',
+    'infra/devnet/contracts',
+    'infra/devnet',
+    'infra/telemetry',
+    'infra/process',
+    'infra/jobs',
+    'infra/bin',
+  ],
+]
+
 /** Put together from pieces, so that this file does not break its own rule. */
 const machinePaths = new RegExp(`(?<![\\w.-])/(?:${['work', 'root', 'home/[a-z]\\w*', 'Users/\\w+'].join('|')})/`)
 const registryHosts = new RegExp(
@@ -39,11 +102,22 @@ function breaches({ path, text }: SourceFile): string[] {
     const allowed = STAGES.slice(0, STAGES.indexOf(stage) + 1)
     if (!allowed.includes(stageOf(target))) found.push(`${path} imports ${target}`)
   }
+  found.push(...breachesOfRooms(path, text))
   for (const module of starExports(path, text)) found.push(`${path} exports all of ${module}`)
   const readsEnvironment = /\bprocess\s*\??\.?\s*(env\b|\[\s*['"`]env)|\benv\b[^\n]*(=\s*process\b|from 'node:process')/
   if (stage !== 'test' && path !== 'infra/config/config.ts' && readsEnvironment.test(withoutComments(text)))
     found.push(`${path} reads the environment`)
   return found
+}
+
+function breachesOfRooms(path: string, text: string): string[] {
+  const [stage, room] = [stageOf(path), posix.dirname(path)]
+  const rooms = ROOMS.find(([first]) => first !== undefined && stageOf(first) === stage)
+  if (!rooms || !path.endsWith('.ts')) return []
+  if (!rooms.includes(room)) return [`${path} lies in no room`]
+  return importedPaths(path, text)
+    .filter((target) => stageOf(target) === stage && rooms.indexOf(posix.dirname(target)) > rooms.indexOf(room))
+    .map((target) => `${path} imports ${target}, which lies in a higher room`)
 }
 
 /** `import`, `export … from`, `import()` and `require()` of files of ours, as paths from the root. */
@@ -108,9 +182,15 @@ describe('in a made-up tree', () => {
       'imports infra/process/run.ts',
     ],
     ['api/app.ts', `export { connect } from '../infra/clickhouse/client.ts'`, 'imports infra/clickhouse/client.ts'],
+    [
+      'ingest/model/tick.ts',
+      `import type { Endpoints } from '../rpc/endpoints.ts'`,
+      'imports ingest/rpc/endpoints.ts, which lies in a higher room',
+    ],
+    ['ingest/tick.ts', '', 'lies in no room'],
     ['infra/bin/start.ts', `import '../../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
-    ['ingest/deep/er/tick.ts', `import x from '../../../api/app.ts'`, 'imports api/app.ts'],
-    ['ingest/index.ts', `export * from './tick.ts'`, 'exports all of ./tick.ts'],
+    ['infra/devnet/contracts/x.mjs', `import x from '../../../test/app.ts'`, 'imports test/app.ts'],
+    ['ingest/model/index.ts', `export * from './tick.ts'`, 'exports all of ./tick.ts'],
     ['api/index.ts', `export * as time from './time.ts'`, 'exports all of ./time.ts'],
     ['api/app.ts', `const { PORT } = process.env`, 'reads the environment'],
     ['infra/process/run.ts', `const port = process['env'].PORT`, 'reads the environment'],

@@ -1,9 +1,9 @@
 /** Order-free sums over blocks, of what is stored and of what the chain says: where they are equal, so are the logs. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockContent } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import type { BlockRange } from '../history/coverage.ts'
 import { digestOf, digestOfDollars, digestOfLiquidity } from '../store/digest.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'

@@ -1,5 +1,6 @@
 /** Coverage: which ranges of final blocks are known whole, because a job read them. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockRef, Restatement, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -8,9 +9,6 @@ import { digestOf } from '../store/digest.ts'
 import { ask, insertRows, loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './pool-filter.ts'
-
-/** Both ends included. */
-export type BlockRange = { from: number; to: number }
 
 export async function recordCoverage(
   client: ClickHouseClient,

@@ -1,11 +1,11 @@
 /** What is known whole of a network: the ledger and what jobs have read, joined into unbroken runs; and the gaps between them. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { newestBlock } from '../ledger/stored-blocks.ts'
 import { ask } from '../store/store.ts'
-import type { BlockRange } from './coverage.ts'
 import { runsOfLedger } from './ledger-runs.ts'
 import { poolsOfFilters } from './pool-filter.ts'
 

@@ -1,10 +1,10 @@
 /** Restatements in the order of their log, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { type Restatement, ticksIn, type UnixSeconds } from '../../ingest/model/message.ts'
-import type { AggregateOptions } from '../aggregate.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { untilStored } from '../ledger/until-stored.ts'
 import type { InTurn, Turns } from '../store/priority-queue.ts'
+import type { AggregateOptions } from '../write/aggregate-options.ts'
 import { isRejected } from '../write/rejected.ts'
 import type { Keeping } from '../write/writer-state.ts'
 import type { Restated } from './coverage.ts'

@@ -1,9 +1,9 @@
 /** A job: something to be read or made anew. Its row is how one process asks another; its number says whose word counts. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
-import type { BlockRange } from '../history/coverage.ts'
 import { ask, insertRows, run } from '../store/store.ts'
 import { claimJobNumber } from './job-number.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Message, Restatement } from '../../ingest/model/message.ts'
 import type { Entry, TickLog } from '../../ingest/model/tick-log.ts'
-import type { AggregateOptions } from '../aggregate.ts'
+import type { AggregateOptions } from './aggregate-options.ts'
 import { faultOf } from './validate-message.ts'
 
 /** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */

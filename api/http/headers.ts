@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import type { Response } from 'express'
 import type { Answer } from '../market/market.ts'
 import { viewPair } from '../market/model/orientation.ts'
-import type { Range } from '../market/model/windows.ts'
 import { formatTime } from '../query/time.ts'
+import type { Range } from '../query/time-range.ts'
 
 /** Runs `set` when the head of the answer is written: answers, errors and 304 alike, each after it was paid for. */
 export function beforeHead(res: Response, set: () => void): void {

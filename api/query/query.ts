@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { SYMBOL_RULE, splitSymbol } from '../market/find/symbol.ts'
-import type { Range } from '../market/model/windows.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
 import { field, type JointRule, type Parameters, readQuestion } from './parameters.ts'
+import { SYMBOL_RULE, splitSymbol } from './symbol.ts'
 import { type Instant, isBefore, parseTime, TIME_PATTERN, TIME_RULE, wholeSecond } from './time.ts'
+import type { Range } from './time-range.ts'
 
 export const FILLS = ['previous', 'none'] as const
 export type Fill = (typeof FILLS)[number]

@@ -6,10 +6,10 @@ import { parseArgs } from 'node:util'
 import { SQL_USER } from '../clickhouse/sql-port.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
-import { describeError } from '../lib/describe-error.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, runCommand } from '../process/command.ts'
 import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 
 const HELP: Help = {
   does: 'Runs statements that read the market. One in the arguments or on standard input is run once; without one there is a prompt, where it ends with ;',

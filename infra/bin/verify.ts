@@ -1,9 +1,9 @@
 /** `npm run verify`: whether every candle is what its ticks come to, and every tick is there; `--repair` mends what is not. */
 import { parseArgs } from 'node:util'
-import type { BlockRange } from '../../aggregator/history/coverage.ts'
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
 import { type Difference, verify } from '../../aggregator/verify/verify.ts'
 import { parseTime } from '../../api/query/time.ts'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { withStoreOf } from '../clickhouse/store.ts'
 import { currentStoreFolder } from '../config/folders.ts'

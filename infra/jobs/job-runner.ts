@@ -12,9 +12,9 @@ import type { Restatement } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
-import { describeError } from '../lib/describe-error.ts'
 import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 
 const LOOK_MS = 1_000
 

@@ -1,7 +1,8 @@
 /** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
-import { type BlockRange, forgetCoverage } from '../../aggregator/history/coverage.ts'
+import { forgetCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { findStore, openStore, type Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'

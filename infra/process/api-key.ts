@@ -7,10 +7,9 @@ import { ensureKey, KEY_CHARACTERS } from '../../api/accounts/keys.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import type { Config } from '../config/config.ts'
+import type { ApiKeyFact } from '../telemetry/fact.ts'
 
 const OWN = { plan: 'operator', name: 'bootstrap' } as const
-
-export type ApiKeyFact = { kind: 'bootstrap-key-revoked'; account: string }
 
 /**
  * Makes BOOTSTRAP_API_KEY a key where it is none yet, and returns whether it opens the API. A revoked one stays revoked, and the process runs

@@ -4,8 +4,8 @@ import { type Store, withStoreOf } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
-import { describeError } from '../lib/describe-error.ts'
 import { UsageError } from '../lib/usage-error.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 
 /** Runs `command` on the tables of this configuration: beside a running process, or alone. */
 export async function runCommand(

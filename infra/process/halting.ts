@@ -6,7 +6,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { hiderOf } from '../config/secrets.ts'
-import { describeError } from '../lib/describe-error.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import type { Run } from './run.ts'
 

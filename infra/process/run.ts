@@ -4,7 +4,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { hiderOf } from '../config/secrets.ts'
-import { describeError } from '../lib/describe-error.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 

@@ -7,7 +7,6 @@ import type { EngineFact } from '../clickhouse/engine.ts'
 import type { StoreFact } from '../clickhouse/store.ts'
 import type { DevnetFact } from '../devnet/devnet.ts'
 import type { LogFact } from '../kafka/facts.ts'
-import type { ApiKeyFact } from '../process/api-key.ts'
 
 export type StageName = 'listener' | 'aggregator' | 'api'
 
@@ -29,6 +28,8 @@ export type ProcessFact =
   | { kind: 'admin-listening'; host: string; port: number }
   | { kind: 'sql-listening'; host: string; port: number }
   | { kind: 'stopping'; reason: string }
+
+export type ApiKeyFact = { kind: 'bootstrap-key-revoked'; account: string }
 
 export type Fact =
   | AggregatorFact

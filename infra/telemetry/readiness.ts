@@ -2,7 +2,7 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { describeError } from '../lib/describe-error.ts'
+import { describeError } from './describe-error.ts'
 import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
 
 export type Standing = {

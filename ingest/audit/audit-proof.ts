@@ -3,7 +3,7 @@
  * and the header's bloom tells whether they are whole.
  */
 import { type Client, type Hash, type Hex, hexToBytes, numberToHex } from 'viem'
-import type { BlockHeader } from '../blocks/assemble.ts'
+import type { BlockHeader } from '../model/message.ts'
 import { bitsOf } from '../rpc/bloom.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { getHeader, type LogFilter, type RpcLog } from '../rpc/rpc.ts'

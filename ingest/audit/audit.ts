@@ -1,8 +1,8 @@
 /** The chain's side of the audit: final ranges asked for again, elsewhere, and who it was that told them wrong. */
 import type { Client } from 'viem'
-import type { BlockHeader } from '../blocks/assemble.ts'
 import { pause } from '../lib/wait.ts'
 import type { IngestFact } from '../model/fact.ts'
+import type { BlockHeader } from '../model/message.ts'
 import type { NetworkName } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'

@@ -4,7 +4,7 @@ import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { Decoded, PoolEvent, Swap } from '../decode/event.ts'
 import type { IngestFact } from '../model/fact.ts'
-import type { BlockContent, BlockRef } from '../model/message.ts'
+import type { BlockContent, BlockHeader, BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { Pool, PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
@@ -16,9 +16,6 @@ import { executionPrice, spotPrice } from '../pricing/price.ts'
 import { UsdPrices } from '../pricing/usd.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
-
-/** Where a log stands, once somebody has told its block's time. */
-export type BlockHeader = Pick<BlockContent, 'number' | 'hash' | 'timestamp'>
 
 export type Assembler = {
   /** What to ask a node for. Reference pools are always read, whatever the filter. */

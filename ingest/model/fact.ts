@@ -1,9 +1,9 @@
 /** What ingest reports: facts for log lines and metrics, never sentences. */
 
-import type { RpcProblemKind } from '../rpc/rpc-error.ts'
 import type { BlockRef, UnixSeconds } from './message.ts'
 import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
+import type { RpcProblemKind } from './rpc-problem.ts'
 
 export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 

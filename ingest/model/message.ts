@@ -24,6 +24,9 @@ export type BlockContent = {
   balances: readonly PoolBalance[]
 }
 
+/** The part of a header that places a log in time. */
+export type BlockHeader = Pick<BlockContent, 'number' | 'hash' | 'timestamp'>
+
 /** A block that may still be replaced. Empty ones are sent too, so that every parent hash can be checked. */
 export type BlockMessage = BlockContent & {
   kind: 'block'

@@ -7,11 +7,12 @@ import { ChainReplaced, WrongChain } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
+import type { RpcProblem } from '../model/rpc-problem.ts'
 import { Endpoint } from './endpoint.ts'
 import { Finality } from './finality.ts'
 import { comparePeers } from './head-comparison.ts'
 import { PATIENCE, type Patience } from './retry-policy.ts'
-import { type BadAnswer, classify, isRpcError, RpcFailed, type RpcProblem } from './rpc-error.ts'
+import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
 export type Endpoints = {
   /**

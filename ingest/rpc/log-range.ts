@@ -1,7 +1,6 @@
 /** The logs of one range, whole: read from one endpoint together with the header of its last block. */
 import type { Client } from 'viem'
-import type { BlockHeader } from '../blocks/assemble.ts'
-import type { UnixSeconds } from '../model/message.ts'
+import type { BlockHeader, UnixSeconds } from '../model/message.ts'
 import type { Endpoints } from './endpoints.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'

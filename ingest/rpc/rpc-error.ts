@@ -1,28 +1,7 @@
 /** What a node meant when it did not answer: every provider says the same few things in words and codes of its own. */
 import { BaseError } from 'viem'
+import type { RpcProblem } from '../model/rpc-problem.ts'
 import { hostsOnly } from './hosts-only.ts'
-
-export type RpcProblem =
-  /** The answer would be too long: ask for fewer blocks. */
-  | { kind: 'too-many-results'; suggested?: { from: number; to: number } }
-  /** The endpoint never takes ranges this wide, however few logs they have. */
-  | { kind: 'range-capped'; maxBlocks?: number }
-  | { kind: 'rate-limited'; retryAfterMs?: number }
-  /** It does not have the block yet. */
-  | { kind: 'behind' }
-  | { kind: 'timeout' }
-  | { kind: 'unreachable' }
-  /** Not JSON, or not of the shape that was asked for. */
-  | { kind: 'malformed' }
-  /** Well formed, but it cannot be true. */
-  | { kind: 'contradictory' }
-  /** It lacks the method, the tag or the history; others may have them. */
-  | { kind: 'unsupported' }
-  | { kind: 'refused' }
-  /** The contract reverted: that is an answer, and it is the same everywhere. */
-  | { kind: 'reverted' }
-
-export type RpcProblemKind = RpcProblem['kind']
 
 /** An answer that was looked at and is not believed. */
 export class BadAnswer extends Error {

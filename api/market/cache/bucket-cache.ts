@@ -1,8 +1,9 @@
 /** Stored candles held in memory, in chunks: what was asked lately is answered without the store. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Resolution } from '../../../aggregator/candles/candle.ts'
+import type { Range } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
-import { EVER, type Range, type Ranges } from '../model/windows.ts'
+import { EVER, type Ranges } from '../model/windows.ts'
 import { bucketLoads } from './bucket-loads.ts'
 import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
 import { chunksIn, numberOf, type Place, placeBefore, placesBefore, placesIn, rangeOf } from './chunk-keys.ts'

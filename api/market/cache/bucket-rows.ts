@@ -2,8 +2,8 @@
 import type { Bucket as StoredBucket } from '../../../aggregator/candles/open-candles.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { PriceKind } from '../../query/query.ts'
+import type { Range } from '../../query/time-range.ts'
 import type { Bucket } from '../model/orientation.ts'
-import type { Range } from '../model/windows.ts'
 
 /** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
 const ROW_BYTES = 172

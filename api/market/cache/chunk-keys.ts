@@ -2,7 +2,8 @@
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { bucketOf } from '../../query/interval.ts'
-import { type Range, resolutionOf } from '../model/windows.ts'
+import type { Range } from '../../query/time-range.ts'
+import { resolutionOf } from '../model/windows.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR

@@ -7,8 +7,8 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
 import { ask, orUnavailable, readSql } from '../../lib/store.ts'
+import type { Range } from '../../query/time-range.ts'
 import { isFresh, type Tip } from '../model/tip.ts'
-import type { Range } from '../model/windows.ts'
 
 const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
 

@@ -3,8 +3,9 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { ask, readSql } from '../../lib/store.ts'
 import { bucketFrom, bucketOf } from '../../query/interval.ts'
+import type { Range } from '../../query/time-range.ts'
 import type { Listing } from '../model/listing.ts'
-import { clampTime, type Range } from '../model/windows.ts'
+import { clampTime } from '../model/windows.ts'
 
 const BUSY = readSql(new URL('./active-periods.sql', import.meta.url))
 

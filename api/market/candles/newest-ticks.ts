@@ -1,9 +1,9 @@
 /** The newest swaps of pools, held until something of the pool is written. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Range } from '../../query/time-range.ts'
 import { listingKey } from '../model/listing.ts'
 import type { TickView } from '../model/orientation.ts'
-import type { Range } from '../model/windows.ts'
 import type { TickAsk } from './ticks.ts'
 
 /** Of all pools together. */

@@ -2,8 +2,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, readSql } from '../../lib/store.ts'
 import type { PriceKind } from '../../query/query.ts'
+import type { Range } from '../../query/time-range.ts'
 import { type StoredTick, type TickView, type View, viewTick } from '../model/orientation.ts'
-import { clampTime, type Range } from '../model/windows.ts'
+import { clampTime } from '../model/windows.ts'
 import { swapsSince } from './active-periods.ts'
 
 const TICKS = readSql(new URL('./ticks.sql', import.meta.url))

@@ -1,8 +1,10 @@
 /** How far a pool's prices are from those at which its pair was traded: what one pool says alone proves nothing. */
+
+import type { Range } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { type PriceRow, priceRows } from '../cache/bucket-rows.ts'
 import type { View } from '../model/orientation.ts'
-import { clampTime, halvesOf, type Range } from '../model/windows.ts'
+import { clampTime, halvesOf } from '../model/windows.ts'
 
 /** Ascending rows of a range, and the last price before it. */
 export type Quotes = { rows: readonly PriceRow[]; before: number | undefined }

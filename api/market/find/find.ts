@@ -3,16 +3,17 @@ import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.t
 import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
 import { invalidParameters } from '../../query/parameters.ts'
+import { type Split, SYMBOL_RULE } from '../../query/symbol.ts'
+import type { Range } from '../../query/time-range.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, listingKey, shownSymbol } from '../model/listing.ts'
 import { type View, viewPair } from '../model/orientation.ts'
-import type { Range } from '../model/windows.ts'
 import type { Catalogue } from '../pools/catalogue.ts'
 import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
 import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
-import { type Match, type Resolution, resolve, type Split, SYMBOL_RULE } from './symbol.ts'
+import { type Match, type Resolution, resolve } from './symbol.ts'
 
 /** Where a question without networks is asked first, and where it goes on when there is no result. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']

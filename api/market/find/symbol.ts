@@ -1,28 +1,9 @@
 /** From a pair of symbols to the pools that trade it. Curated addresses come first: symbols on chain are anybody's. */
 import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
 import { bearerKey, type Catalogue, pairKey, tokenKey } from '../pools/catalogue.ts'
-
-/** One way to read a symbol: the price of `base` in `quote`, both lower case. */
-export type Split = { base: string; quote: string }
-
-export const SYMBOL_RULE = 'two different token symbols joined by a hyphen, such as WETH-USDC'
-
-/** Every way to cut a symbol at a hyphen: symbols may have hyphens of their own. None where it names no pair. */
-export function splitSymbol(symbol: string): readonly Split[] {
-  const splits: Split[] = []
-  for (let at = symbol.indexOf('-'); at !== -1; at = symbol.indexOf('-', at + 1)) {
-    const base = symbol.slice(0, at).toLowerCase()
-    const quote = symbol.slice(at + 1).toLowerCase()
-    if (isName(base) && isName(quote) && base !== quote) splits.push({ base, quote })
-  }
-  return splits
-}
-
-function isName(text: string): boolean {
-  return text !== '' && text.trim() === text
-}
 
 /** A pool that trades the pair, and whether the pair is asked for in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }

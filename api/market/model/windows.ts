@@ -1,9 +1,7 @@
 /** How a stretch of time is read from candles of four resolutions: whole days where it holds any, seconds only at its edges. */
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-
-/** `from ≤ time < to` */
-export type Range = { from: UnixSeconds; to: UnixSeconds }
+import type { Range } from '../../query/time-range.ts'
 
 /** Whole days, as far as the store can count. */
 export const EVER: Range = { from: 0, to: 49_710 * 86_400 }

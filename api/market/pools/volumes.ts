@@ -1,8 +1,10 @@
 /** What pools traded in a stretch of time, by the candles that are held. */
+
+import type { Range } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME, type Volume, volumeIn } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
-import { clampTime, halvesOf, type Range } from '../model/windows.ts'
+import { clampTime, halvesOf } from '../model/windows.ts'
 
 /** In the order of `listings`. */
 export function readVolumes(

@@ -1,8 +1,8 @@
 /** What is known whole is what the blocks on the ledger and the ranges of jobs cover together, and nothing else. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { BlockRange } from '../../../aggregator/history/coverage.ts'
 import { gapsBetween, type KnownRange, knownRanges } from '../../../aggregator/history/known-ranges.ts'
+import type { BlockRange } from '../../../ingest/model/block-range.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { addressOf } from '../../support/store.ts'

@@ -1,8 +1,9 @@
 /** What providers and nodes really answer, each in its own words, and what it means. */
 import { createClient, custom, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 import { describe, expect, test } from 'vitest'
+import type { RpcProblem } from '../../../ingest/model/rpc-problem.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
-import { BadAnswer, classify, isRpcError, RpcFailed, type RpcProblem } from '../../../ingest/rpc/rpc-error.ts'
+import { BadAnswer, classify, isRpcError, RpcFailed } from '../../../ingest/rpc/rpc-error.ts'
 
 const URL = 'https://rpc.example/v2/a-secret-key'
 const body = { method: 'eth_getLogs', params: [{ fromBlock: '0x0', toBlock: '0x10' }] }

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Resolution } from '../../../../aggregator/candles/candle.ts'
 import { bucketLoads, type Loaded, type Wanted } from '../../../../api/market/cache/bucket-loads.ts'
-import type { Range } from '../../../../api/market/model/windows.ts'
+import type { Range } from '../../../../api/query/time-range.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { intercepted } from '../../../aggregator/statements.ts'

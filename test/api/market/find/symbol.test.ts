@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { resolve, splitSymbol } from '../../../../api/market/find/symbol.ts'
+import { resolve } from '../../../../api/market/find/symbol.ts'
 import { catalogueOf, type PoolRow } from '../../../../api/market/pools/catalogue.ts'
+import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { addressOf } from '../../../support/store.ts'

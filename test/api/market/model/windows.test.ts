@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { halvesOf, type Range, resolutionOf } from '../../../../api/market/model/windows.ts'
+import { halvesOf, resolutionOf } from '../../../../api/market/model/windows.ts'
+import type { Range } from '../../../../api/query/time-range.ts'
 
 /** In the order of time. */
 function piecesOf(range: Range) {
