@@ -183,9 +183,9 @@ describe.skipIf(withoutClickHouse)('clients', () => {
     }
   })
 
-  test('the loop of the README finds every tick once, in the order of the chain', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
-    const [, code = ''] = /### Paging ticks[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
+  test('the loop of the documents finds every tick once, in the order of the chain', async () => {
+    const text = await readFile(new URL('../../api/docs/api.md', import.meta.url), 'utf8')
+    const [, code = ''] = /## Paging ticks[\s\S]*?```js\n([\s\S]*?)```/.exec(text) ?? []
     const loop = new AsyncFunction('BASE', 'KEY', 'pool', `${code}; return ticks.map(({ id }) => id)`)
     const found: string[] = await loop(service.url, service.key, POOL.id)
     const expected = blocks

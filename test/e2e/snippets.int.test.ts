@@ -1,18 +1,16 @@
 /** Every command and snippet of the documents, run as printed against one `npm start` with a devnet; what can't be run here says why. */
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
+import { DOCUMENTS, ROOT } from '../support/documents.ts'
 import { freePorts } from '../support/free-ports.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
-const DOCUMENTS = ['README.md', 'infra/docs/runbook.md', 'api/docs/overview.md'].map((file) =>
-  readFileSync(join(ROOT, file), 'utf8'),
-)
+const TEXTS = DOCUMENTS.map(({ text }) => text)
 
 /** The beginning of a command, and why it is not run here. */
 const NOT_RUN: readonly (readonly [command: string, reason: string])[] = [
@@ -45,8 +43,8 @@ const NOT_RUN: readonly (readonly [command: string, reason: string])[] = [
   ['git pull', 'changes the sources'],
 ]
 
-const COMMANDS = DOCUMENTS.flatMap((text) => [...blocksOf(text, 'sh').flatMap(linesOf), ...inTables(text)])
-const SCRIPTS = DOCUMENTS.flatMap((text) => blocksOf(text, 'js'))
+const COMMANDS = TEXTS.flatMap((text) => [...blocksOf(text, 'sh').flatMap(linesOf), ...inTables(text)])
+const SCRIPTS = TEXTS.flatMap((text) => blocksOf(text, 'js'))
 
 function blocksOf(text: string, language: string): string[] {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)

@@ -15,7 +15,7 @@ import { fetchedJars, javaAtLeast } from '../support/maven.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const JDBC = join(ROOT, 'test/support/jdbc')
-const PRINTED = [...readFileSync(join(ROOT, 'README.md'), 'utf8').matchAll(/```sql\n(.*?)```/gs)].map(
+const PRINTED = [...readFileSync(join(ROOT, 'infra/docs/sql.md'), 'utf8').matchAll(/```sql\n(.*?)```/gs)].map(
   ([, sql = '']) => sql,
 )
 

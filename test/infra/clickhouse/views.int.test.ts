@@ -1,4 +1,4 @@
-/** The analysts' views beside the rows that they are made of, and the questions of the README. */
+/** The analysts' views beside the rows that they are made of, and the documented queries. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sideOf } from '../../../ingest/model/tick.ts'
@@ -82,9 +82,9 @@ describe.skipIf(withoutClickHouse)('the views', () => {
     }
   })
 
-  test('the questions that the README shows are answered', async () => {
-    const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8')
-    const questions = [...readme.matchAll(/```sql\n(.*?)```/gs)].map(([, sql = '']) => sql)
+  test('the documented queries are answered', async () => {
+    const text = await readFile(new URL('../../../infra/docs/sql.md', import.meta.url), 'utf8')
+    const questions = [...text.matchAll(/```sql\n(.*?)```/gs)].map(([, sql = '']) => sql)
     expect(questions).toHaveLength(3)
     for (const question of questions) expect(await ask(question)).toBeInstanceOf(Array)
   })
