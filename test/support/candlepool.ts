@@ -36,7 +36,7 @@ const ROOT = join(import.meta.dirname, '../..')
 export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {
   // What a test run of our own may have in its environment must not reach the product.
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
-  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', `infra/${script}.ts`, ...args], {
+  const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', `infra/bin/${script}.ts`, ...args], {
     cwd: ROOT,
     env: { ...clean, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
