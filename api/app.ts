@@ -3,20 +3,20 @@ import compression from 'compression'
 import express, { type Application, type RequestHandler } from 'express'
 import type { Report } from '../ingest/model/report.ts'
 import type { Accounts } from './accounts/accounts.ts'
-import { countFailures } from './http/auth-throttle.ts'
-import { openGate } from './http/authenticate.ts'
+import { openAuthThrottle } from './http/auth-throttle.ts'
+import { openAuthenticate } from './http/authenticate.ts'
 import {
   crossOrigin,
-  goodHosts,
+  limitUrlLength,
   methodNotAllowed,
   notFound,
   problems,
   requestIds,
-  safeHeaders,
-  shortUrls,
+  requireHost,
+  securityHeaders,
 } from './http/http.ts'
 import { openPageCode, type PageCode } from './http/page-code.ts'
-import { type CrowdLimits, openCrowd } from './lib/concurrency-limit.ts'
+import { type ConcurrencyBounds, limitConcurrency } from './lib/concurrency-limit.ts'
 import type { ApiFact } from './lib/fact.ts'
 import type { Market } from './market/market.ts'
 import { getCandles } from './routes/candles.ts'
@@ -37,20 +37,20 @@ export type AppOptions = {
   report: Report<ApiFact>
   /** Pages of these origins may read answers; all may where absent. */
   origins?: readonly string[] | undefined
-  crowd?: CrowdLimits
+  concurrency?: ConcurrencyBounds
   /** Exchanges the printed link for a key; no link is good where absent. */
   pageCode?: PageCode | undefined
 }
 
 export function createApp(options: AppOptions): Application {
-  const { market, accounts, clock, report, origins, crowd: limits, pageCode = openPageCode(clock) } = options
-  const crowd = openCrowd(limits)
+  const { market, accounts, clock, report, origins, concurrency: limits, pageCode = openPageCode(clock) } = options
+  const crowd = limitConcurrency(limits)
   // A question that waits for credits of its key takes no place in the crowd.
   const charging: Accounts = {
     ...accounts,
     charge: (account, known, question) => accounts.charge(account, known, () => crowd(question)),
   }
-  const gate = openGate({ accounts, failures: countFailures(), clock })
+  const gate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
   const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage(market.networks),
@@ -67,7 +67,7 @@ export function createApp(options: AppOptions): Application {
   app.disable('etag')
   // Our own parser sees repeated and nested parameters as they were written.
   app.set('query parser', false)
-  app.use(requestIds(report), safeHeaders(), crossOrigin(origins), goodHosts(), shortUrls(), compression())
+  app.use(requestIds(report), securityHeaders(), crossOrigin(origins), requireHost(), limitUrlLength(), compression())
   // Before the page's files, which are in the same folder.
   app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
   app

@@ -18,12 +18,12 @@ import {
   type Usage,
   usageOf,
 } from './credits.ts'
-import { openExchange } from './exchange.ts'
-import { openKeyRing } from './key-ring.ts'
+import { openClaimExchange } from './exchange.ts'
+import { openKeyCache } from './key-ring.ts'
 import { hashKey, type KeyHash, type KeyRecord } from './keys.ts'
 import { minuteOf } from './period.ts'
-import { inTurn } from './turn.ts'
-import { usageBefore } from './usage-before.ts'
+import { queueNearLimit } from './turn.ts'
+import { openUsageBefore } from './usage-before.ts'
 import { usageWriter } from './usage-writer.ts'
 
 export type Account = {
@@ -72,9 +72,9 @@ export function openAccounts(options: {
     unknownPlans.add(account)
     report({ kind: 'unknown-plan', account, plan })
   }
-  const keys = openKeyRing(client, freshMs)
-  const exchange = openExchange({ client, instance, clock, freshMs })
-  const loadBefore = usageBefore(client, instance)
+  const keys = openKeyCache(client, freshMs)
+  const exchange = openClaimExchange({ client, instance, clock, freshMs })
+  const loadBefore = openUsageBefore(client, instance)
   const writer = usageWriter({ client, instance, clock, report, flushMs })
 
   async function meterOf(account: Account): Promise<Meter> {
@@ -84,10 +84,10 @@ export function openAccounts(options: {
       metered.set(hash, entry)
       writer.watch(hash, entry.meter)
     }
-    const era = await exchange.fresh()
+    const era = await exchange.refresh()
     if (entry.era !== era) {
       entry.era = era
-      entry.loaded = loadBefore(hash, entry.meter, seconds(clock)).then(() => exchange.open(hash, entry.meter))
+      entry.loaded = loadBefore(hash, entry.meter, seconds(clock)).then(() => exchange.attach(hash, entry.meter))
       // It is loaded again for the next question.
       entry.loaded.catch(() => {
         entry.era = -1
@@ -106,7 +106,7 @@ export function openAccounts(options: {
       const meter = await meterOf(account)
       const now = seconds(clock)
       countCall(meter, now)
-      exchange.touch(account.hash, meter, PLANS[account.plan].minute, minuteOf(now).start)
+      exchange.track(account.hash, meter, PLANS[account.plan].minute, minuteOf(now).start)
     },
     async charge(account, known, question) {
       const meter = await meterOf(account)
@@ -118,14 +118,14 @@ export function openAccounts(options: {
         report({ kind: 'credits-charged', plan: account.plan, credits })
       }
       try {
-        if (!(await exchange.cover(account.hash, meter, allowance.minute, hold))) {
+        if (!(await exchange.acquire(account.hash, meter, allowance.minute, hold))) {
           // What others hold and do not use may come back before the minute ends.
           const resetAt = seconds(clock) + 1
           throw creditsExceeded({ window: 'minute', resetAt }, meter, allowance, seconds(clock))
         }
-        return await inTurn(
+        return await queueNearLimit(
           meter,
-          () => exchange.room(account.hash, hold),
+          () => exchange.freeCredits(account.hash, hold),
           async () => {
             const refusal = exhausted(meter, allowance, hold)
             if (refusal !== undefined) throw creditsExceeded(refusal, meter, allowance, seconds(clock))

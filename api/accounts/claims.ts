@@ -18,7 +18,7 @@ export type Claim = {
   calls: number
 }
 
-export type Party = { id: string; floor: number; needed: number }
+export type Claimant = { id: string; floor: number; needed: number }
 
 /** What cannot be shared equally goes to one after the other, so that a question which costs some credits gets all of them. */
 const SMALL_SHARE = 8
@@ -27,7 +27,7 @@ const SMALL_SHARE = 8
  * Fair shares of a limit: each party has its floor, and of the rest as much as it needs, or as much as any other gets. The shares never
  * exceed the limit, but where the floors do. The order in which the parties are given does not matter.
  */
-export function allot(limit: number, parties: readonly Party[]): ReadonlyMap<string, number> {
+export function allocateShares(limit: number, parties: readonly Claimant[]): ReadonlyMap<string, number> {
   const shares = new Map(parties.map(({ id, floor }) => [id, floor]))
   let free = Math.max(0, limit - parties.reduce((sum, { floor }) => sum + floor, 0))
   // Who lacks least first: what it does not take is left for the others.
@@ -43,7 +43,7 @@ export function allot(limit: number, parties: readonly Party[]): ReadonlyMap<str
   return shares
 }
 
-export type Standing = {
+export type ClaimState = {
   id: string
   limit: number
   /** Used, and set aside for questions under way. */
@@ -56,12 +56,12 @@ export type Standing = {
 }
 
 /** What to claim next, from what is told so far. */
-export function nextClaim({ id, limit, floor, needed, granted, others }: Standing): number {
+export function nextClaim({ id, limit, floor, needed, granted, others }: ClaimState): number {
   const theirs = [...others].map(([id, claim]) => ({ id, floor: claim.credits, needed: neededOf(claim) }))
-  const isShort = sumOf(others, neededOf) + needed > limit || [...others.values()].some(isHungry)
+  const isShort = sumOf(others, neededOf) + needed > limit || [...others.values()].some(lacksCredits)
   const free = limit - sumOf(others, claimedOf)
   if (isShort || needed > free) {
-    const shares = allot(limit, [{ id, floor, needed }, ...theirs])
+    const shares = allocateShares(limit, [{ id, floor, needed }, ...theirs])
     return Math.max(floor, shares.get(id) ?? floor)
   }
   // Claimed again while a quarter is left, so that questions rarely wait for it.
@@ -77,7 +77,7 @@ export function fits(claimed: number, limit: number, others: ReadonlyMap<string,
 
 /** True where no other process has credits left to spend, or lacks any. */
 export function isLast(others: ReadonlyMap<string, Claim>): boolean {
-  return [...others.values()].every((claim) => claim.claimed <= claim.credits && !isHungry(claim))
+  return [...others.values()].every((claim) => claim.claimed <= claim.credits && !lacksCredits(claim))
 }
 
 export function claimedOf({ claimed, credits }: Claim): number {
@@ -92,7 +92,7 @@ function neededOf({ needed, credits }: Claim): number {
   return Math.max(needed, credits)
 }
 
-function isHungry(claim: Claim): boolean {
+function lacksCredits(claim: Claim): boolean {
   return neededOf(claim) > claimedOf(claim)
 }
 

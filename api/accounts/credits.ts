@@ -116,7 +116,7 @@ export function countOf(meter: Meter, minute: UnixSeconds): Count {
 }
 
 /** Takes in what another process has used of a minute: absolute, and so the larger count is the later one. */
-export function hear(meter: Meter, instance: string, minute: UnixSeconds, { credits, calls }: Count): void {
+export function recordPeerUsage(meter: Meter, instance: string, minute: UnixSeconds, { credits, calls }: Count): void {
   const { recent } = meter.others
   const place = `${instance}:${minute}`
   const known = recent.get(place)

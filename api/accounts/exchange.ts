@@ -4,27 +4,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { calm } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
-import { ask, readSql, storeUnavailable } from '../lib/store.ts'
+import { queryRows, readSql, storeUnavailable } from '../lib/store.ts'
 import { type Claim, claimedOf, fits, isLast, nextClaim, sumOf, usedOf } from './claims.ts'
-import { countOf, type Hold, hear, heldIn, type Meter } from './credits.ts'
+import { countOf, type Hold, heldIn, type Meter, recordPeerUsage } from './credits.ts'
 import type { KeyHash } from './keys.ts'
-import { type ClaimRow, idOf, MEMORY_MS, NO_KEY, openHeard } from './peer-claims.ts'
+import { type ClaimRow, idOf, MEMORY_MS, NO_KEY, openPeerClaims } from './peer-claims.ts'
 import { minuteOf } from './period.ts'
 
-export type Exchange = {
+export type ClaimExchange = {
   /**
    * Others' counts are as new as `freshMs` afterwards. Resolves with a number that grows where some of what others told was missed, so that
    * their counts are to be read from the tables.
    */
-  fresh(): Promise<number>
+  refresh(): Promise<number>
   /** From now on the meter hears what others have used of the key. */
-  open(hash: KeyHash, meter: Meter): void
+  attach(hash: KeyHash, meter: Meter): void
   /** Resolves with false where the credits that a hold needs are not to be had from the other processes. */
-  cover(hash: KeyHash, meter: Meter, limit: number, hold: Hold): Promise<boolean>
+  acquire(hash: KeyHash, meter: Meter, limit: number, hold: Hold): Promise<boolean>
   /** Credits of the hold's minute that this process may still spend beside what is set aside. */
-  room(hash: KeyHash, hold: Hold): number
+  freeCredits(hash: KeyHash, hold: Hold): number
   /** Tells the counts of a minute with the next round. */
-  touch(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): void
+  track(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): void
   /** Gives back what is claimed and not used. */
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ const OVERLAP_MS = 5_000
 /** What is told of a minute is read for MEMORY_MS, and told again before. */
 const RETELL_MS = 30_000
 
-type Slot = {
+type MinuteClaim = {
   hash: KeyHash
   minute: UnixSeconds
   meter: Meter
@@ -55,17 +55,17 @@ type Slot = {
   toldAt: number
 }
 
-export function openExchange(options: {
+export function openClaimExchange(options: {
   client: ClickHouseClient
   instance: string
   clock: () => Date
   freshMs: number
-}): Exchange {
+}): ClaimExchange {
   const { client, instance, clock, freshMs } = options
   const meters = new Map<KeyHash, Meter>()
   /** By key and minute, the older ones first. */
-  const slots = new Map<string, Slot>()
-  const heard = openHeard()
+  const slots = new Map<string, MinuteClaim>()
+  const heard = openPeerClaims()
   let version = 0
   let startedAt = -PACE_MS
   let wroteAt = -VALID_MS
@@ -77,7 +77,7 @@ export function openExchange(options: {
     if (slots.size > 0) void calm().then(exchange).catch(ignore)
   }, EVERY_MS).unref()
 
-  function slotOf(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): Slot {
+  function slotOf(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): MinuteClaim {
     const id = idOf({ hash, minute })
     const known = slots.get(id)
     if (known !== undefined) {
@@ -89,19 +89,26 @@ export function openExchange(options: {
     return slot
   }
 
-  function tellOf(slot: Slot): Claim {
+  function tellOf(slot: MinuteClaim): Claim {
     const { meter, minute, limit } = slot
     const { credits, calls } = countOf(meter, minute)
     const floor = floorOf(slot)
     const needed = Math.max(floor, Math.min(limit, credits + heldIn(meter, 'minute', minute)))
-    const claimed = nextClaim({ id: instance, limit, floor, needed, granted: slot.granted, others: heard.of(slot) })
+    const claimed = nextClaim({
+      id: instance,
+      limit,
+      floor,
+      needed,
+      granted: slot.granted,
+      others: heard.claimsOn(slot),
+    })
     // Given back before anybody can read of it.
     slot.granted = Math.min(slot.granted, claimed)
     return { claimed, needed, credits, calls }
   }
 
   async function tell(began: number): Promise<void> {
-    const told: (Slot | undefined)[] = []
+    const told: (MinuteClaim | undefined)[] = []
     const rows: object[] = []
     version += 1
     for (const slot of slots.values()) {
@@ -133,12 +140,12 @@ export function openExchange(options: {
     const began = performance.now()
     const since = Math.ceil(began - readAt) + OVERLAP_MS
     const ago = Math.min(MEMORY_MS, since)
-    for (const row of await ask<ClaimRow>(client, READ, { instance, ago_ms: ago })) {
-      const claim = heard.take(row, began)
+    for (const row of await queryRows<ClaimRow>(client, READ, { instance, ago_ms: ago })) {
+      const claim = heard.record(row, began)
       const meter = meters.get(row.hash)
-      if (meter !== undefined) hear(meter, row.by, row.at, claim)
+      if (meter !== undefined) recordPeerUsage(meter, row.by, row.at, claim)
     }
-    heard.forget(began)
+    heard.prune(began)
     if (since > MEMORY_MS) era += 1
     readAt = began
   }
@@ -152,7 +159,7 @@ export function openExchange(options: {
     await read()
     for (const slot of slots.values()) {
       const claimed = slot.told?.claimed ?? 0
-      if (claimed > slot.granted && fits(claimed, slot.limit, heard.of(slot))) slot.granted = claimed
+      if (claimed > slot.granted && fits(claimed, slot.limit, heard.claimsOn(slot))) slot.granted = claimed
     }
   }
 
@@ -179,10 +186,10 @@ export function openExchange(options: {
     }
   }
 
-  function isCovered(slot: Slot, hold: Hold): boolean {
+  function isCovered(slot: MinuteClaim, hold: Hold): boolean {
     if (performance.now() - wroteAt > VALID_MS) return false
     const floor = floorOf(slot)
-    const others = heard.of(slot)
+    const others = heard.claimsOn(slot)
     // The last credit lets a question in that costs more than is left.
     const isLastCredit = floor < slot.granted && slot.granted + sumOf(others, claimedOf) >= slot.limit && isLast(others)
     hold.covered = floor + hold.credits <= slot.granted || isLastCredit
@@ -190,35 +197,35 @@ export function openExchange(options: {
   }
 
   return {
-    fresh() {
+    refresh() {
       const age = performance.now() - readAt
       if (age >= freshMs) return exchange().then(() => era)
       if (age > 0.75 * freshMs && next === undefined) void calm().then(exchange).catch(ignore)
       return Promise.resolve(era)
     },
-    open(hash, meter) {
+    attach(hash, meter) {
       meters.set(hash, meter)
       const now = minuteOf(Math.floor(clock().getTime() / 1000)).start
       for (const minute of [now - 120, now - 60, now])
-        for (const [id, claim] of heard.of({ hash, minute })) hear(meter, id, minute, claim)
+        for (const [id, claim] of heard.claimsOn({ hash, minute })) recordPeerUsage(meter, id, minute, claim)
     },
-    async cover(hash, meter, limit, hold) {
+    async acquire(hash, meter, limit, hold) {
       const slot = slotOf(hash, meter, limit, hold.minute)
       const until = performance.now() + WAIT_MS
       while (!isCovered(slot, hold)) {
         await exchange()
         if (isCovered(slot, hold)) return true
-        if (performance.now() > until || floorOf(slot) + sumOf(heard.of(slot), usedOf) >= limit) return false
+        if (performance.now() > until || floorOf(slot) + sumOf(heard.claimsOn(slot), usedOf) >= limit) return false
         // Not all at once, so that the claims of several processes meet rarely.
         await sleep(Math.random() * PACE_MS)
       }
       return true
     },
-    room(hash, hold) {
+    freeCredits(hash, hold) {
       const slot = slots.get(idOf({ hash, minute: hold.minute }))
       return slot === undefined ? 0 : slot.granted - floorOf(slot)
     },
-    touch: slotOf,
+    track: slotOf,
     async close() {
       clearInterval(timer)
       for (const slot of slots.values()) slot.limit = floorOf(slot)
@@ -227,7 +234,7 @@ export function openExchange(options: {
   }
 }
 
-function floorOf({ meter, minute }: Slot): number {
+function floorOf({ meter, minute }: MinuteClaim): number {
   let floor = countOf(meter, minute).credits
   for (const hold of meter.holds) if (hold.covered && hold.minute === minute) floor += hold.credits
   return floor

@@ -1,12 +1,12 @@
 /** The keys that are in use, as new as the tables: a key is read when it is first used, and then again when it was changed. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
-import { refreshed } from '../lib/cached-value.ts'
+import { cachedValue } from '../lib/cached-value.ts'
 import { chunksOf } from '../lib/group.ts'
-import { ask, readSql } from '../lib/store.ts'
+import { queryRows, readSql } from '../lib/store.ts'
 import { type KeyHash, type KeyRecord, keysByHash } from './keys.ts'
 
-export type KeyRing = {
+export type KeyCache = {
   /** `eager`: a key that is not held is read at once, else together with others within a second. Undefined where it is unknown or revoked. */
   find(hash: KeyHash, eager: boolean): Promise<KeyRecord | undefined>
 }
@@ -16,30 +16,30 @@ const HASHES_PER_QUESTION = 1_000
 /** A change is stored at most so long after the time that it bears; what took longer is found by HELD_MS. */
 const OVERLAP_MS = 10_000
 /** A key is read again at the latest after this time, if it is used. */
-const HELD_MS = 60_000
+const MAX_AGE_MS = 60_000
 /** Keys of addresses that failed too often are read this rarely, and so many at once. */
-const PATIENT_MS = 1_000
-const MAX_PATIENT = 1_000
+const DEFERRED_MS = 1_000
+const MAX_DEFERRED = 1_000
 
-type Held = { record: KeyRecord; since: number }
+type CachedKey = { record: KeyRecord; since: number }
 
-export function openKeyRing(client: ClickHouseClient, freshMs: number): KeyRing {
+export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCache {
   /** In the order in which they were read. */
-  const held = new Map<KeyHash, Held>()
-  let lookedAt = performance.now()
-  let patient = 0
+  const held = new Map<KeyHash, CachedKey>()
+  let refreshedAt = performance.now()
+  let deferredCount = 0
   let lastRead: Promise<unknown> = Promise.resolve()
-  const changes = refreshed(look, freshMs)
+  const changes = cachedValue(refreshChanged, freshMs)
   // One statement at a time: what is asked for meanwhile goes out together.
-  const eagerly = new DataLoader(read, {
+  const immediate = new DataLoader(read, {
     cache: false,
     maxBatchSize: HASHES_PER_QUESTION,
     batchScheduleFn: (send) => void lastRead.then(send),
   })
-  const patiently = new DataLoader(read, {
+  const deferred = new DataLoader(read, {
     cache: false,
     maxBatchSize: HASHES_PER_QUESTION,
-    batchScheduleFn: (send) => void setTimeout(send, PATIENT_MS),
+    batchScheduleFn: (send) => void setTimeout(send, DEFERRED_MS),
   })
 
   async function read(hashes: readonly KeyHash[]): Promise<(KeyRecord | undefined)[]> {
@@ -56,30 +56,32 @@ export function openKeyRing(client: ClickHouseClient, freshMs: number): KeyRing 
     return hashes.map((hash) => found.get(hash))
   }
 
-  async function look(): Promise<void> {
+  async function refreshChanged(): Promise<void> {
     const now = performance.now()
     for (const [hash, { since }] of held) {
-      if (now - since < HELD_MS) break
+      if (now - since < MAX_AGE_MS) break
       held.delete(hash)
     }
     if (held.size > 0) {
-      const rows = await ask<{ hash: KeyHash }>(client, CHANGED, { ago_ms: Math.ceil(now - lookedAt) + OVERLAP_MS })
+      const rows = await queryRows<{ hash: KeyHash }>(client, CHANGED, {
+        ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,
+      })
       const changed = rows.map(({ hash }) => hash).filter((hash) => held.has(hash))
       for (const hashes of chunksOf(changed, HASHES_PER_QUESTION)) await read(hashes)
     }
-    lookedAt = now
+    refreshedAt = now
   }
 
   return {
     async find(hash, eager) {
       await changes.get()
       const known = held.get(hash)
-      if (known !== undefined && performance.now() - known.since < HELD_MS) return known.record
-      if (eager) return eagerly.load(hash)
-      if (patient >= MAX_PATIENT) return undefined
-      patient += 1
-      return patiently.load(hash).finally(() => {
-        patient -= 1
+      if (known !== undefined && performance.now() - known.since < MAX_AGE_MS) return known.record
+      if (eager) return immediate.load(hash)
+      if (deferredCount >= MAX_DEFERRED) return undefined
+      deferredCount += 1
+      return deferred.load(hash).finally(() => {
+        deferredCount -= 1
       })
     },
   }

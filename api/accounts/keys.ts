@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { PlanName } from '../lib/plan.ts'
-import { ask, readSql } from '../lib/store.ts'
+import { queryRows, readSql } from '../lib/store.ts'
 
 /** Lower-case hex. */
 export type KeyHash = string
@@ -71,12 +71,12 @@ export async function ensureKey(options: {
 
 /** Those that are stored, revoked ones too. */
 export async function keysByHash(client: ClickHouseClient, hashes: readonly KeyHash[]): Promise<readonly KeyRecord[]> {
-  return (await ask<KeyRow>(client, BY_HASH, { hashes })).map(fromRow)
+  return (await queryRows<KeyRow>(client, BY_HASH, { hashes })).map(fromRow)
 }
 
 /** Newest first, revoked ones too. */
 export async function listKeys(client: ClickHouseClient): Promise<readonly KeyRecord[]> {
-  return (await ask<KeyRow>(client, LIST)).map(fromRow)
+  return (await queryRows<KeyRow>(client, LIST)).map(fromRow)
 }
 
 /** False where no good key has this handle. */

@@ -4,18 +4,18 @@ import type { Claim } from './claims.ts'
 import type { KeyHash } from './keys.ts'
 
 /** A key's minute. */
-export type Place = { hash: KeyHash; minute: UnixSeconds }
+export type KeyMinute = { hash: KeyHash; minute: UnixSeconds }
 
 /** `at`: the minute; `by`: the process. */
 export type ClaimRow = Record<keyof Claim | 'version', number | string> & { hash: KeyHash; at: UnixSeconds; by: string }
 
-export type Heard = {
+export type PeerClaims = {
   /** `now`: when the question for the row was asked. */
-  take(row: ClaimRow, now: number): Claim
+  record(row: ClaimRow, now: number): Claim
   /** By process. One that is gone has claimed what it has used. */
-  of(place: Place): ReadonlyMap<string, Claim>
+  claimsOn(place: KeyMinute): ReadonlyMap<string, Claim>
   /** Drops what is too old to matter; after each reading. */
-  forget(now: number): void
+  prune(now: number): void
 }
 
 /** What is told of a minute matters for so long: the minute itself, and as long again. */
@@ -25,11 +25,11 @@ const EXPIRE_MS = 8_000
 /** Says only that a process is there. */
 export const NO_KEY: KeyHash = '0'.repeat(64)
 
-type Told = Claim & { version: number; at: number }
+type ReceivedClaim = Claim & { version: number; at: number }
 
-export function openHeard(): Heard {
+export function openPeerClaims(): PeerClaims {
   /** The places of which anything was told lately last. */
-  const places = new Map<string, Map<string, Told>>()
+  const places = new Map<string, Map<string, ReceivedClaim>>()
   const processes = new Map<string, { version: number; at: number }>()
   let readAt = 0
 
@@ -39,7 +39,7 @@ export function openHeard(): Heard {
   }
 
   return {
-    take({ hash, at: minute, by, ...row }, now) {
+    record({ hash, at: minute, by, ...row }, now) {
       const told = {
         claimed: Number(row.claimed),
         needed: Number(row.needed),
@@ -51,13 +51,13 @@ export function openHeard(): Heard {
       if (told.version > (processes.get(by)?.version ?? -1)) processes.set(by, { version: told.version, at: now })
       if (hash === NO_KEY) return told
       const id = idOf({ hash, minute })
-      const known = places.get(id) ?? new Map<string, Told>()
+      const known = places.get(id) ?? new Map<string, ReceivedClaim>()
       if (told.version > (known.get(by)?.version ?? -1)) known.set(by, told)
       places.delete(id)
       places.set(id, known)
       return told
     },
-    of(place) {
+    claimsOn(place) {
       const all = places.get(idOf(place))
       if (all === undefined) return NOTHING
       const claims = new Map<string, Claim>()
@@ -67,7 +67,7 @@ export function openHeard(): Heard {
       }
       return claims
     },
-    forget(now) {
+    prune(now) {
       readAt = now
       for (const [id, claims] of places) {
         if ([...claims.values()].some(({ at }) => now - at < MEMORY_MS)) break
@@ -80,6 +80,6 @@ export function openHeard(): Heard {
 
 const NOTHING: ReadonlyMap<string, Claim> = new Map()
 
-export function idOf({ hash, minute }: Place): string {
+export function idOf({ hash, minute }: KeyMinute): string {
   return `${hash}:${minute}`
 }

@@ -8,7 +8,7 @@ const MAX_UNFORESEEN = 1_000
 const MAX_WAITING = 1_024
 
 /** `room`: credits that are neither used nor set aside. Questions run beside each other while it covers all of them. */
-export async function inTurn<Answer>(
+export async function queueNearLimit<Answer>(
   meter: Meter,
   room: () => number,
   question: () => Promise<Answer>,

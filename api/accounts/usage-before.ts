@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { groupBy } from '../lib/group.ts'
-import { ask, readSql } from '../lib/store.ts'
-import { type Count, hear, type Meter, SETTLED_SECONDS } from './credits.ts'
+import { queryRows, readSql } from '../lib/store.ts'
+import { type Count, type Meter, recordPeerUsage, SETTLED_SECONDS } from './credits.ts'
 import type { KeyHash } from './keys.ts'
 import { minuteOf, monthOf } from './period.ts'
 
@@ -12,10 +12,10 @@ const BEFORE = readSql(new URL('./usage-before.sql', import.meta.url))
 const KEYS_PER_QUESTION = 500
 
 type BeforeRow = Record<keyof Count, number | string> & { hash: KeyHash; at: number; by: string }
-type Wanted = { hash: KeyHash; start: UnixSeconds; now: UnixSeconds }
+type UsageRequest = { hash: KeyHash; start: UnixSeconds; now: UnixSeconds }
 
 /** Loads what other processes have used of a key's month into its meter, and this one before it was last started. */
-export function usageBefore(
+export function openUsageBefore(
   client: ClickHouseClient,
   instance: string,
 ): (hash: KeyHash, meter: Meter, now: UnixSeconds) => Promise<void> {
@@ -26,14 +26,14 @@ export function usageBefore(
     batchScheduleFn: (send) => void last.then(send),
   })
 
-  async function load(wanted: readonly Wanted[]): Promise<(readonly BeforeRow[])[]> {
+  async function load(wanted: readonly UsageRequest[]): Promise<(readonly BeforeRow[])[]> {
     const parameters = {
       instance,
       hashes: wanted.map(({ hash }) => hash),
       starts: wanted.map(({ start }) => start),
       recent: minuteOf(Math.min(...wanted.map(({ now }) => now)) - SETTLED_SECONDS).start,
     }
-    const reading = ask<BeforeRow>(client, BEFORE, parameters)
+    const reading = queryRows<BeforeRow>(client, BEFORE, parameters)
     last = reading.catch(() => undefined)
     const rows = groupBy(await reading, ({ hash }) => hash)
     return wanted.map(({ hash }) => rows.get(hash) ?? [])
@@ -46,7 +46,7 @@ export function usageBefore(
     for (const { at, by, credits, calls } of rows) {
       const count = { credits: Number(credits), calls: Number(calls) }
       if (at === 0) meter.others.before = { start, ...count }
-      else hear(meter, by, at, count)
+      else recordPeerUsage(meter, by, at, count)
     }
   }
 }

@@ -8,13 +8,13 @@ import { escapeHtml, inline, prose } from './prose.ts'
 import { RECORDED, recent } from './recent.ts'
 import { LANGUAGES, SETUP, type Snippets, snippetsOf } from './snippets.ts'
 
-export type Page = { html: string; contentSecurityPolicy: string }
+export type ReferencePage = { html: string; contentSecurityPolicy: string }
 
 const STYLE = readFileSync(new URL('./style.css', import.meta.url), 'utf8')
 const SCRIPT = readFileSync(new URL('./copy.js', import.meta.url), 'utf8')
 
 /** `now` decides which days the examples are of. */
-export function referencePage(document: OpenApi, now: Date): Page {
+export function referencePage(document: OpenApi, now: Date): ReferencePage {
   const { title, version, description } = document.info
   const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, get }))
   const text = `<!doctype html>

@@ -24,9 +24,9 @@ export function snippetsOf(request: string, needsKey: boolean): Snippets {
   }
 }
 
-type Parameters = readonly (readonly [name: string, value: string])[]
+type SnippetParameters = readonly (readonly [name: string, value: string])[]
 
-function curl(path: string, parameters: Parameters, needsKey: boolean): string {
+function curl(path: string, parameters: SnippetParameters, needsKey: boolean): string {
   return [
     `curl -sG "$BASE${path}"`,
     ...(needsKey ? ['-H "X-API-KEY: $KEY"'] : []),
@@ -34,7 +34,7 @@ function curl(path: string, parameters: Parameters, needsKey: boolean): string {
   ].join(' \\\n  ')
 }
 
-function javaScript(path: string, parameters: Parameters, needsKey: boolean): string {
+function javaScript(path: string, parameters: SnippetParameters, needsKey: boolean): string {
   const query = parameters.map(([name, value]) => `  ${name}: '${value}',\n`).join('')
   const address = `\`\${BASE}${path}${query === '' ? '' : `?\${query}`}\``
   const headers = needsKey ? `\n  { headers: { 'X-API-KEY': KEY } },` : ''
@@ -45,7 +45,7 @@ function javaScript(path: string, parameters: Parameters, needsKey: boolean): st
   ].join('\n')
 }
 
-function python(path: string, parameters: Parameters, needsKey: boolean): string {
+function python(path: string, parameters: SnippetParameters, needsKey: boolean): string {
   const query = parameters.map(([name, value]) => `    '${name}': '${value}',\n`).join('')
   const address = `f'{BASE}${path}${query === '' ? '' : '?{query}'}'`
   const headers = needsKey ? `,\n    headers={'X-API-KEY': KEY},\n` : ',\n'

@@ -1,18 +1,18 @@
 /** How often an address has come with a bad key: guessing is slowed, and the store is spared. */
 
-export type Failures = {
-  note(address: string, now: number): void
+export type AuthThrottle = {
+  recordFailure(address: string, now: number): void
   /** Seconds until the address may fail again; 0 while it may. */
-  wait(address: string, now: number): number
+  retryAfterSeconds(address: string, now: number): number
 }
 
-const MOST_ADDRESSES = 10_000
+const MAX_ADDRESSES = 10_000
 
 /** `most` failures in each window of so many seconds. */
-export function countFailures({ most = 20, seconds = 60 }: { most?: number; seconds?: number } = {}): Failures {
+export function openAuthThrottle({ most = 20, seconds = 60 }: { most?: number; seconds?: number } = {}): AuthThrottle {
   const windows = new Map<string, { until: number; count: number }>()
   return {
-    note(address, now) {
+    recordFailure(address, now) {
       const window = windows.get(address)
       if (window !== undefined && window.until > now) {
         window.count += 1
@@ -22,9 +22,9 @@ export function countFailures({ most = 20, seconds = 60 }: { most?: number; seco
       windows.delete(address)
       windows.set(address, { until: now + seconds, count: 1 })
       const [oldest] = windows.keys()
-      if (windows.size > MOST_ADDRESSES && oldest !== undefined) windows.delete(oldest)
+      if (windows.size > MAX_ADDRESSES && oldest !== undefined) windows.delete(oldest)
     },
-    wait(address, now) {
+    retryAfterSeconds(address, now) {
       const window = windows.get(address)
       if (window === undefined || window.until <= now || window.count < most) return 0
       return Math.ceil(window.until - now)

@@ -2,26 +2,30 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { Problem } from '../lib/problem.ts'
-import type { Failures } from './auth-throttle.ts'
+import type { AuthThrottle } from './auth-throttle.ts'
 import { beforeHead } from './headers.ts'
 
 /** A route that knows who asks. */
 export type AccountHandler = (account: Account, req: Request, res: Response) => Promise<void>
-export type Gate = (handler: AccountHandler) => RequestHandler
+export type Authenticate = (handler: AccountHandler) => RequestHandler
 
-export function openGate(options: { accounts: Accounts; failures: Failures; clock: () => Date }): Gate {
+export function openAuthenticate(options: {
+  accounts: Accounts
+  failures: AuthThrottle
+  clock: () => Date
+}): Authenticate {
   const { accounts, failures, clock } = options
   return (handler) =>
     async function authenticated(req, res) {
       const now = clock().getTime() / 1000
       const address = req.ip ?? req.socket.remoteAddress ?? ''
-      const wait = failures.wait(address, now)
+      const wait = failures.retryAfterSeconds(address, now)
       const keys = req.headersDistinct['x-api-key'] ?? []
       const [key] = keys
       // An address that has failed too often can't make us ask the store; a right key is let in all the same.
       const account = keys.length === 1 && key !== undefined ? await accounts.find(key, wait === 0) : undefined
       if (account === undefined) {
-        failures.note(address, now)
+        failures.recordFailure(address, now)
         throw wait > 0 ? tooManyFailures(wait) : unauthorized(keys.length)
       }
       beforeHead(res, () => {

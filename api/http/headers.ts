@@ -1,10 +1,10 @@
 /** Headers of an answer: which pool it speaks of, and how long it may be kept. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import type { Answer } from '../market/market.ts'
+import type { MarketAnswer } from '../market/market.ts'
 import { viewPair } from '../market/model/orientation.ts'
 import { formatTime } from '../query/time.ts'
-import type { Range } from '../query/time-range.ts'
+import type { TimeRange } from '../query/time-range.ts'
 
 /** Runs `set` when the head of the answer is written: answers, errors and 304 alike, each after it was paid for. */
 export function beforeHead(res: Response, set: () => void): void {
@@ -22,7 +22,10 @@ export function headerText(text: string): string {
   )
 }
 
-export function setMarket(res: Response, { view, passedOver }: Pick<Answer<unknown>, 'view' | 'passedOver'>): void {
+export function setMarket(
+  res: Response,
+  { view, passedOver }: Pick<MarketAnswer<unknown>, 'view' | 'passedOver'>,
+): void {
   const { network, pool } = view.listing
   res.set({
     'X-Market-Network': network.name,
@@ -37,7 +40,7 @@ export function setMarket(res: Response, { view, passedOver }: Pick<Answer<unkno
 const MAX_INTERVALS = 40
 
 /** Time that is not stored, as ISO 8601 writes intervals; where they are too many, the last one reaches from the first that is left out to the end. */
-export function setIncomplete(res: Response, ranges: readonly Range[]): void {
+export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void {
   if (ranges.length === 0) return
   const shown = ranges.slice(0, MAX_INTERVALS)
   const [last, end] = [shown.pop(), ranges.at(-1)]

@@ -27,7 +27,7 @@ const EXPOSED = [
 ].join(', ')
 
 /** Longer addresses are refused: no question of ours needs so much. */
-const LONGEST_URL = 8_192
+const MAX_URL_LENGTH = 8_192
 
 export function requestIds(report: Report<ApiFact>): RequestHandler {
   return function requestId(req, res, next) {
@@ -51,7 +51,7 @@ export function requestIds(report: Report<ApiFact>): RequestHandler {
 }
 
 /** What browsers are told not to do with our answers. Pages of ours say for themselves what they need. */
-export function safeHeaders(): RequestHandler {
+export function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     // Whoever may read an answer is said by CORS.
@@ -62,10 +62,10 @@ export function safeHeaders(): RequestHandler {
 }
 
 /** The same headers, for an answer that is written without Express. */
-export function safeHeaderValues(): OutgoingHttpHeaders {
+export function securityHeaderValues(): OutgoingHttpHeaders {
   const request = new IncomingMessage(new Socket())
   const response = new ServerResponse(request)
-  safeHeaders()(request as Request, response as Response, () => undefined)
+  securityHeaders()(request as Request, response as Response, () => undefined)
   return response.getHeaders()
 }
 
@@ -88,15 +88,15 @@ export function crossOrigin(origins?: readonly string[]): RequestHandler {
   }
 }
 
-export function shortUrls(): RequestHandler {
+export function limitUrlLength(): RequestHandler {
   return function shortUrls(req, _res, next) {
-    if (req.url.length <= LONGEST_URL) return next()
-    throw new Problem('uri_too_long', `The address has ${req.url.length} characters; ${LONGEST_URL} are the most.`)
+    if (req.url.length <= MAX_URL_LENGTH) return next()
+    throw new Problem('uri_too_long', `The address has ${req.url.length} characters; ${MAX_URL_LENGTH} are the most.`)
   }
 }
 
 /** HTTP/1.1 asks for one host that is one; answers link to it. */
-export function goodHosts(): RequestHandler {
+export function requireHost(): RequestHandler {
   return function goodHosts(req, _res, next) {
     const hosts = req.headersDistinct['host'] ?? []
     const [host] = hosts

@@ -6,7 +6,7 @@ import type { Application } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { PROBLEMS, Problem, problemBody } from '../lib/problem.ts'
-import { safeHeaderValues } from './http.ts'
+import { securityHeaderValues } from './http.ts'
 
 export type Serving = {
   host: string
@@ -17,16 +17,16 @@ export type Serving = {
 }
 
 /** What one client can hold, and for how long. */
-export type Patience = {
+export type ServerTimeouts = {
   /** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
-  slowMs: number
+  requestTimeoutMs: number
   /** For an answer that nobody takes. */
-  stuckMs: number
+  socketTimeoutMs: number
   /** How long questions under way may still take when the server stops. */
   drainMs: number
 }
 
-const PATIENCE: Patience = { slowMs: 15_000, stuckMs: 120_000, drainMs: 10_000 }
+const DEFAULT_TIMEOUTS: ServerTimeouts = { requestTimeoutMs: 15_000, socketTimeoutMs: 120_000, drainMs: 10_000 }
 
 /** Resolves once the port is open; rejects where it can't be had. */
 export async function serve(
@@ -36,9 +36,17 @@ export async function serve(
     port: number
     signal: AbortSignal
     report: Report<ApiFact>
-  } & Partial<Patience>,
+  } & Partial<ServerTimeouts>,
 ): Promise<Serving> {
-  const { app, host, signal, report, slowMs, stuckMs, drainMs } = { ...PATIENCE, ...options }
+  const {
+    app,
+    host,
+    signal,
+    report,
+    requestTimeoutMs: slowMs,
+    socketTimeoutMs: stuckMs,
+    drainMs,
+  } = { ...DEFAULT_TIMEOUTS, ...options }
   const limits = {
     maxHeaderSize: 16_384,
     headersTimeout: slowMs,
@@ -122,7 +130,7 @@ function isLast(response: ServerResponse): void {
 }
 
 /** As the application sets them; there is no response of Node here that its middleware could set them on. */
-const SAFE_HEADERS = Object.entries(safeHeaderValues())
+const SAFE_HEADERS = Object.entries(securityHeaderValues())
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
 

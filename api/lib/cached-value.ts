@@ -1,17 +1,17 @@
 /** A value that is loaded again before it is too old, by one load for all who wait. */
 import { calm } from '../../ingest/lib/live-priority.ts'
 
-export type Refreshed<T> = {
+export type CachedValue<T> = {
   /** At most `maxAgeMs` old, counted from the start of its load. Who asks often does not wait. */
   get(): Promise<T>
   /** Loaded after this call. */
-  renew(): Promise<T>
+  reload(): Promise<T>
 }
 
 /** From this share of its age on it is loaded anew while the old one still serves. */
 const AHEAD = 0.75
 
-export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshed<T> {
+export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): CachedValue<T> {
   let held: { value: T; since: number } | undefined
   let running: Promise<T> | undefined
   let runningSince = 0
@@ -55,6 +55,6 @@ export function refreshed<T>(load: () => Promise<T>, maxAgeMs: number): Refreshe
       }
       return running !== undefined && runningSince > oldest ? running : renew()
     },
-    renew,
+    reload: renew,
   }
 }

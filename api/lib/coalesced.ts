@@ -1,9 +1,9 @@
 /** One answer for all who ask the same at nearly the same time. */
 
-export type Shared<T> = (key: string, load: () => Promise<T>) => Promise<T>
+export type Coalesced<T> = (key: string, load: () => Promise<T>) => Promise<T>
 
 /** An answer is given again while it is less than `freshMs` old, counted from when its load began; failures are not. */
-export function shared<T>(freshMs: number, most = 1_000): Shared<T> {
+export function coalesced<T>(freshMs: number, most = 1_000): Coalesced<T> {
   const held = new Map<string, { since: number; answer: Promise<T> }>()
 
   return function get(key, load) {

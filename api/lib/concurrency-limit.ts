@@ -1,18 +1,22 @@
 /** So many questions are worked on at once, so many wait their turn for a while, and more are sent away before they cost anything. */
 import { Problem } from './problem.ts'
 
-export type Crowd = <Answer>(question: () => Promise<Answer>) => Promise<Answer>
+export type ConcurrencyLimit = <Answer>(question: () => Promise<Answer>) => Promise<Answer>
 
-export type CrowdLimits = {
-  atOnce: number
-  waiting: number
-  waitMs: number
+export type ConcurrencyBounds = {
+  maxRunning: number
+  maxQueued: number
+  maxWaitMs: number
 }
 
 /** What is in memory is answered in no time, so only questions to the store ever wait. */
-export const CROWD: CrowdLimits = { atOnce: 64, waiting: 1_024, waitMs: 5_000 }
+export const DEFAULT_BOUNDS: ConcurrencyBounds = { maxRunning: 64, maxQueued: 1_024, maxWaitMs: 5_000 }
 
-export function openCrowd({ atOnce, waiting, waitMs }: CrowdLimits = CROWD): Crowd {
+export function limitConcurrency({
+  maxRunning: atOnce,
+  maxQueued: waiting,
+  maxWaitMs: waitMs,
+}: ConcurrencyBounds = DEFAULT_BOUNDS): ConcurrencyLimit {
   let working = 0
   const queue = new Set<() => void>()
 

@@ -27,10 +27,10 @@ export function readSql(url: URL): string {
 }
 
 /** So many pools are asked for at once at most: ClickHouse takes 128 kB in a parameter. */
-export const POOLS_PER_QUESTION = 1_000
+export const MAX_POOLS_PER_QUERY = 1_000
 
 /** Plain rows. */
-export function ask<Row>(
+export function queryRows<Row>(
   client: ClickHouseClient,
   query: string,
   parameters: Record<string, unknown> = {},
@@ -47,7 +47,7 @@ export function ask<Row>(
 }
 
 /** The bytes of a question that names its format: all of them, or the error that stopped them half-way. */
-export function askBytes(
+export function queryBytes(
   client: ClickHouseClient,
   query: string,
   parameters: Record<string, unknown>,

@@ -7,31 +7,31 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { refreshed } from '../lib/cached-value.ts'
-import { shared } from '../lib/coalesced.ts'
+import { cachedValue } from '../lib/cached-value.ts'
+import { coalesced } from '../lib/coalesced.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { instantOf, wholeSecond } from '../query/time.ts'
-import type { Range } from '../query/time-range.ts'
+import type { TimeRange } from '../query/time-range.ts'
 import { BucketCache } from './cache/bucket-cache.ts'
-import { watchChanges } from './cache/change-poller.ts'
-import { behind, coveredRuns, isPast, type Known, overlaps, unknownTimes } from './cache/coverage.ts'
+import { openChangePoller } from './cache/change-poller.ts'
+import { type Coverage, clip, coveredRuns, gapSinceTip, gapsOf, isComplete } from './cache/coverage.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { NewestTicks } from './candles/newest-ticks.ts'
-import { readTicks, type TickAsk } from './candles/ticks.ts'
-import { EXPANDED_NETWORKS, findLead, findPool, inOrderOf, matchesOf, type NamedPair } from './find/find.ts'
+import { readTicks, type TickRequest } from './candles/ticks.ts'
+import { EXPANDED_NETWORKS, findLead, findPool, inOrderOf, type NamedPair, trustedMatches } from './find/find.ts'
 import type { PassedOver } from './find/lead.ts'
 import { requireStored } from './find/stored.ts'
-import { resolve } from './find/symbol.ts'
-import type { Candle, TickView, View } from './model/orientation.ts'
+import { matchSymbol } from './find/symbol.ts'
+import type { CandleView, PairView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
 import { openCatalogue } from './pools/catalogue.ts'
 import { listedPools, type PairSummary, poolsOfToken, readPairs } from './pools/pairs.ts'
 import { openPoolRows } from './pools/pool-rows.ts'
 import { type MarketStore, type PoolState, readHeld, readPoolStates } from './pools/pool-state.ts'
 
-export type Answer<Row> = {
-  view: View
+export type MarketAnswer<Row> = {
+  view: PairView
   /** The pool that would lead by volume alone, where that is another. */
   passedOver: PassedOver | undefined
   rows: readonly Row[]
@@ -40,7 +40,7 @@ export type Answer<Row> = {
   /** True where nothing but a reorg can change the answer: the ledger is past the end of the range. */
   closed: boolean
   /** What of the range is not stored: `from ≤ time < to`, ascending. */
-  incomplete: readonly Range[]
+  incomplete: readonly TimeRange[]
 }
 
 export type PoolsAnswer = { rows: readonly PoolState[]; cost: number }
@@ -48,8 +48,8 @@ export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: rea
 
 export type Market = {
   networks: readonly Network[]
-  candles(query: CandleQuery): Promise<Answer<Candle>>
-  ticks(query: TickQuery): Promise<Answer<TickView>>
+  candles(query: CandleQuery): Promise<MarketAnswer<CandleView>>
+  ticks(query: TickQuery): Promise<MarketAnswer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
   /** Of trusted tokens, with figures that are a minute old at most. */
   pairs(): Promise<readonly PairSummary[]>
@@ -57,14 +57,14 @@ export type Market = {
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
   /** Something was written just now. */
-  look(written: Written): void
+  onFlush(written: Written): void
 }
 
 const DAY = 86_400
 const WEEK = 7 * DAY
-const MOST_POOLS = 100
+const MAX_POOLS = 100
 const PAIRS_FRESH_MS = 60_000
-const NOTHING: Known = { ledger: undefined, coverage: [] }
+const NOTHING: Coverage = { ledger: undefined, backfilled: [] }
 
 export function openMarket(options: {
   /** Needs no more than to read. */
@@ -85,23 +85,23 @@ export function openMarket(options: {
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
-  const ticks = shared<readonly TickView[]>(freshMs)
+  const ticks = coalesced<readonly TickView[]>(freshMs)
   const newest = new NewestTicks((asked) => readTicks(reader, asked))
   const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
-    rows.forget(network, pools)
-    newest.forget(network, pools)
+    rows.evict(network, pools)
+    newest.evict(network, pools)
   }
-  const halted = refreshed(() => readHalts(reader, names), freshMs)
-  const watch = watchChanges({ reader, networks: names, cache, freshMs, everyMs, onChange })
+  const halted = cachedValue(() => readHalts(reader, names), freshMs)
+  const watch = openChangePoller({ reader, networks: names, cache, freshMs, everyMs, onChange })
 
   /** What is held is as new as the standings, so these are read before. */
   async function present(asked: readonly NetworkName[] = EXPANDED_NETWORKS) {
-    const [standings, known] = await Promise.all([watch.standings(), catalogue.get()])
+    const [standings, known] = await Promise.all([watch.states(), catalogue.get()])
     requireStored(standings, asked)
     return { standings, store: { cache, rows, catalogue: known } }
   }
 
-  const pairs = refreshed(
+  const pairs = cachedValue(
     async () => {
       // An empty list says that nothing is stored.
       const { store } = await present([])
@@ -111,7 +111,12 @@ export function openMarket(options: {
   )
 
   /** The pool that answers, and what finding it cost. */
-  async function find(store: MarketStore, question: Named, range: Range, end: UnixSeconds): Promise<Found> {
+  async function find(
+    store: MarketStore,
+    question: NamedMarket,
+    range: TimeRange,
+    end: UnixSeconds,
+  ): Promise<FoundPool> {
     const scope = { networks: question.networks, range, day: { from: end - DAY, to: end } }
     const { symbol, pool } = question
     if (pool !== undefined) {
@@ -122,7 +127,7 @@ export function openMarket(options: {
     throw new Error('A question names a symbol or a pool: the query rules see to it.')
   }
 
-  function closedTicks(asked: TickAsk): Promise<readonly TickView[]> {
+  function closedTicks(asked: TickRequest): Promise<readonly TickView[]> {
     const { view, range, limit, price } = asked
     const { network, pool } = view.listing
     const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
@@ -141,15 +146,15 @@ export function openMarket(options: {
       const { standings, store } = await present(query.networks)
       const { view, probed, passedOver } = await find(store, query, grid, end)
       const { network, pool, created } = view.listing
-      const { tip, known = NOTHING } = standings.get(network.name) ?? {}
-      const unknown = unknownTimes(known, tip, pool, created)
+      const { tip, coverage: known = NOTHING } = standings.get(network.name) ?? {}
+      const unknown = gapsOf(known, tip, pool, created)
       const covered = coveredRuns(known, pool)
-      const asked = { view, interval, range, limit, fill, price, unknown, covered }
+      const asked = { view, interval, range, limit, fill, price, gaps: unknown, covered }
       const rows = await readCandles({ reader, cache }, asked, tip, now.seconds)
       const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
       const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
-      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds, covered)], { from: range.from, to: end })
-      return { view, passedOver, rows, cost, closed: isPast(grid, tip, covered), incomplete }
+      const incomplete = clip([...unknown, ...gapSinceTip(tip, now.seconds, covered)], { from: range.from, to: end })
+      return { view, passedOver, rows, cost, closed: isComplete(grid, tip, covered), incomplete }
     },
     async ticks(query) {
       const now = instantOf(clock())
@@ -158,27 +163,27 @@ export function openMarket(options: {
       const { standings, store } = await present(query.networks)
       const { view, probed, passedOver } = await find(store, query, range, end)
       const { network, pool, created } = view.listing
-      const { tip, known = NOTHING } = standings.get(network.name) ?? {}
+      const { tip, coverage: known = NOTHING } = standings.get(network.name) ?? {}
       const { limit, price } = query
       const covered = coveredRuns(known, pool)
-      const closed = isPast(range, tip, covered)
+      const closed = isComplete(range, tip, covered)
       const asked = { view, range, limit, price }
       const rows = await (closed ? closedTicks(asked) : newest.read(asked))
       const cost = costOf({ probed, swaps: rows.length, oldest: rows[0]?.time, end })
-      const unknown = unknownTimes(known, tip, pool, created)
-      const incomplete = overlaps([...unknown, ...behind(tip, now.seconds, covered)], { from: range.from, to: end })
+      const unknown = gapsOf(known, tip, pool, created)
+      const incomplete = clip([...unknown, ...gapSinceTip(tip, now.seconds, covered)], { from: range.from, to: end })
       return { view, passedOver, rows, cost, closed, incomplete }
     },
     async pools({ symbol }) {
       const { store } = await present(names)
-      const matches = await matchesOf(store, resolve(store.catalogue, symbol.splits, names))
+      const matches = await trustedMatches(store, matchSymbol(store.catalogue, symbol.splits, names))
       const listings = matches.map((match) => match.listing)
       const now = wholeSecond(instantOf(clock()))
       const [states, held] = await Promise.all([readPoolStates(store, listings), readHeld(store, listings, now)])
       const rows = states
         .map((state, index) => ({ state, heldUsd: held[index] ?? 0 }))
         .sort(byHeld)
-        .slice(0, MOST_POOLS)
+        .slice(0, MAX_POOLS)
         .map(({ state }) => state)
       return { rows, cost: 1 + Math.floor(rows.length / 20) }
     },
@@ -188,7 +193,7 @@ export function openMarket(options: {
       return readPairs(store, poolsOfToken(store.catalogue, token), wholeSecond(instantOf(clock())))
     },
     async status() {
-      const standings = await watch.standings()
+      const standings = await watch.states()
       const halts = await halted.get()
       return networks.map((network) => ({
         network,
@@ -196,21 +201,21 @@ export function openMarket(options: {
         halts: halts.filter((it) => it.network === network.name),
       }))
     },
-    look: watch.look,
+    onFlush: watch.onFlush,
   }
 }
 
 /** The pool that answers, and over how many networks it was looked for. */
-type Found = { view: View; probed: number; passedOver: PassedOver | undefined }
+type FoundPool = { view: PairView; probed: number; passedOver: PassedOver | undefined }
 
-type Named = {
+type NamedMarket = {
   symbol?: NamedPair | undefined
   pool?: PoolId | undefined
   networks?: readonly NetworkName[] | undefined
 }
 
 /** What the question is sure to cost, whatever it finds. */
-export function knownCost(question: Named): number {
+export function knownCost(question: NamedMarket): number {
   return 1 + (question.symbol === undefined || question.pool !== undefined ? 0 : (question.networks?.length ?? 1))
 }
 

@@ -3,7 +3,7 @@
 /** Whole seconds, 1 to 86400. */
 export type IntervalSeconds = number
 
-export const LONGEST_INTERVAL: IntervalSeconds = 86_400
+export const MAX_INTERVAL: IntervalSeconds = 86_400
 
 export const INTERVAL_RULE = 'a whole number and a unit (s, m, h or d), at most 1d in all: 45s, 7m, 4h, 1d'
 
@@ -18,7 +18,7 @@ export function parseInterval(text: string): IntervalSeconds | undefined {
   const [, count, unit] = match ?? []
   if (count === undefined || unit === undefined) return undefined
   const seconds = Number(count) * (UNIT_SECONDS[unit] ?? 0)
-  return seconds <= LONGEST_INTERVAL ? seconds : undefined
+  return seconds <= MAX_INTERVAL ? seconds : undefined
 }
 
 /** The start of the bucket that holds a second: buckets are counted from 1970, whatever the interval. */

@@ -4,9 +4,9 @@ import { MAX_TEXT } from '../../ingest/pools/token.ts'
 import { type FieldError, Problem } from '../lib/problem.ts'
 
 /** What the query string says, decoded; a name that is repeated keeps all of its values. */
-export type Parameters = ReadonlyMap<string, readonly string[]>
+export type QueryParameters = ReadonlyMap<string, readonly string[]>
 
-export function parseParameters(query: string): Parameters {
+export function parseParameters(query: string): QueryParameters {
   const parameters = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(query)) {
     const values = parameters.get(name)
@@ -46,9 +46,9 @@ export function field<T>(rule: string, read: (text: string) => T | undefined, no
 export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldError[]
 
 /** Unknown parameters are ignored; known ones must be there once, flat, not empty and not longer than any answer needs. */
-export function readQuestion<Shape extends z.ZodObject>(
+export function readQuery<Shape extends z.ZodObject>(
   shape: Shape,
-  parameters: Parameters,
+  parameters: QueryParameters,
   joint: JointRule = () => [],
 ): z.output<Shape> {
   const errors: FieldError[] = []
@@ -82,7 +82,7 @@ export function invalidParameters(errors: readonly FieldError[]): Problem {
   return new Problem('invalid_parameters', `The question can't be answered as it is asked: ${facts}.`, { errors })
 }
 
-export function parametersOf(req: { url: string }): Parameters {
+export function parametersOf(req: { url: string }): QueryParameters {
   const at = req.url.indexOf('?')
   return parseParameters(at === -1 ? '' : req.url.slice(at + 1))
 }

@@ -4,10 +4,10 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
-import { field, type JointRule, type Parameters, readQuestion } from './parameters.ts'
+import { field, type JointRule, type QueryParameters, readQuery } from './parameters.ts'
 import { SYMBOL_RULE, splitSymbol } from './symbol.ts'
 import { type Instant, isBefore, parseTime, TIME_PATTERN, TIME_RULE, wholeSecond } from './time.ts'
-import type { Range } from './time-range.ts'
+import type { TimeRange } from './time-range.ts'
 
 export const FILLS = ['previous', 'none'] as const
 export type Fill = (typeof FILLS)[number]
@@ -107,20 +107,20 @@ export type CandleQuery = z.output<typeof CandleShape>
 export type TickQuery = z.output<typeof TickShape>
 export type PoolQuery = z.output<typeof PoolShape>
 
-export function readCandleQuery(parameters: Parameters): CandleQuery {
-  return readQuestion(CandleShape, parameters, marketRules)
+export function readCandleQuery(parameters: QueryParameters): CandleQuery {
+  return readQuery(CandleShape, parameters, marketRules)
 }
 
-export function readTickQuery(parameters: Parameters): TickQuery {
-  return readQuestion(TickShape, parameters, marketRules)
+export function readTickQuery(parameters: QueryParameters): TickQuery {
+  return readQuery(TickShape, parameters, marketRules)
 }
 
-export function readPoolQuery(parameters: Parameters): PoolQuery {
-  return readQuestion(PoolShape, parameters)
+export function readPoolQuery(parameters: QueryParameters): PoolQuery {
+  return readQuery(PoolShape, parameters)
 }
 
 /** Without `from`, as many intervals as candles were asked for: any such range holds exactly that many bucket starts. */
-export function candleRange(query: CandleQuery, now: Instant): Range {
+export function candleRange(query: CandleQuery, now: Instant): TimeRange {
   const to = wholeSecond(query.to ?? now)
   return { from: query.from === undefined ? to - query.interval * query.limit : wholeSecond(query.from), to }
 }
@@ -128,7 +128,7 @@ export function candleRange(query: CandleQuery, now: Instant): Range {
 const HOUR: UnixSeconds = 3_600
 
 /** Without `from`, an hour. */
-export function tickRange(query: TickQuery, now: Instant): Range {
+export function tickRange(query: TickQuery, now: Instant): TimeRange {
   const to = wholeSecond(query.to ?? now)
   return { from: query.from === undefined ? to - HOUR : wholeSecond(query.from), to }
 }

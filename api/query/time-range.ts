@@ -1,4 +1,4 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 
 /** `from ≤ time < to` */
-export type Range = { from: UnixSeconds; to: UnixSeconds }
+export type TimeRange = { from: UnixSeconds; to: UnixSeconds }

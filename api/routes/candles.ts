@@ -3,9 +3,9 @@ import type { Request } from 'express'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { headerText, sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
-import { type Answer, knownCost, type Market } from '../market/market.ts'
+import { knownCost, type Market, type MarketAnswer } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
-import type { Candle } from '../market/model/orientation.ts'
+import type { CandleView } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { type CandleQuery, readCandleQuery } from '../query/query.ts'
 import { formatTime } from '../query/time.ts'
@@ -21,7 +21,7 @@ export function getCandles(market: Market, accounts: Accounts): AccountHandler {
   }
 }
 
-function toBody(req: Request, query: CandleQuery, answer: Answer<Candle>) {
+function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>) {
   const data = answer.rows.map(({ time, open, high, low, close, volume }) => ({
     time: formatTime(time),
     open,
@@ -35,20 +35,20 @@ function toBody(req: Request, query: CandleQuery, answer: Answer<Candle>) {
 }
 
 /** How to ask for the same without a search: `symbol` stays where the pool alone would turn prices over. */
-function cheaper(query: CandleQuery, { view }: Answer<Candle>): string {
+function cheaper(query: CandleQuery, { view }: MarketAnswer<CandleView>): string {
   const { network, pool } = view.listing
   const symbol = view.forward ? '' : `, symbol=${query.symbol?.text ?? ''}`
   return `pool=${pool.id}${symbol} and networks=${network.name}`
 }
 
-function suggestion(query: CandleQuery, answer: Answer<Candle>): string {
+function suggestion(query: CandleQuery, answer: MarketAnswer<CandleView>): string {
   if (query.pool !== undefined)
     return `symbol=${query.symbol?.text ?? ''} gives the direction; the pool is not searched for.`
   const instead = answer.view.forward ? ` instead of symbol=${query.symbol?.text ?? ''}` : ''
   return `Ask with ${cheaper(query, answer)}${instead} to use fewer credits.`
 }
 
-function warning(req: Request, query: CandleQuery, answer: Answer<Candle>) {
+function warning(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>) {
   const { network, pool } = answer.view.listing
   const symbol = query.symbol?.text ?? ''
   const order = `${shownSymbol(network, pool.token0)}-${shownSymbol(network, pool.token1)}`

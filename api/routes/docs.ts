@@ -1,6 +1,6 @@
 /** GET /v0/openapi.json and GET /v0/docs: what can be asked, for programs and for people. They need no key. */
 import type { RequestHandler } from 'express'
-import { type Page, referencePage } from '../docs/page.ts'
+import { type ReferencePage, referencePage } from '../docs/page.ts'
 import type { OpenApi } from '../schema/openapi.ts'
 
 const KEPT = 'public, max-age=300'
@@ -14,7 +14,7 @@ export function getOpenApi(document: OpenApi): RequestHandler {
 }
 
 export function getReference(document: OpenApi, clock: () => Date): RequestHandler {
-  let made: { day: number; page: Page } | undefined
+  let made: { day: number; page: ReferencePage } | undefined
   return function reference(_req, res) {
     const now = clock()
     // The examples are of yesterday.

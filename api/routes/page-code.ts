@@ -1,6 +1,6 @@
 /** POST /page/code: the page exchanges the code of the printed link for the key. It is no operation of the API. */
 import type { RequestHandler } from 'express'
-import { countFailures } from '../http/auth-throttle.ts'
+import { openAuthThrottle } from '../http/auth-throttle.ts'
 import { tooManyFailures } from '../http/authenticate.ts'
 import { sendAnswer } from '../http/headers.ts'
 import { CODE_MINUTES, type PageCode } from '../http/page-code.ts'
@@ -10,15 +10,15 @@ export const CODE_HEADER = 'X-Page-Code'
 
 /** In a header that pages of other origins get no leave to send. */
 export function postPageCode(code: PageCode, clock: () => Date): RequestHandler {
-  const failures = countFailures()
+  const failures = openAuthThrottle()
   return function exchange(req, res) {
     const now = clock().getTime() / 1000
     const address = req.ip ?? req.socket.remoteAddress ?? ''
     const given = req.get(CODE_HEADER)
     const key = given === undefined ? undefined : code.exchange(given)
     if (key !== undefined) return sendAnswer(res, { key }, false)
-    const wait = failures.wait(address, now)
-    failures.note(address, now)
+    const wait = failures.retryAfterSeconds(address, now)
+    failures.recordFailure(address, now)
     throw wait > 0 ? tooManyFailures(wait) : gone()
   }
 }

@@ -2,7 +2,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
-import { type Answer, knownCost, type Market } from '../market/market.ts'
+import { knownCost, type Market, type MarketAnswer } from '../market/market.ts'
 import { type TickView, viewPair } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { readTickQuery } from '../query/query.ts'
@@ -18,7 +18,7 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
   }
 }
 
-function toBody(answer: Answer<TickView>) {
+function toBody(answer: MarketAnswer<TickView>) {
   const [token0, token1] = viewPair(answer.view)
   const data = answer.rows.map((tick) => ({
     id: tick.id,

@@ -9,12 +9,12 @@ import { OPERATIONS, type OperationPlan } from './operations.ts'
 
 export type Schema = z.core.JSONSchema.JSONSchema
 export type Parameter = { name: string; in: 'query'; description: string; required: boolean; schema: Schema }
-export type Header = { description: string; required?: boolean; schema: Schema }
+export type ResponseHeader = { description: string; required?: boolean; schema: Schema }
 export type Example = { summary: string; value: unknown }
 export type Content = { schema: Schema; examples?: Record<string, Example> }
 export type Response = {
   description: string
-  headers: Record<string, Header>
+  headers: Record<string, ResponseHeader>
   content?: Record<string, Content>
 }
 export type Operation = {
@@ -139,7 +139,7 @@ function problemResponse(
   }
 }
 
-function headers(...names: readonly HeaderName[]): Record<string, Header> {
+function headers(...names: readonly HeaderName[]): Record<string, ResponseHeader> {
   return Object.fromEntries(['X-Request-Id' as const, ...names].map((name) => [name, HEADERS[name]]))
 }
 

@@ -30,7 +30,7 @@ export async function startApi(
   const clock = () => new Date()
   const everyMs = onWritten ? TOLD_LOOK_MS : LOOK_MS
   const market = openMarket({ reader: store.reader, networks, clock, everyMs, report })
-  onWritten?.(market.look)
+  onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins, pageCode })
   const { host, port } = config

@@ -5,7 +5,7 @@ import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { createApp } from '../../api/app.ts'
 import { openPageCode } from '../../api/http/page-code.ts'
-import { type Patience, serve } from '../../api/http/server.ts'
+import { type ServerTimeouts, serve } from '../../api/http/server.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'
 import { openMarket } from '../../api/market/market.ts'
 import type { Network } from '../../ingest/model/network.ts'
@@ -37,7 +37,7 @@ export async function startService(options: {
   freshMs?: number
   cacheBytes?: number
   billingStart?: Date
-  patience?: Partial<Patience>
+  patience?: Partial<ServerTimeouts>
 }): Promise<Service> {
   const {
     client,
@@ -70,7 +70,7 @@ export async function startService(options: {
     key,
     code: () => pageCode.issue(key),
     facts,
-    look: market.look,
+    look: market.onFlush,
     async get(path, headers = { 'X-API-KEY': key }, method = 'GET') {
       const response = await fetch(url + path, { headers, method })
       const text = await response.text()

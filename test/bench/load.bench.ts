@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { createKey } from '../../api/accounts/keys.ts'
-import { ask, readSql } from '../../api/lib/store.ts'
+import { queryRows, readSql } from '../../api/lib/store.ts'
 import { gridOf } from '../../api/market/candles/candles.ts'
 import { resolutionOf } from '../../api/market/model/windows.ts'
 import { parseInterval } from '../../api/query/interval.ts'
@@ -51,7 +51,9 @@ const store = await openStore({ store: { kind: 'embedded' } }, tables, () => {})
 const shape = await storePast(store.owner, DAYS, POOLS)
 const writer = await startWriter(store.owner, shape)
 const bare = await connectBare()
-const [ticks = 0] = (await ask<{ n: string }>(store.owner, 'SELECT count() AS n FROM ticks')).map(({ n }) => Number(n))
+const [ticks = 0] = (await queryRows<{ n: string }>(store.owner, 'SELECT count() AS n FROM ticks')).map(({ n }) =>
+  Number(n),
+)
 const keys = await Promise.all(
   Array.from({ length: KEYS }, (_, index) =>
     createKey({ client: store.owner, plan: 'operator', name: `load ${index}` }),
@@ -205,7 +207,7 @@ async function askBare({ candles: asked }: Question): Promise<void> {
     ...range,
     limit: BUCKETS,
   }
-  await ask(bare, CANDLES, parameters)
+  await queryRows(bare, CANDLES, parameters)
 }
 
 /** As the API has it, but with a connection for each question under way. */

@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import compression from 'compression'
 import express from 'express'
 import type { Page as Tab } from 'playwright-core'
-import { safeHeaders } from '../../api/http/http.ts'
+import { securityHeaders } from '../../api/http/http.ts'
 import { makePage } from '../../api/page/files.ts'
 import { getPage } from '../../api/routes/page.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
@@ -29,7 +29,7 @@ figure('made in', (await costOf(() => makePage(networks, '/page'))).seconds * 1_
 
 if (chromiumPath !== undefined) {
   const app = express()
-  app.use(safeHeaders(), compression())
+  app.use(securityHeaders(), compression())
   for (const [path, handler] of Object.entries(getPage(networks))) app.get(path, handler)
   app.get('/empty', (_req, res) => {
     res.type('html').send('<!doctype html><link rel="icon" href="data:,"><title>Empty</title><p>Nothing')

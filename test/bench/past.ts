@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { ask } from '../../api/lib/store.ts'
+import { queryRows } from '../../api/lib/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import { rangeMessage, SECONDS_A_BLOCK, type Shape } from './synthetic.ts'
@@ -60,7 +60,7 @@ export async function copyFirstDay(
 async function merged(client: ClickHouseClient): Promise<void> {
   for (let quiet = 0; quiet < QUIET_SECONDS; quiet++) {
     await sleep(1_000)
-    const [row] = await ask<{ merges: string }>(client, 'SELECT count() AS merges FROM system.merges')
+    const [row] = await queryRows<{ merges: string }>(client, 'SELECT count() AS merges FROM system.merges')
     if (row?.merges !== '0') quiet = 0
   }
 }

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { createKey } from '../../api/accounts/keys.ts'
-import { ask, readSql } from '../../api/lib/store.ts'
+import { queryRows, readSql } from '../../api/lib/store.ts'
 import { gridOf } from '../../api/market/candles/candles.ts'
 import { resolutionOf } from '../../api/market/model/windows.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
@@ -117,7 +117,7 @@ async function coldQuestions(reader: Store['reader']): Promise<number> {
         const range = gridOf({ from: to - seconds * BUCKETS, to }, seconds)
         const resolution = resolutionOf(seconds)
         const parameters = { network: SHAPE.network, pool: poolId(pool), interval: seconds, resolution, ...range }
-        const rows = await ask(reader, CANDLES, { ...parameters, limit: BUCKETS })
+        const rows = await queryRows(reader, CANDLES, { ...parameters, limit: BUCKETS })
         if (rows.length === 0) throw new Error(`There are no candles of ${interval} of the pool ${pool}.`)
         asked += 1
       }

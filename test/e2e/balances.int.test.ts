@@ -1,7 +1,7 @@
 /** What v3 pools hold by the tables is what the tokens' own contracts say, after every step and on every branch. */
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, readSql } from '../../api/lib/store.ts'
+import { queryRows, readSql } from '../../api/lib/store.ts'
 import type { Market } from '../../infra/devnet/market.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import type { Pool } from '../../ingest/model/pool.ts'
@@ -33,7 +33,7 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
   })
 
   async function stored({ id }: Market) {
-    const rows = await ask<{ balance0: string; balance1: string }>(database.client, BALANCES, {
+    const rows = await queryRows<{ balance0: string; balance1: string }>(database.client, BALANCES, {
       network: 'ethereum',
       pools: [id],
     })

@@ -1,17 +1,25 @@
 /** Stored candles held in memory, in chunks: what was asked lately is answered without the store. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Resolution } from '../../../aggregator/candles/candle.ts'
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
-import { EVER, type Ranges } from '../model/windows.ts'
+import { ALL_TIME, type RangesByResolution } from '../model/windows.ts'
 import { bucketLoads } from './bucket-loads.ts'
 import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
-import { chunksIn, numberOf, type Place, placeBefore, placesBefore, placesIn, rangeOf } from './chunk-keys.ts'
+import {
+  type ChunkKey,
+  chunkCount,
+  chunkKeyBefore,
+  chunkKeysBefore,
+  chunkKeysIn,
+  chunkNumber,
+  chunkRange,
+} from './chunk-keys.ts'
 
 /** Wider questions are rare, and would drive out what everybody else asks for. */
-const MOST_CHUNKS = 48
+const MAX_CHUNKS = 48
 /** Whatever nobody tells of is seen at the latest after this. */
-const OLDEST_MS = 60 * 60_000
+const MAX_AGE_MS = 60 * 60_000
 /** What a chunk weighs besides its rows. */
 const CHUNK_BYTES = 600
 
@@ -19,25 +27,25 @@ export type Chunk = {
   listing: Listing
   resolution: Resolution
   /** `from ≤ time < to` */
-  range: Range
+  range: TimeRange
   rows: BucketRows
   /** When the rows were asked for, on the cache's own clock. */
-  askedAt: number
+  queriedAt: number
   loadedMs: number
 }
 
 /** Buckets of a pool that have changed; those that lost their trades as well. */
-type Refresh = { key: string; resolution: Resolution; rows: BucketRows; askedAt: number }
+type ChunkUpdate = { key: string; resolution: Resolution; rows: BucketRows; queriedAt: number }
 
-type Loading = { load: Promise<Chunk>; isOld: boolean }
+type PendingChunk = { load: Promise<Chunk>; isStale: boolean }
 /** Of a pool, by the number of the place. */
-type Held = { chunks: Map<number, Chunk>; loading: Map<number, Loading> }
+type PoolChunks = { chunks: Map<number, Chunk>; pending: Map<number, PendingChunk> }
 
 export class BucketCache {
   readonly #load: ReturnType<typeof bucketLoads>
   readonly #mostBytes: number
   readonly #onRead: (isHeld: boolean) => void
-  readonly #pools = new Map<string, Held>()
+  readonly #pools = new Map<string, PoolChunks>()
   /** The chunk that was not needed for the longest time first. */
   readonly #byUse = new Set<Chunk>()
   #bytes = 0
@@ -45,7 +53,7 @@ export class BucketCache {
 
   /** `onRead` hears of each question whether everything was held. */
   constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
-    this.#load = bucketLoads(reader, () => this.tick())
+    this.#load = bucketLoads(reader, () => this.nextQueryNumber())
     this.#mostBytes = mostBytes
     this.#onRead = onRead
   }
@@ -55,7 +63,7 @@ export class BucketCache {
   }
 
   /** Goes up with every question to the store: of two answers, the one that was asked for later knows more. */
-  tick(): number {
+  nextQueryNumber(): number {
     return ++this.#clock
   }
 
@@ -73,26 +81,26 @@ export class BucketCache {
   }
 
   /** The ascending chunks that a range is in; undefined where they would be too many. */
-  read(listing: Listing, resolution: Resolution, range: Range): Chunk[] | Promise<Chunk[]> | undefined {
-    if (chunksIn(resolution, range) > MOST_CHUNKS) return undefined
+  read(listing: Listing, resolution: Resolution, range: TimeRange): Chunk[] | Promise<Chunk[]> | undefined {
+    if (chunkCount(resolution, range) > MAX_CHUNKS) return undefined
     // What was before is likely to be asked for next.
-    const chunks = this.#chunks(listing, placesIn(resolution, range), ({ from }) => placesBefore(from))
+    const chunks = this.#chunks(listing, chunkKeysIn(resolution, range), ({ from }) => chunkKeysBefore(from))
     this.#onRead(Array.isArray(chunks))
     return chunks
   }
 
   /** The chunks that a stretch of each resolution is in, asked for by one question. */
-  async readAll(listing: Listing, ranges: Ranges): Promise<Chunk[]> {
+  async readAll(listing: Listing, ranges: RangesByResolution): Promise<Chunk[]> {
     return this.#chunks(
       listing,
-      [...ranges].flatMap(([resolution, range]) => placesIn(resolution, range)),
+      [...ranges].flatMap(([resolution, range]) => chunkKeysIn(resolution, range)),
     )
   }
 
   /** What traded last before a second; undefined where nothing did. */
   async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
-      const [chunk] = await this.#chunks(listing, [placeBefore(to)])
+      const [chunk] = await this.#chunks(listing, [chunkKeyBefore(to)])
       const close = chunk && closeIn(chunk.rows, chunk.resolution, to)
       if (close) return close
       to = chunk?.range.from ?? 0
@@ -100,8 +108,8 @@ export class BucketCache {
   }
 
   /** The hour in which the pool traded last, or the day where hours are not kept for so long. */
-  async lastHour(listing: Listing): Promise<Range | undefined> {
-    const day = await this.closeBefore(listing, EVER.to)
+  async lastHour(listing: Listing): Promise<TimeRange | undefined> {
+    const day = await this.closeBefore(listing, ALL_TIME.to)
     if (!day) return undefined
     const [chunk] = await this.readAll(listing, new Map([[3_600, day]]))
     const hour = chunk && closeIn(chunk.rows, chunk.resolution, day.to)
@@ -109,47 +117,47 @@ export class BucketCache {
   }
 
   /** The pool has other trades than it had: what is on its way may not know of them. */
-  change(key: string): void {
+  markStale(key: string): void {
     const held = this.#pools.get(key)
     if (!held) return
-    for (const loading of held.loading.values()) loading.isOld = true
+    for (const loading of held.pending.values()) loading.isStale = true
   }
 
   /** Puts what was read after a change in place of what is held. What was asked for later than that knows it already. */
-  apply({ key, resolution, rows, askedAt }: Refresh): void {
+  update({ key, resolution, rows, queriedAt }: ChunkUpdate): void {
     for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
-      if (chunk.resolution !== resolution || chunk.askedAt > askedAt) continue
+      if (chunk.resolution !== resolution || chunk.queriedAt > queriedAt) continue
       const fresh = cut(rows, chunk.range)
       if (fresh.byteLength === 0) continue
       this.#bytes -= chunk.rows.byteLength
       chunk.rows = merged(chunk.rows, fresh)
-      chunk.askedAt = askedAt
+      chunk.queriedAt = queriedAt
       this.#bytes += chunk.rows.byteLength
     }
     this.#shrink()
   }
 
   /** Gives up what is held of a range of seconds. */
-  forget(key: string, range: Range): void {
+  evict(key: string, range: TimeRange): void {
     for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
       if (chunk.range.from < range.to && range.from < chunk.range.to) this.#drop(chunk)
     }
   }
 
-  forgetAll(): void {
-    for (const { loading } of this.#pools.values()) for (const one of loading.values()) one.isOld = true
+  evictAll(): void {
+    for (const { pending: loading } of this.#pools.values()) for (const one of loading.values()) one.isStale = true
     for (const chunk of [...this.#byUse]) this.#drop(chunk)
   }
 
   /** `besides`: what is read along where something has to be read, by the first of that. */
   #chunks(
     listing: Listing,
-    places: readonly Place[],
-    besides: (missing: Place) => readonly Place[] = () => [],
+    places: readonly ChunkKey[],
+    besides: (missing: ChunkKey) => readonly ChunkKey[] = () => [],
   ): Chunk[] | Promise<Chunk[]> {
     const key = listingKey(listing.network.name, listing.pool.id)
     const now = performance.now()
-    const isMissing = (place: Place) => !this.#held(key, place, now)
+    const isMissing = (place: ChunkKey) => !this.#held(key, place, now)
     const missing = places.filter(isMissing)
     const [first] = missing
     if (first) this.#fetch(listing, [...missing, ...besides(first).filter(isMissing)])
@@ -158,60 +166,67 @@ export class BucketCache {
     return isHeld ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
   }
 
-  #held(key: string, place: Place, now: number): Chunk | Promise<Chunk> | undefined {
+  #held(key: string, place: ChunkKey, now: number): Chunk | Promise<Chunk> | undefined {
     const held = this.#pools.get(key)
-    const number = numberOf(place)
+    const number = chunkNumber(place)
     const chunk = held?.chunks.get(number)
-    if (chunk && now - chunk.loadedMs < OLDEST_MS) {
+    if (chunk && now - chunk.loadedMs < MAX_AGE_MS) {
       this.#byUse.delete(chunk)
       this.#byUse.add(chunk)
       return chunk
     }
-    const loading = held?.loading.get(number)
-    return loading?.isOld ? undefined : loading?.load
+    const loading = held?.pending.get(number)
+    return loading?.isStale ? undefined : loading?.load
   }
 
   /** One question for all of them: of each resolution, ascending, from the first to the last. */
-  #fetch(listing: Listing, places: readonly Place[]): void {
-    const ranges = new Map<Resolution, Range>()
+  #fetch(listing: Listing, places: readonly ChunkKey[]): void {
+    const ranges = new Map<Resolution, TimeRange>()
     for (const place of places) {
-      const { from, to } = rangeOf(place)
+      const { from, to } = chunkRange(place)
       ranges.set(place.resolution, { from: ranges.get(place.resolution)?.from ?? from, to })
     }
     const loaded = this.#load({ listing, ranges, chunks: places.length })
     for (const place of places) {
       const { resolution } = place
-      const range = rangeOf(place)
-      const load = loaded.then(({ askedAt, rows }) => {
-        return { listing, resolution, range, rows: cut(rows(resolution), range), askedAt, loadedMs: performance.now() }
+      const range = chunkRange(place)
+      const load = loaded.then(({ queriedAt, rows }) => {
+        return {
+          listing,
+          resolution,
+          range,
+          rows: cut(rows(resolution), range),
+          queriedAt,
+          loadedMs: performance.now(),
+        }
       })
-      this.#await(numberOf(place), listing, load)
+      this.#await(chunkNumber(place), listing, load)
     }
   }
 
   #await(number: number, listing: Listing, load: Promise<Chunk>): void {
     const key = listingKey(listing.network.name, listing.pool.id)
-    const held = this.#pools.get(key) ?? { chunks: new Map(), loading: new Map() }
+    const held = this.#pools.get(key) ?? { chunks: new Map(), pending: new Map() }
     this.#pools.set(key, held)
-    const loading: Loading = {
-      isOld: false,
+    const loading: PendingChunk = {
+      isStale: false,
       load: load
         .then((chunk) => {
           // Whoever waits has an answer of just now; the next one asks again.
-          if (!loading.isOld) this.#keep(held, number, chunk)
+          if (!loading.isStale) this.#keep(held, number, chunk)
           return chunk
         })
         .finally(() => {
-          if (held.loading.get(number) === loading) held.loading.delete(number)
+          if (held.pending.get(number) === loading) held.pending.delete(number)
           this.#tidy(key, held)
         }),
     }
-    held.loading.set(number, loading)
+    held.pending.set(number, loading)
     // Whoever needs it is told; what was read along may be needed by nobody.
     loading.load.catch(() => undefined)
   }
 
-  #keep(held: Held, number: number, chunk: Chunk): void {
+  #keep(held: PoolChunks, number: number, chunk: Chunk): void {
     const old = held.chunks.get(number)
     if (old) this.#release(old)
     held.chunks.set(number, chunk)
@@ -230,7 +245,7 @@ export class BucketCache {
   #drop(chunk: Chunk): void {
     const key = listingKey(chunk.listing.network.name, chunk.listing.pool.id)
     const held = this.#pools.get(key)
-    held?.chunks.delete(numberOf({ resolution: chunk.resolution, from: chunk.range.from }))
+    held?.chunks.delete(chunkNumber({ resolution: chunk.resolution, from: chunk.range.from }))
     this.#release(chunk)
     if (held) this.#tidy(key, held)
   }
@@ -239,7 +254,7 @@ export class BucketCache {
     if (this.#byUse.delete(chunk)) this.#bytes -= chunk.rows.byteLength + CHUNK_BYTES
   }
 
-  #tidy(key: string, held: Held): void {
-    if (held.chunks.size === 0 && held.loading.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
+  #tidy(key: string, held: PoolChunks): void {
+    if (held.chunks.size === 0 && held.pending.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
   }
 }

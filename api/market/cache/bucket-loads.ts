@@ -1,37 +1,40 @@
 /** Reads stored candles for the cache. What is asked for while questions are under way waits, and goes out together: one question is most of the work. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
-import { askBytes, readSql } from '../../lib/store.ts'
+import { queryBytes, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
-import { clampTime, type Ranges } from '../model/windows.ts'
-import { type BucketRows, placedRows } from './bucket-rows.ts'
+import { clampTime, type RangesByResolution } from '../model/windows.ts'
+import { type BucketRows, groupRows } from './bucket-rows.ts'
 
 const BUCKETS = readSql(new URL('./buckets.sql', import.meta.url))
 
 /** Questions under way at once. */
-const MOST_QUESTIONS = 4
+const MAX_QUERIES = 4
 /** Chunks that a question answers, unless a single one asks for more. */
-const MOST_CHUNKS = 64
+const MAX_CHUNKS_PER_QUERY = 64
 
 /** A stretch of each resolution that is asked for, and how many chunks they are. */
-export type Wanted = { listing: Listing; ranges: Ranges; chunks: number }
+export type ChunkRequest = { listing: Listing; ranges: RangesByResolution; chunks: number }
 
 /** `askedAt`: on the clock of whoever asks, when the question went out. */
-export type Loaded = { askedAt: number; rows(resolution: Resolution): BucketRows }
+export type LoadedChunks = { queriedAt: number; rows(resolution: Resolution): BucketRows }
 
-type Waiting = Wanted & { resolve(loaded: Loaded): void; reject(error: unknown): void }
+type QueuedRequest = ChunkRequest & { resolve(loaded: LoadedChunks): void; reject(error: unknown): void }
 
-export function bucketLoads(reader: ClickHouseClient, tick: () => number): (wanted: Wanted) => Promise<Loaded> {
+export function bucketLoads(
+  reader: ClickHouseClient,
+  tick: () => number,
+): (wanted: ChunkRequest) => Promise<LoadedChunks> {
   /** By what a question has in common. */
-  const waiting = new Map<string, Waiting[]>()
+  const waiting = new Map<string, QueuedRequest[]>()
   let underWay = 0
 
   function sendWaiting(): void {
-    while (underWay < MOST_QUESTIONS) {
+    while (underWay < MAX_QUERIES) {
       const [first] = waiting
       if (!first) return
       const [key, all] = first
-      const together = upTo(MOST_CHUNKS, all)
+      const together = upTo(MAX_CHUNKS_PER_QUERY, all)
       waiting.delete(key)
       if (together.length < all.length) waiting.set(key, all.slice(together.length))
       underWay++
@@ -42,7 +45,7 @@ export function bucketLoads(reader: ClickHouseClient, tick: () => number): (want
     }
   }
 
-  async function send(together: readonly Waiting[]): Promise<void> {
+  async function send(together: readonly QueuedRequest[]): Promise<void> {
     const [first] = together
     if (!first) return
     const pools = [...new Set(together.map(({ listing }) => listing.pool.id))]
@@ -53,10 +56,10 @@ export function bucketLoads(reader: ClickHouseClient, tick: () => number): (want
     }
     const askedAt = tick()
     try {
-      const rows = placedRows(await askBytes(reader, BUCKETS, parameters), { untraded: false })
+      const rows = groupRows(await queryBytes(reader, BUCKETS, parameters), { untraded: false })
       for (const { listing, resolve } of together) {
         const place = pools.indexOf(listing.pool.id)
-        resolve({ askedAt, rows: (resolution) => rows({ place, resolution }) })
+        resolve({ queriedAt: askedAt, rows: (resolution) => rows({ place, resolution }) })
       }
     } catch (error) {
       for (const { reject } of together) reject(error)
@@ -75,7 +78,7 @@ export function bucketLoads(reader: ClickHouseClient, tick: () => number): (want
 }
 
 /** The first ones, at least one. */
-function upTo(most: number, waiting: readonly Waiting[]): readonly Waiting[] {
+function upTo(most: number, waiting: readonly QueuedRequest[]): readonly QueuedRequest[] {
   let chunks = 0
   const end = waiting.findIndex((one, index) => {
     chunks += one.chunks

@@ -2,8 +2,8 @@
 import type { Bucket as StoredBucket } from '../../../aggregator/candles/open-candles.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { PriceKind } from '../../query/query.ts'
-import type { Range } from '../../query/time-range.ts'
-import type { Bucket } from '../model/orientation.ts'
+import type { TimeRange } from '../../query/time-range.ts'
+import type { FoldedCandle } from '../model/orientation.ts'
 
 /** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
 const ROW_BYTES = 172
@@ -42,16 +42,16 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
 }
 
 /** Whose rows they are: a pool's place in the list that was asked for, and a resolution. */
-type Placed = { place: number; resolution: number }
+type RowGroup = { place: number; resolution: number }
 
 const NO_ROWS = rowsFrom(new Uint8Array())
 /** Before a row: its place (UInt16) and its resolution (UInt32). */
 const PLACE_BYTES = 6
 
 /** The rows of each pool and resolution: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
-export function placedRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: Placed) => BucketRows {
+export function groupRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: RowGroup) => BucketRows {
   const view = rowsFrom(bytes)
-  const numberOf = ({ place, resolution }: Placed) => place * 2 ** 32 + resolution
+  const numberOf = ({ place, resolution }: RowGroup) => place * 2 ** 32 + resolution
   const found = new Map<number, Uint8Array[]>()
   for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
     const number = numberOf({ place: view.getUint16(at, true), resolution: view.getUint32(at + 2, true) })
@@ -90,7 +90,7 @@ export function indexFrom(rows: BucketRows, time: UnixSeconds): number {
 }
 
 /** The rows of `from ≤ time < to`, of a copy: nobody else's bytes are held for it. */
-export function cut(rows: BucketRows, { from, to }: Range): BucketRows {
+export function cut(rows: BucketRows, { from, to }: TimeRange): BucketRows {
   const bytes = bytesOf(rows)
   return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
 }
@@ -132,7 +132,7 @@ function bytesAt(rows: BucketRows, index: number): Uint8Array {
 }
 
 /** What traded last before some second, and in which bucket: `from ≤ time < to`. */
-export type Close = Range & { close: number; spot_close: number }
+export type Close = TimeRange & { close: number; spot_close: number }
 
 /** Of the newest row before a second; undefined where there is none. */
 export function closeIn(rows: BucketRows, resolution: number, before: UnixSeconds): Close | undefined {
@@ -147,11 +147,11 @@ export function closeIn(rows: BucketRows, resolution: number, before: UnixSecond
 /** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */
 export function foldRows(
   chunks: readonly BucketRows[],
-  { interval, range, kind, token }: { interval: number; range: Range; kind: PriceKind; token: 0 | 1 },
-): Bucket[] {
+  { interval, range, kind, token }: { interval: number; range: TimeRange; kind: PriceKind; token: 0 | 1 },
+): FoldedCandle[] {
   const prices = kind === 'spot' ? SPOT_OPEN : OPEN
-  const folded: Bucket[] = []
-  let current: Bucket | undefined
+  const folded: FoldedCandle[] = []
+  let current: FoldedCandle | undefined
   // The words of the volume so far.
   const words = new Float64Array(WORDS)
   const close = () => {
@@ -186,7 +186,7 @@ export function foldRows(
 export type PriceRow = { start: number; seconds: number; low: number; high: number; close: number }
 
 /** What the view's first token cost within each bucket of `from ≤ time < to`. */
-export function priceRows(rows: BucketRows, { from, to }: Range, seconds: number, forward: boolean): PriceRow[] {
+export function priceRows(rows: BucketRows, { from, to }: TimeRange, seconds: number, forward: boolean): PriceRow[] {
   const found: PriceRow[] = []
   const end = indexFrom(rows, to)
   for (let index = indexFrom(rows, from); index < end; index++) {
@@ -206,7 +206,7 @@ export type Volume = { trades: number; usdMicros: bigint }
 export const NO_VOLUME: Volume = { trades: 0, usdMicros: 0n }
 
 /** What was traded in `from ≤ time < to`. */
-export function volumeIn(rows: BucketRows, { from, to }: Range): Volume {
+export function volumeIn(rows: BucketRows, { from, to }: TimeRange): Volume {
   const words = new Float64Array(WORDS)
   let trades = 0
   const end = indexFrom(rows, to)

@@ -1,6 +1,6 @@
 /** Changes that nobody has told of: whether there are any is counted, and nothing costs less to ask. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { ask, readSql } from '../../lib/store.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 
 const COUNT = readSql(new URL('./changes-count.sql', import.meta.url))
 
@@ -22,7 +22,7 @@ export function unheardChanges(reader: ClickHouseClient): Unheard {
       if (counted !== undefined) counted += rows
     },
     async isThere(isHearing) {
-      const [row] = await ask<{ changes: string }>(reader, COUNT)
+      const [row] = await queryRows<{ changes: string }>(reader, COUNT)
       const changes = Number(row?.changes)
       const isOther = changes !== counted
       const isNews = isOther && (wasOther || !isHearing)

@@ -6,14 +6,14 @@ import { calm } from '../../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { refreshed } from '../../lib/cached-value.ts'
-import { ask, readSql } from '../../lib/store.ts'
+import { cachedValue } from '../../lib/cached-value.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 import { listingKey } from '../model/listing.ts'
 import { readTips, type Tip } from '../model/tip.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import { type Changed, renewalOf } from './cache-refresh.ts'
+import { type PoolChange, renewalOf } from './cache-refresh.ts'
 import { unheardChanges } from './change-counter.ts'
-import { type Known, readKnown } from './coverage.ts'
+import { type Coverage, readCoverages } from './coverage.ts'
 
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
 const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
@@ -28,18 +28,18 @@ const HEARD_MS = 10_000
 const PATIENCE_MS = 60_000
 
 /** Where a network's ledger stands, and which blocks are known. */
-export type Standing = { tip: Tip | undefined; known: Known }
+export type NetworkState = { tip: Tip | undefined; coverage: Coverage }
 
-export type Watch = {
+export type ChangePoller = {
   /** Of each network; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
-  standings(): Promise<ReadonlyMap<NetworkName, Standing>>
+  states(): Promise<ReadonlyMap<NetworkName, NetworkState>>
   /** Something was written just now, by this process. */
-  look(written: Written): void
+  onFlush(written: Written): void
 }
 
-type Change = Changed & { block: number; since: number }
+type Change = PoolChange & { block: number; since: number }
 
-export function watchChanges(options: {
+export function openChangePoller(options: {
   reader: ClickHouseClient
   networks: readonly NetworkName[]
   cache: BucketCache
@@ -48,19 +48,19 @@ export function watchChanges(options: {
   everyMs: number
   /** Something of some pools was written, candles or not; where it is not known of which, of any. */
   onChange: (network: NetworkName, pools?: Iterable<PoolId>) => void
-}): Watch {
+}): ChangePoller {
   const { reader, networks, cache, freshMs, everyMs, onChange } = options
   const sequences = new Map<NetworkName, string>()
   /** By network and pool: changes that the ledger may not show yet. */
   const pending = new Map<NetworkName, Map<PoolId, Change>>(networks.map((network) => [network, new Map()]))
-  const knowns = refreshed(() => readKnown(reader, networks, standings), freshMs / 2)
+  const knowns = cachedValue(() => readCoverages(reader, networks, standings), freshMs / 2)
   /** Changes that this process made, and takes in. */
   const heard = new Map(networks.map((network) => [network, new Set<bigint>()]))
   /** Up to which they are taken in. */
   const takenIn = new Map<NetworkName, bigint>()
   /** Of the newest, while the ledger does not show it yet. */
   const ahead = new Map<NetworkName, bigint>()
-  const standings = new Map<NetworkName, Standing>()
+  const standings = new Map<NetworkName, NetworkState>()
   let lookedMs = Number.NEGATIVE_INFINITY
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
@@ -73,10 +73,10 @@ export function watchChanges(options: {
   /** What was looked up and what was heard of are taken in one after the other. */
   const turns = new Turns()
 
-  const looked = refreshed(async () => {
+  const looked = cachedValue(async () => {
     const began = performance.now()
     if (began - lookedMs > BLIND_MS) {
-      cache.forgetAll()
+      cache.evictAll()
       for (const network of networks) onChange(network)
       sequences.clear()
     }
@@ -88,7 +88,7 @@ export function watchChanges(options: {
       for (const [network, known] of newKnown) {
         const isHeard = ahead.has(network) || (heardMs.get(network) ?? 0) > began
         const newer = isHeard ? standings.get(network) : undefined
-        stand(network, { tip: newer ? newer.tip : newTips.get(network), known })
+        stand(network, { tip: newer ? newer.tip : newTips.get(network), coverage: known })
       }
       lookedMs = began
     })
@@ -113,7 +113,7 @@ export function watchChanges(options: {
     if (!flushed || (isBlind && !ahead.has(network))) {
       // What was heard before is taken in first, so that this look sees what came of it.
       await turns.patient(async () => undefined)
-      await looked.renew()
+      await looked.reload()
       return
     }
     const { sequence, isRecorded, touched, balances } = flushed
@@ -124,7 +124,7 @@ export function watchChanges(options: {
         if ((takenIn.get(network) ?? 0n) < sequence) await takeIn(network, flushed)
       } catch (error) {
         // Nobody looks for it any more.
-        cache.forgetAll()
+        cache.evictAll()
         throw error
       } finally {
         if (isRecorded && ahead.get(network) === sequence) ahead.delete(network)
@@ -140,7 +140,7 @@ export function watchChanges(options: {
   async function takeIn(network: NetworkName, { tip, touched, buckets, sequence, version }: Flushed): Promise<void> {
     const now = performance.now()
     const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
-    for (const { pool } of held) cache.change(listingKey(network, pool))
+    for (const { pool } of held) cache.markStale(listingKey(network, pool))
     if (buckets) take(network, buckets)
     else await renew(network, new Map(held.map((change) => [change.pool, { ...change, version }])))
     onChange(
@@ -148,13 +148,13 @@ export function watchChanges(options: {
       touched.map(({ pool }) => pool),
     )
     takenIn.set(network, sequence)
-    const known = standings.get(network)?.known
+    const known = standings.get(network)?.coverage
     if (!known) return
-    stand(network, { tip, known })
+    stand(network, { tip, coverage: known })
     heardMs.set(network, now)
   }
 
-  function stand(network: NetworkName, standing: Standing): void {
+  function stand(network: NetworkName, standing: NetworkState): void {
     // It goes back before anybody says what went with it.
     if ((standing.tip?.number ?? 0) < (standings.get(network)?.tip?.number ?? 0)) onChange(network)
     standings.set(network, standing)
@@ -163,8 +163,8 @@ export function watchChanges(options: {
   /** Those since the last ones; at first only which is the newest. */
   async function readChanges(network: NetworkName): Promise<readonly ChangeRow[]> {
     const after = sequences.get(network)
-    if (after !== undefined) return ask<ChangeRow>(reader, CHANGES, { network, after })
-    const [newest] = await ask<{ number: string }>(reader, NEWEST, { network })
+    if (after !== undefined) return queryRows<ChangeRow>(reader, CHANGES, { network, after })
+    const [newest] = await queryRows<{ number: string }>(reader, NEWEST, { network })
     sequences.set(network, newest?.number ?? '0')
     return []
   }
@@ -198,7 +198,7 @@ export function watchChanges(options: {
     for (const sequence of ours ?? []) if (sequence <= reached) ours?.delete(sequence)
     onChange(network, isOfAny ? undefined : told)
     if (open.size === 0) return
-    for (const pool of open.keys()) cache.change(listingKey(network, pool))
+    for (const pool of open.keys()) cache.markStale(listingKey(network, pool))
     const isShown = ({ block, since }: Change) => block <= (tip?.number ?? 0) || performance.now() - since > PATIENCE_MS
     const done = [...open].filter(([, change]) => isShown(change))
     await renew(network, open)
@@ -209,7 +209,7 @@ export function watchChanges(options: {
   async function glance(): Promise<void> {
     // Before anybody has to wait for it.
     const isDue = !isWithin(1 / 2) || [...pending.values()].some(({ size }) => size > 0)
-    if (isDue || (await unheard.isThere(isHearing()))) await looked.renew()
+    if (isDue || (await unheard.isThere(isHearing()))) await looked.reload()
   }
 
   function schedule(): void {
@@ -224,12 +224,12 @@ export function watchChanges(options: {
   }
 
   return {
-    standings() {
+    states() {
       askedMs = performance.now()
       schedule()
       return isWithin(1) ? Promise.resolve(standings) : looked.get()
     },
-    look(written) {
+    onFlush(written) {
       // Who has heard that it is stored has to hear how that ends.
       if (isAsked() || ahead.has(written.network)) void hear(written).catch(() => undefined)
     },

@@ -6,39 +6,41 @@ import { type LedgerStart, ledgerStart } from '../../../aggregator/ledger/stored
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
-import { ask, orUnavailable, readSql } from '../../lib/store.ts'
-import type { Range } from '../../query/time-range.ts'
+import { orUnavailable, queryRows, readSql } from '../../lib/store.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import { isFresh, type Tip } from '../model/tip.ts'
 
 const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
 
-export type Known = {
+export type Coverage = {
   /** Undefined while nothing is stored. */
   ledger: LedgerStart | undefined
   /** What jobs have read, for the pools of a filter: ids joined by commas, or all where it is empty. */
-  coverage: readonly Covered[]
+  backfilled: readonly CoveredRun[]
 }
 
 /** `pools`: those of a filter that is a digest. */
-type Covered = KnownRange & { filter: string; pools?: ReadonlySet<PoolId> }
+type CoveredRun = KnownRange & { filter: string; pools?: ReadonlySet<PoolId> }
 
 /** A ledger's start stays where it is, so that one that is `known` is not looked for again. */
-export async function readKnown(
+export async function readCoverages(
   reader: ClickHouseClient,
   networks: readonly NetworkName[],
-  known: ReadonlyMap<NetworkName, { known: Known }> = new Map(),
-): Promise<ReadonlyMap<NetworkName, Known>> {
+  known: ReadonlyMap<NetworkName, { coverage: Coverage }> = new Map(),
+): Promise<ReadonlyMap<NetworkName, Coverage>> {
   const [coverage, ledgers] = await Promise.all([
-    ask<Covered & { network: string }>(reader, COVERAGE, { networks }),
+    queryRows<CoveredRun & { network: string }>(reader, COVERAGE, { networks }),
     Promise.all(
-      networks.map((network) => known.get(network)?.known.ledger ?? orUnavailable(() => ledgerStart(reader, network))),
+      networks.map(
+        (network) => known.get(network)?.coverage.ledger ?? orUnavailable(() => ledgerStart(reader, network)),
+      ),
     ),
   ])
-  const found = new Map<NetworkName, Known>()
+  const found = new Map<NetworkName, Coverage>()
   for (const [index, network] of networks.entries()) {
-    const before = known.get(network)?.known.coverage ?? []
+    const before = known.get(network)?.coverage.backfilled ?? []
     const runs = coverage.filter((run) => run.network === network)
-    found.set(network, { ledger: ledgers[index], coverage: await withPools(reader, network, runs, before) })
+    found.set(network, { ledger: ledgers[index], backfilled: await withPools(reader, network, runs, before) })
   }
   return found
 }
@@ -47,9 +49,9 @@ export async function readKnown(
 async function withPools(
   reader: ClickHouseClient,
   network: NetworkName,
-  runs: readonly Covered[],
-  before: readonly Covered[],
-): Promise<readonly Covered[]> {
+  runs: readonly CoveredRun[],
+  before: readonly CoveredRun[],
+): Promise<readonly CoveredRun[]> {
   const pools = new Map(before.map((run) => [run.filter, run.pools]))
   const unread = runs.map(({ filter }) => filter).filter((filter) => isDigest(filter) && !pools.get(filter))
   for (const [filter, ids] of await orUnavailable(() => poolsOfFilters(reader, network, unread))) {
@@ -61,17 +63,17 @@ async function withPools(
   })
 }
 
-function covers({ filter, pools }: Covered, pool: PoolId): boolean {
+function covers({ filter, pools }: CoveredRun, pool: PoolId): boolean {
   return filter === '' || (pools ? pools.has(pool) : poolsIn(filter).includes(pool))
 }
 
 /** What jobs have read of a pool: unbroken runs, ascending. It vouches for candles as the tip does. */
-export function coveredRuns({ coverage }: Known, pool: Pool): KnownRange[] {
+export function coveredRuns({ backfilled: coverage }: Coverage, pool: Pool): KnownRange[] {
   return joined(coverage.filter((run) => covers(run, pool.id)))
 }
 
 /** Ascending: the time up to the tip in which the pool may have traded without our knowing. `created` is its first block, where it is known. */
-export function unknownTimes(known: Known, tip: Tip | undefined, pool: Pool, created: number | undefined): Range[] {
+export function gapsOf(known: Coverage, tip: Tip | undefined, pool: Pool, created: number | undefined): TimeRange[] {
   const runs = joined([...coveredRuns(known, pool), ...(known.ledger && tip ? [runOf(known.ledger, tip)] : [])])
   const [first] = runs
   if (first === undefined) return [{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }]
@@ -87,27 +89,27 @@ function runOf({ first, time }: LedgerStart, tip: Tip): KnownRange {
 }
 
 /** Until when a pool that traded last within `from ≤ time < to` is known not to have traded again. */
-export function silentUntil(unknown: readonly Range[], { from, to }: Range): UnixSeconds {
+export function completeUntil(unknown: readonly TimeRange[], { from, to }: TimeRange): UnixSeconds {
   // What is unknown only at the start of the bucket ended before the trade that is known.
   const next = unknown.find((gap) => gap.to > from && !(gap.from <= from && gap.to < to))
   return next?.from ?? Number.POSITIVE_INFINITY
 }
 
 /** The time since the tip, or since the newest block that a job has read, where the ledger does not keep up. */
-export function behind(tip: Tip | undefined, now: UnixSeconds, covered: readonly KnownRange[] = []): Range[] {
+export function gapSinceTip(tip: Tip | undefined, now: UnixSeconds, covered: readonly KnownRange[] = []): TimeRange[] {
   if (tip && isFresh(tip, now)) return []
   const reached = Math.max(tip?.timestamp ?? -1, covered.at(-1)?.toTime ?? -1)
   return reached < 0 ? [] : [{ from: reached + 1, to: Number.POSITIVE_INFINITY }]
 }
 
 /** Whether nothing of a range is left to come: the ledger is past its end, or jobs have read it whole. */
-export function isPast({ from, to }: Range, tip: Tip | undefined, covered: readonly KnownRange[]): boolean {
+export function isComplete({ from, to }: TimeRange, tip: Tip | undefined, covered: readonly KnownRange[]): boolean {
   if (tip && to <= tip.timestamp) return true
   return covered.some(({ fromTime, toTime }) => fromTime <= from && to <= toTime)
 }
 
 /** What of some ascending ranges lies within another. */
-export function overlaps(ranges: readonly Range[], within: Range): Range[] {
+export function clip(ranges: readonly TimeRange[], within: TimeRange): TimeRange[] {
   return ranges
     .map(({ from, to }) => ({ from: Math.max(from, within.from), to: Math.min(to, within.to) }))
     .filter(({ from, to }) => from < to)

@@ -2,30 +2,30 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { KnownRange } from '../../../aggregator/history/known-ranges.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import { ask, readSql } from '../../lib/store.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 import { bucketFrom, bucketOf as startOf } from '../../query/interval.ts'
 import type { Fill, PriceKind } from '../../query/query.ts'
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { type Close, closeIn, foldRows } from '../cache/bucket-rows.ts'
-import { silentUntil } from '../cache/coverage.ts'
-import { type Bucket, type Candle, type View, viewCandle, viewPrice } from '../model/orientation.ts'
+import { completeUntil } from '../cache/coverage.ts'
+import { type CandleView, type FoldedCandle, type PairView, viewCandle, viewPrice } from '../model/orientation.ts'
 import { isFresh, type Tip } from '../model/tip.ts'
 import { clampTime, resolutionOf } from '../model/windows.ts'
-import { busySince } from './active-periods.ts'
+import { activeSince } from './active-periods.ts'
 
 const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
 
 /** Bucket starts: `from ≤ start < to`. */
-export type CandleAsk = {
-  view: View
+export type CandleRequest = {
+  view: PairView
   interval: number
-  range: Range
+  range: TimeRange
   limit: number
   fill: Fill
   price: PriceKind
   /** Ascending. */
-  unknown: readonly Range[]
+  gaps: readonly TimeRange[]
   /** What jobs have read of the pool, ascending. */
   covered: readonly KnownRange[]
 }
@@ -36,24 +36,24 @@ export type CandleStore = { reader: ClickHouseClient; cache: BucketCache }
 /** Ascending. */
 export async function readCandles(
   store: CandleStore,
-  asked: CandleAsk,
+  asked: CandleRequest,
   tip: Tip | undefined,
   now: UnixSeconds,
-): Promise<readonly Candle[]> {
+): Promise<readonly CandleView[]> {
   const { interval, limit, fill, covered } = asked
   const grid = gridOf(asked.range, interval)
   if (grid.from >= grid.to) return []
   // What neither the ledger nor a job vouches for yet may be there in part.
-  const isShown = ({ time }: Candle) =>
+  const isShown = ({ time }: CandleView) =>
     (tip !== undefined && time <= tip.timestamp) ||
     covered.some(({ fromTime, toTime }) => time <= toTime && fromTime < time + interval)
-  const shown = (rows: readonly Candle[]) => rows.filter(isShown)
+  const shown = (rows: readonly CandleView[]) => rows.filter(isShown)
   if (fill === 'none') {
-    const from = await busySince(store.reader, asked.view.listing, grid, interval, limit)
+    const from = await activeSince(store.reader, asked.view.listing, grid, interval, limit)
     const { traded } = await readTraded(store, asked, { from, to: grid.to })
     return shown(traded).slice(-limit)
   }
-  const { unknown } = asked
+  const { gaps: unknown } = asked
   const lastFilled = lastFillable(tip, now, interval, covered)
   // Where nothing is unknown every bucket up to the last filled one has a row once the pool has traded, so no row lies further back than this.
   const end = Math.min(grid.to, lastFilled + interval)
@@ -67,13 +67,13 @@ export async function readCandles(
     const isShort = rows.length < limit && window.from > grid.from && previous !== undefined
     if (!isShort) return rows
     // The newest rows before what is unknown.
-    const rowsEnd = Math.min(window.from, Math.max(previous.to, silentUntil(unknown, previous)))
+    const rowsEnd = Math.min(window.from, Math.max(previous.to, completeUntil(unknown, previous)))
     window = { from: Math.max(grid.from, bucketFrom(rowsEnd, interval) - limit * interval), to: grid.to }
   }
 }
 
 /** The bucket starts of a range, as a range on the interval's own grid. */
-export function gridOf(range: Range, interval: number): Range {
+export function gridOf(range: TimeRange, interval: number): TimeRange {
   return { from: bucketFrom(clampTime(range.from), interval), to: bucketFrom(clampTime(range.to), interval) }
 }
 
@@ -95,19 +95,19 @@ export function lastFillable(
 /** The newest `limit` rows of a window. Before the pool's first trade there is no close to carry, so there is no row. */
 export function fillGaps(options: {
   /** Ascending, all within the window. */
-  traded: readonly Candle[]
+  traded: readonly CandleView[]
   /** The newest trade before the window. */
   previous: Trade | undefined
-  window: Range
+  window: TimeRange
   lastFilled: UnixSeconds
-  unknown: readonly Range[]
+  unknown: readonly TimeRange[]
   interval: number
   limit: number
-}): readonly Candle[] {
+}): readonly CandleView[] {
   const { traded, previous, window, lastFilled, unknown, interval, limit } = options
-  const rows: Candle[] = []
+  const rows: CandleView[] = []
   let close = previous?.close
-  let silentTo = previous ? silentUntil(unknown, previous) : Number.NEGATIVE_INFINITY
+  let silentTo = previous ? completeUntil(unknown, previous) : Number.NEGATIVE_INFINITY
   let next = window.from
   const fillUpTo = (end: UnixSeconds) => {
     for (; close !== undefined && next < end && next <= lastFilled && next + interval <= silentTo; next += interval)
@@ -118,23 +118,27 @@ export function fillGaps(options: {
     rows.push(candle)
     close = candle.close
     next = candle.time + interval
-    silentTo = silentUntil(unknown, { from: candle.time, to: next })
+    silentTo = completeUntil(unknown, { from: candle.time, to: next })
   }
   fillUpTo(window.to)
   return rows.slice(-limit)
 }
 
 /** What a trade left as the price, and in which bucket it was. */
-export type Trade = Range & { close: number }
+export type Trade = TimeRange & { close: number }
 
-type Traded = {
+type StoredCandles = {
   /** Ascending; the newest ones at least. */
-  traded: readonly Candle[]
+  traded: readonly CandleView[]
   /** The newest trade before the range. */
   closeBefore(): Promise<Trade | undefined>
 }
 
-async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, range: Range): Promise<Traded> {
+async function readTraded(
+  { reader, cache }: CandleStore,
+  asked: CandleRequest,
+  range: TimeRange,
+): Promise<StoredCandles> {
   const { view, interval, price } = asked
   const window = { from: clampTime(range.from), to: clampTime(range.to) }
   const tradeOf = (close: Close | undefined): Trade | undefined =>
@@ -162,7 +166,11 @@ async function readTraded({ reader, cache }: CandleStore, asked: CandleAsk, rang
 type StoredCandle = Record<'bucket' | `${'' | 'spot_'}${'open' | 'high' | 'low' | 'close'}`, number> &
   Record<'volume0' | 'volume1' | 'trades', string>
 
-async function readStored(reader: ClickHouseClient, asked: CandleAsk, range: Range): Promise<readonly Candle[]> {
+async function readStored(
+  reader: ClickHouseClient,
+  asked: CandleRequest,
+  range: TimeRange,
+): Promise<readonly CandleView[]> {
   const { view, interval, limit, price } = asked
   const { network, pool } = view.listing
   const parameters = {
@@ -173,11 +181,11 @@ async function readStored(reader: ClickHouseClient, asked: CandleAsk, range: Ran
     ...range,
     limit,
   }
-  const rows = await ask<StoredCandle>(reader, CANDLES, parameters)
+  const rows = await queryRows<StoredCandle>(reader, CANDLES, parameters)
   return rows.map((row) => viewCandle(view, bucketOf(row, price, view.forward))).reverse()
 }
 
-function bucketOf(row: StoredCandle, price: PriceKind, forward: boolean): Bucket {
+function bucketOf(row: StoredCandle, price: PriceKind, forward: boolean): FoldedCandle {
   const { bucket, open, high, low, close } = row
   const prices =
     price === 'spot'

@@ -1,32 +1,32 @@
 /** The newest swaps of pools, held until something of the pool is written. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import { listingKey } from '../model/listing.ts'
 import type { TickView } from '../model/orientation.ts'
-import type { TickAsk } from './ticks.ts'
+import type { TickRequest } from './ticks.ts'
 
 /** Of all pools together. */
-const MOST_TICKS = 100_000
+const MAX_TICKS = 100_000
 
 /** For as long whoever asks for the newest ones is told the same, unless something is written: no tick is so far in the future. */
 const AHEAD = 12 * 3_600
 
 /** Those of a range, or the newest `limit` of them; ascending. */
-type Newest = { range: Range; limit: number; ticks: Promise<readonly TickView[]> }
+type CachedTicks = { range: TimeRange; limit: number; ticks: Promise<readonly TickView[]> }
 
 export class NewestTicks {
-  readonly #load: (asked: TickAsk) => Promise<readonly TickView[]>
+  readonly #load: (asked: TickRequest) => Promise<readonly TickView[]>
   /** By `listingKey`, then by the way in which they are shown; what was not asked for the longest first. */
-  readonly #pools = new Map<string, Map<string, Newest>>()
+  readonly #pools = new Map<string, Map<string, CachedTicks>>()
   #limits = 0
 
-  constructor(load: (asked: TickAsk) => Promise<readonly TickView[]>) {
+  constructor(load: (asked: TickRequest) => Promise<readonly TickView[]>) {
     this.#load = load
   }
 
   /** Of a range that ends after all that is on the ledger: the newest `limit`, ascending. */
-  async read(asked: TickAsk): Promise<readonly TickView[]> {
+  async read(asked: TickRequest): Promise<readonly TickView[]> {
     const { range, limit } = asked
     const ticks = await this.#newest(asked).ticks
     const last = ticks.at(-1)
@@ -36,7 +36,7 @@ export class NewestTicks {
   }
 
   /** What is on its way is told to whoever waits, and not held. */
-  forget(network: NetworkName, pools?: Iterable<PoolId>): void {
+  evict(network: NetworkName, pools?: Iterable<PoolId>): void {
     if (pools !== undefined) {
       for (const pool of pools) this.#drop(listingKey(network, pool))
       return
@@ -44,10 +44,10 @@ export class NewestTicks {
     for (const key of [...this.#pools.keys()]) if (key.startsWith(listingKey(network, '' as PoolId))) this.#drop(key)
   }
 
-  #newest(asked: TickAsk): Newest {
+  #newest(asked: TickRequest): CachedTicks {
     const { view, price, range, limit } = asked
     const key = listingKey(view.listing.network.name, view.listing.pool.id)
-    const ways = this.#pools.get(key) ?? new Map<string, Newest>()
+    const ways = this.#pools.get(key) ?? new Map<string, CachedTicks>()
     const way = `${price} ${view.forward}`
     const held = ways.get(way)
     this.#pools.delete(key)
@@ -67,7 +67,7 @@ export class NewestTicks {
 
   #shrink(): void {
     for (const key of this.#pools.keys()) {
-      if (this.#limits <= MOST_TICKS) return
+      if (this.#limits <= MAX_TICKS) return
       this.#drop(key)
     }
   }

@@ -1,9 +1,9 @@
 /** How far a pool's prices are from those at which its pair was traded: what one pool says alone proves nothing. */
 
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { type PriceRow, priceRows } from '../cache/bucket-rows.ts'
-import type { View } from '../model/orientation.ts'
+import type { PairView } from '../model/orientation.ts'
 import { clampTime, halvesOf } from '../model/windows.ts'
 
 /** Ascending rows of a range, and the last price before it. */
@@ -12,7 +12,11 @@ export type Quotes = { rows: readonly PriceRow[]; before: number | undefined }
 export type Peer = { quotes: Quotes; weight: number }
 
 /** In the order of `views`; from the same chunks as the volumes of the range. */
-export function readQuotes(cache: BucketCache, views: readonly View[], asked: Range): Promise<readonly Quotes[]> {
+export function readQuotes(
+  cache: BucketCache,
+  views: readonly PairView[],
+  asked: TimeRange,
+): Promise<readonly Quotes[]> {
   const range = { from: clampTime(asked.from), to: clampTime(asked.to) }
   const halves = halvesOf(range)
   return Promise.all(

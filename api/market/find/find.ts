@@ -4,16 +4,16 @@ import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
 import { invalidParameters } from '../../query/parameters.ts'
 import { type Split, SYMBOL_RULE } from '../../query/symbol.ts'
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, listingKey, shownSymbol } from '../model/listing.ts'
-import { type View, viewPair } from '../model/orientation.ts'
+import { type PairView, viewPair } from '../model/orientation.ts'
 import type { Catalogue } from '../pools/catalogue.ts'
 import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
 import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
-import { type Match, type Resolution, resolve } from './symbol.ts'
+import { type Match, matchSymbol, type SymbolMatches } from './symbol.ts'
 
 /** Where a question without networks is asked first, and where it goes on when there is no result. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
@@ -22,10 +22,10 @@ export const EXPANDED_NETWORKS: readonly NetworkName[] = ['ethereum', 'arbitrum'
 export type NamedPair = { text: string; splits: readonly Split[] }
 
 /** Where to look: `range` is that of the swaps, `day` the 24 hours that end with the question's `to`, now at the latest. */
-export type Scope = { networks: readonly NetworkName[] | undefined; range: Range; day: Range }
+export type SearchScope = { networks: readonly NetworkName[] | undefined; range: TimeRange; day: TimeRange }
 
 /** The pool with this id: in its own order, on the first network asked that knows it. */
-export async function findPool(store: MarketStore, id: PoolId, { networks, range }: Scope): Promise<View> {
+export async function findPool(store: MarketStore, id: PoolId, { networks, range }: SearchScope): Promise<PairView> {
   const { catalogue, cache } = store
   const asked = networks ?? EXPANDED_NETWORKS
   const known = knownOn(catalogue, id, asked)
@@ -39,9 +39,9 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
 }
 
 /** The pool in the order of the pair: its tokens are called as anywhere else, or as they call themselves. */
-export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: View): View {
+export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: PairView): PairView {
   const { network, pool } = listing
-  const { listed, unlisted } = resolve(catalogue, symbol.splits, [network.name])
+  const { listed, unlisted } = matchSymbol(catalogue, symbol.splits, [network.name])
   const match = [...listed, ...unlisted].find((it) => it.listing === listing)
   if (match) return match
   const isCalled = (token: Token, name: string) =>
@@ -59,14 +59,14 @@ export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: 
 export async function findLead(
   store: MarketStore,
   symbol: NamedPair,
-  scope: Scope,
-): Promise<{ view: View; probed: number; passedOver: PassedOver | undefined }> {
+  scope: SearchScope,
+): Promise<{ view: PairView; probed: number; passedOver: PassedOver | undefined }> {
   let probed = scope.networks ?? FIRST_NETWORKS
-  let resolution = resolve(store.catalogue, symbol.splits, probed)
+  let resolution = matchSymbol(store.catalogue, symbol.splits, probed)
   let candidates = await candidatesOf(store, resolution, scope)
   if (scope.networks === undefined && !candidates.some(hasTraded)) {
     probed = EXPANDED_NETWORKS
-    resolution = resolve(store.catalogue, symbol.splits, probed)
+    resolution = matchSymbol(store.catalogue, symbol.splits, probed)
     candidates = await candidatesOf(store, resolution, scope)
   }
   const lead = await leadAmong(store, candidates, scope)
@@ -74,15 +74,15 @@ export async function findLead(
   return { ...lead, probed: probed.length }
 }
 
-type Traded = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
+type TradedMatch = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
 
 /** The pair's pools, and what they traded. */
 async function candidatesOf(
   store: MarketStore,
-  resolution: Resolution,
-  { range, day }: Scope,
-): Promise<readonly Traded[]> {
-  const matches = await matchesOf(store, resolution)
+  resolution: SymbolMatches,
+  { range, day }: SearchScope,
+): Promise<readonly TradedMatch[]> {
+  const matches = await trustedMatches(store, resolution)
   const listings = listingsOf(matches)
   const [ranges, days] = await Promise.all([
     readVolumes(store.cache, listings, range),
@@ -95,14 +95,14 @@ async function candidatesOf(
   })
 }
 
-type Choice = { view: View; passedOver: PassedOver | undefined }
+type LeadChoice = { view: PairView; passedOver: PassedOver | undefined }
 
 /** Where only one is left, nothing more is read about it. */
 async function leadAmong(
   store: MarketStore,
-  candidates: readonly Traded[],
-  { range, day }: Scope,
-): Promise<Choice | undefined> {
+  candidates: readonly TradedMatch[],
+  { range, day }: SearchScope,
+): Promise<LeadChoice | undefined> {
   const [only] = candidates
   if (candidates.length <= 1) return only && { view: only, passedOver: undefined }
   const listings = listingsOf(candidates)
@@ -132,7 +132,10 @@ function isReference({ network, pool }: Listing): boolean {
 }
 
 /** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
-export async function matchesOf(store: MarketStore, { listed, unlisted }: Resolution): Promise<readonly Match[]> {
+export async function trustedMatches(
+  store: MarketStore,
+  { listed, unlisted }: SymbolMatches,
+): Promise<readonly Match[]> {
   if (listed.length > 0 || unlisted.length === 0) return listed
   const values = await readValues(store, listingsOf(unlisted))
   return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)
@@ -156,7 +159,7 @@ function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkNa
 }
 
 function noMatch(
-  { tokensKnown, sameToken, unlisted }: Resolution,
+  { tokensKnown, sameToken, unlisted }: SymbolMatches,
   symbol: NamedPair,
   asked: readonly NetworkName[],
   read: readonly NetworkName[],

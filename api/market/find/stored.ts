@@ -1,12 +1,12 @@
 /** Networks of which nothing is stored yet: that no token or pool of them is known says nothing of the chain. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { Problem } from '../../lib/problem.ts'
-import type { Standing } from '../cache/change-poller.ts'
+import type { NetworkState } from '../cache/change-poller.ts'
 
 const RETRY_SECONDS = 10
 
 /** Throws where none of the networks that are asked and read has anything stored. `standings` are those of all networks that are read. */
-export function requireStored(standings: ReadonlyMap<NetworkName, Standing>, asked: readonly NetworkName[]): void {
+export function requireStored(standings: ReadonlyMap<NetworkName, NetworkState>, asked: readonly NetworkName[]): void {
   const read = asked.flatMap((name) => {
     const standing = standings.get(name)
     return standing ? [{ name, standing }] : []
@@ -20,6 +20,6 @@ export function requireStored(standings: ReadonlyMap<NetworkName, Standing>, ask
   )
 }
 
-function isStored({ tip, known }: Standing): boolean {
-  return tip !== undefined || known.coverage.length > 0
+function isStored({ tip, coverage: known }: NetworkState): boolean {
+  return tip !== undefined || known.backfilled.length > 0
 }

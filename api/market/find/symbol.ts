@@ -3,12 +3,12 @@ import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
-import { bearerKey, type Catalogue, pairKey, tokenKey } from '../pools/catalogue.ts'
+import { type Catalogue, pairKey, symbolKey, tokenKey } from '../pools/catalogue.ts'
 
 /** A pool that trades the pair, and whether the pair is asked for in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
 
-export type Resolution = {
+export type SymbolMatches = {
   listed: readonly Match[]
   /** Pools in which a token is known by its on-chain symbol only; looked at where nothing listed matches. */
   unlisted: readonly Match[]
@@ -18,15 +18,19 @@ export type Resolution = {
   sameToken: boolean
 }
 
-export function resolve(catalogue: Catalogue, splits: readonly Split[], networks: readonly NetworkName[]): Resolution {
+export function matchSymbol(
+  catalogue: Catalogue,
+  splits: readonly Split[],
+  networks: readonly NetworkName[],
+): SymbolMatches {
   const served = networks.flatMap((name) => catalogue.networks.get(name) ?? [])
   const listed = new Map<Listing, Match>()
   const unlisted = new Map<Listing, Match>()
   let tokensKnown = false
   let sameToken = false
   for (const split of splits) {
-    const base = bearersOf(catalogue, served, split.base)
-    const quote = bearersOf(catalogue, served, split.quote)
+    const base = tokensOfSymbol(catalogue, served, split.base)
+    const quote = tokensOfSymbol(catalogue, served, split.quote)
     if (base.size === 0 || quote.size === 0) continue
     tokensKnown = true
     const matches = base.listed && quote.listed ? listed : unlisted
@@ -85,15 +89,18 @@ function matchesAmong(
   })
 }
 
-type Bearers = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
+type SymbolTokens = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
 
 /** The tokens a symbol means: the curated ones, or where no network asked has such, all that bear it on chain. */
-function bearersOf(catalogue: Catalogue, networks: readonly Network[], symbol: string): Bearers {
+function tokensOfSymbol(catalogue: Catalogue, networks: readonly Network[], symbol: string): SymbolTokens {
   const curated = new Map(networks.map((network) => [network.name, curatedOf(catalogue, network, symbol)]))
   const listed = count(curated)
   if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
   const onChain = new Map(
-    networks.map((network) => [network.name, [...(catalogue.bearers.get(bearerKey(network.name, symbol)) ?? [])]]),
+    networks.map((network) => [
+      network.name,
+      [...(catalogue.tokensBySymbol.get(symbolKey(network.name, symbol)) ?? [])],
+    ]),
   )
   return { listed: false, size: count(onChain), byNetwork: onChain }
 }
@@ -107,7 +114,9 @@ const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
 function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
   const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  const addresses = new Set(names.flatMap((name) => [...(catalogue.curated.get(bearerKey(network.name, name)) ?? [])]))
+  const addresses = new Set(
+    names.flatMap((name) => [...(catalogue.curatedBySymbol.get(symbolKey(network.name, name)) ?? [])]),
+  )
   const native = network.nativeSymbol === 'POL' ? POL : ['eth']
   if (native.includes(symbol)) {
     addresses.add(NATIVE_CURRENCY)

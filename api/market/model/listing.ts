@@ -14,17 +14,17 @@ export function listingKey(network: NetworkName, pool: PoolId): string {
   return `${network}:${pool}`
 }
 
-export function trusted(network: Network, address: string): TrustedToken | undefined {
+export function trustedToken(network: Network, address: string): TrustedToken | undefined {
   return network.trustedTokens.find((token) => token.address.toLowerCase() === address)
 }
 
 /** A token that the curated list knows, or the chain's own currency. */
 export function isListed(network: Network, address: string): boolean {
-  return address === NATIVE_CURRENCY || trusted(network, address) !== undefined
+  return address === NATIVE_CURRENCY || trustedToken(network, address) !== undefined
 }
 
 /** The curated name where there is one: symbols on chain are anybody's. */
 export function shownSymbol(network: Network, token: Token): string {
   if (token.address === NATIVE_CURRENCY) return network.nativeSymbol
-  return trusted(network, token.address)?.symbols[0] ?? token.symbol
+  return trustedToken(network, token.address)?.symbols[0] ?? token.symbol
 }

@@ -8,10 +8,10 @@ import { inverse } from './inverse.ts'
 import { type Listing, shownSymbol } from './listing.ts'
 
 /** Which way round a pool is asked for: `forward` is its own order, token1 per token0. */
-export type View = { listing: Listing; forward: boolean }
+export type PairView = { listing: Listing; forward: boolean }
 
 /** What a bucket came to, in the pool's own order: prices are token1 per token0, `volume` is raw, of the view's second token. */
-export type Bucket = {
+export type FoldedCandle = {
   bucket: UnixSeconds
   open: number
   high: number
@@ -22,7 +22,7 @@ export type Bucket = {
 }
 
 /** A bucket that was traded in. Volume is in the second token of the pair. */
-export type Candle = {
+export type CandleView = {
   time: number
   open: number
   high: number
@@ -37,7 +37,7 @@ export function viewPrice(forward: boolean, price: number): number {
   return forward ? price : 1 / price
 }
 
-export function viewCandle({ listing, forward }: View, bucket: Bucket): Candle {
+export function viewCandle({ listing, forward }: PairView, bucket: FoldedCandle): CandleView {
   const { bucket: time, open, high, low, close, trades } = bucket
   const { token0, token1 } = listing.pool
   const volume = decimalNumber(bucket.volume, (forward ? token1 : token0).decimals)
@@ -46,7 +46,7 @@ export function viewCandle({ listing, forward }: View, bucket: Bucket): Candle {
 }
 
 /** The two symbols in the order of the view. */
-export function viewPair({ listing, forward }: View): readonly [string, string] {
+export function viewPair({ listing, forward }: PairView): readonly [string, string] {
   const { network, pool } = listing
   const symbols = [shownSymbol(network, pool.token0), shownSymbol(network, pool.token1)] as const
   return forward ? symbols : [symbols[1], symbols[0]]
@@ -76,7 +76,7 @@ export type TickView = {
   amountUsd: number
 }
 
-export function viewTick(view: View, kind: PriceKind, stored: StoredTick): TickView {
+export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): TickView {
   const { token0, token1 } = view.listing.pool
   const first = { raw: BigInt(stored.amount0), decimals: token0.decimals }
   const second = { raw: BigInt(stored.amount1), decimals: token1.decimals }

@@ -3,13 +3,13 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { newestBlock } from '../../../aggregator/ledger/stored-blocks.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
-import { ask, readSql } from '../../lib/store.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 
 export type Tip = { number: number; hash: string; timestamp: UnixSeconds }
 
 export type Tips = ReadonlyMap<NetworkName, Tip>
 
-type Known = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
+type KnownTips = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
 
 const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
 
@@ -19,7 +19,7 @@ type TipRow = { number: string; hash: string; time: number }
 export async function readTips(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
-  known: Known = new Map(),
+  known: KnownTips = new Map(),
 ): Promise<Tips> {
   const tips = new Map<NetworkName, Tip>()
   await Promise.all(
@@ -34,7 +34,7 @@ export async function readTips(
 /** Undefined where the ledger has gone back. */
 async function readSince(client: ClickHouseClient, network: NetworkName, known: Tip | undefined) {
   if (!known) return undefined
-  const [row] = await ask<TipRow>(client, TIP_SINCE, { network, known: known.number })
+  const [row] = await queryRows<TipRow>(client, TIP_SINCE, { network, known: known.number })
   return row && tipOf(row)
 }
 

@@ -1,10 +1,10 @@
 /** How a stretch of time is read from candles of four resolutions: whole days where it holds any, seconds only at its edges. */
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 
 /** Whole days, as far as the store can count. */
-export const EVER: Range = { from: 0, to: 49_710 * 86_400 }
+export const ALL_TIME: TimeRange = { from: 0, to: 49_710 * 86_400 }
 
 /** The coarsest stored candles that an interval is made of. */
 export function resolutionOf(interval: number): Resolution {
@@ -12,15 +12,15 @@ export function resolutionOf(interval: number): Resolution {
 }
 
 /** A stretch of time of each resolution. */
-export type Ranges = ReadonlyMap<Resolution, Range>
+export type RangesByResolution = ReadonlyMap<Resolution, TimeRange>
 
 /**
  * A range in two halves: the earlier one goes from seconds to days, the later one back to seconds. Each piece lies on its own grid;
  * those that would be empty are left out.
  */
-export function halvesOf(range: Range): readonly [earlier: Ranges, later: Ranges] {
-  const earlier = new Map<Resolution, Range>()
-  const later = new Map<Resolution, Range>()
+export function halvesOf(range: TimeRange): readonly [earlier: RangesByResolution, later: RangesByResolution] {
+  const earlier = new Map<Resolution, TimeRange>()
+  const later = new Map<Resolution, TimeRange>()
   let [from, to] = [range.from, Math.max(range.from, range.to)]
   for (const [index, resolution] of RESOLUTIONS.entries()) {
     const coarser = RESOLUTIONS[index + 1]

@@ -3,8 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
-import { type Refreshed, refreshed } from '../../lib/cached-value.ts'
-import { ask, readSql } from '../../lib/store.ts'
+import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
 
 export type Catalogue = {
@@ -16,9 +16,9 @@ export type Catalogue = {
   /** By network and address of one of its tokens. */
   tokens: ReadonlyMap<string, readonly Listing[]>
   /** By network and lower-case on-chain symbol: the addresses that bear it. */
-  bearers: ReadonlyMap<string, ReadonlySet<Address>>
+  tokensBySymbol: ReadonlyMap<string, ReadonlySet<Address>>
   /** The same of listed tokens alone: each by its curated names and by the one it bears on chain. */
-  curated: ReadonlyMap<string, ReadonlySet<Address>>
+  curatedBySymbol: ReadonlyMap<string, ReadonlySet<Address>>
 }
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
@@ -29,13 +29,13 @@ export function openCatalogue(
   client: ClickHouseClient,
   networks: readonly Network[],
   freshMs: number,
-): Refreshed<Catalogue> {
+): CachedValue<Catalogue> {
   let held: { state: string; catalogue: Catalogue } | undefined
-  return refreshed(async () => {
-    const [row] = await ask<{ state: string }>(client, STATE)
+  return cachedValue(async () => {
+    const [row] = await queryRows<{ state: string }>(client, STATE)
     const state = row?.state ?? ''
     if (held?.state === state) return held.catalogue
-    const catalogue = catalogueOf(networks, await ask<PoolRow>(client, CATALOGUE))
+    const catalogue = catalogueOf(networks, await queryRows<PoolRow>(client, CATALOGUE))
     held = { state, catalogue }
     return catalogue
   }, freshMs)
@@ -72,7 +72,7 @@ export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow
     for (const { address, symbols } of trustedTokens) {
       const token = address.toLowerCase() as Address
       listed.add(tokenKey(name, token))
-      for (const symbol of symbols) addName(curated, bearerKey(name, symbol), token)
+      for (const symbol of symbols) addName(curated, symbolKey(name, symbol), token)
     }
   }
   for (const row of rows) {
@@ -84,12 +84,12 @@ export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow
     addTo(pairs, pairKey(network.name, token0.address, token1.address), listing)
     for (const token of [token0, token1]) {
       addTo(tokens, tokenKey(network.name, token.address), listing)
-      const bearer = bearerKey(network.name, token.symbol)
+      const bearer = symbolKey(network.name, token.symbol)
       addName(bearers, bearer, token.address)
       if (listed.has(tokenKey(network.name, token.address))) addName(curated, bearer, token.address)
     }
   }
-  return { networks: byName, pools, pairs, tokens, bearers, curated }
+  return { networks: byName, pools, pairs, tokens, tokensBySymbol: bearers, curatedBySymbol: curated }
 }
 
 function addName(names: Map<string, Set<Address>>, name: string, token: Address): void {
@@ -110,7 +110,7 @@ export function tokenKey(network: NetworkName, token: Address): string {
   return `${network}:${token}`
 }
 
-export function bearerKey(network: NetworkName, symbol: string): string {
+export function symbolKey(network: NetworkName, symbol: string): string {
   return `${network}:${symbol.toLowerCase()}`
 }
 

@@ -4,7 +4,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { chunksOf } from '../../lib/group.ts'
-import { ask, POOLS_PER_QUESTION, readSql } from '../../lib/store.ts'
+import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
 
 const HELD = readSql(new URL('./held.sql', import.meta.url))
@@ -13,15 +13,15 @@ const HELD = readSql(new URL('./held.sql', import.meta.url))
 export type HeldOver = { pool: PoolId; held0: number; held1: number; late0: number; late1: number }
 
 /** A listing at the end of a day, and the square root of its raw price then. */
-export type HeldAsk = { listing: Listing; end: UnixSeconds; root: number }
+export type HeldRequest = { listing: Listing; end: UnixSeconds; root: number }
 
-export type HeldRow = { asked: HeldAsk; row: HeldOver | undefined }
+export type HeldRow = { asked: HeldRequest; row: HeldOver | undefined }
 
 export type HeldRows = {
   /** In the order of `asked`, which all have one end. */
-  read(asked: readonly HeldAsk[]): Promise<readonly HeldRow[]>
+  read(asked: readonly HeldRequest[]): Promise<readonly HeldRow[]>
   /** Something of some pools was written; where it is not said of which, of any. */
-  forget(pools?: Iterable<PoolId>): void
+  evict(pools?: Iterable<PoolId>): void
 }
 
 export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows: number): HeldRows {
@@ -29,7 +29,7 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
   const held = new Map<PoolId, HeldRow>()
   let forgotten = 0
 
-  function heldFor({ listing, end, root }: HeldAsk): HeldRow | undefined {
+  function heldFor({ listing, end, root }: HeldRequest): HeldRow | undefined {
     const entry = held.get(listing.pool.id)
     const isSame = entry?.asked.listing === listing && entry.asked.end === end && entry.asked.root === root
     return isSame ? entry : undefined
@@ -43,14 +43,14 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
     if (held.size > maxRows && oldest !== undefined) held.delete(oldest)
   }
 
-  async function load(asked: readonly HeldAsk[]): Promise<readonly HeldRow[]> {
+  async function load(asked: readonly HeldRequest[]): Promise<readonly HeldRow[]> {
     const parameters = {
       network: network.name,
       pools: asked.map(({ listing }) => listing.pool.id),
       roots: asked.map(({ root }) => root),
       end: asked[0]?.end,
     }
-    const rows = await ask<HeldOver>(reader, HELD, parameters)
+    const rows = await queryRows<HeldOver>(reader, HELD, parameters)
     const byPool = new Map(rows.map((row) => [row.pool, row]))
     return asked.map((one) => ({ asked: one, row: byPool.get(one.listing.pool.id) }))
   }
@@ -61,7 +61,7 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
       const before = forgotten
       for (const group of chunksOf(
         asked.filter((one) => !found.get(one)),
-        POOLS_PER_QUESTION,
+        MAX_POOLS_PER_QUERY,
       )) {
         for (const entry of await load(group)) {
           found.set(entry.asked, entry)
@@ -71,7 +71,7 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
       }
       return asked.map((one) => found.get(one) ?? { asked: one, row: undefined })
     },
-    forget(pools) {
+    evict(pools) {
       forgotten++
       if (pools === undefined) held.clear()
       else for (const pool of pools) held.delete(pool)

@@ -4,11 +4,11 @@ import DataLoader from 'dataloader'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { groupBy } from '../../lib/group.ts'
-import { ask, POOLS_PER_QUESTION, readSql } from '../../lib/store.ts'
+import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import type { Listing } from '../model/listing.ts'
-import { type HeldAsk, type HeldOver, type HeldRows, openHeldRows } from './held-rows.ts'
+import { type HeldOver, type HeldRequest, type HeldRows, openHeldRows } from './held-rows.ts'
 import { tickAtSqrtPrice } from './tick-math.ts'
 
 const LAST_SWAPS = readSql(new URL('./last-swaps.sql', import.meta.url))
@@ -18,15 +18,15 @@ const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
 const DAY = 86_400
 
 /** Of each kind and network: the pools that a user asks for can be as many as there are. */
-const MAX_HELD = 20_000
+const MAX_ROWS = 20_000
 
 /** Of each kind, under way at once. */
-const MOST_QUESTIONS = 2
+const MAX_QUERIES = 2
 
 /** Raw units, as decimal text. */
-export type Balance = { pool: PoolId; balance0: string; balance1: string }
+export type PoolBalance = { pool: PoolId; balance0: string; balance1: string }
 
-export type LastSwap = {
+export type PoolLastSwap = {
   pool: PoolId
   block: string
   log_index: number
@@ -37,7 +37,7 @@ export type LastSwap = {
 }
 
 /** What mints and burns have left; amounts are raw, at the price after the last swap. */
-export type Liquidity = {
+export type PoolLiquidity = {
   pool: PoolId
   changes: string
   liquidity_since: string
@@ -46,22 +46,22 @@ export type Liquidity = {
   amount1: number
 }
 
-export type Position = { swap: LastSwap | undefined; liquidity: Liquidity | undefined }
+export type PoolPosition = { swap: PoolLastSwap | undefined; liquidity: PoolLiquidity | undefined }
 
 export type PoolRows = {
   /** Of a pool whose mints and burns are known; in the order of `asked`, which all have one end. */
-  heldOver(asked: readonly HeldAsk[]): Promise<readonly (HeldOver | undefined)[]>
+  heldOver(asked: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
   /** Of a v3 pool, once it was read; in the order of `listings`. */
-  balances(listings: readonly Listing[]): Promise<readonly (Balance | undefined)[]>
+  balances(listings: readonly Listing[]): Promise<readonly (PoolBalance | undefined)[]>
   /** In the order of `listings`. */
-  positions(listings: readonly Listing[]): Promise<readonly Position[]>
+  positions(listings: readonly Listing[]): Promise<readonly PoolPosition[]>
   /** Something of some pools was written; where it is not said of which, of any. */
-  forget(network: NetworkName, pools?: Iterable<PoolId>): void
+  evict(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
 type Kinds = {
-  balances: Held<Balance | undefined>
-  positions: Held<Position>
+  balances: RowCache<PoolBalance | undefined>
+  positions: RowCache<PoolPosition>
   over: HeldRows
 }
 
@@ -73,9 +73,9 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
     const known = byNetwork.get(network.name)
     if (known) return known
     const kinds = {
-      balances: held((listings) => readBalances(reader, network, listings)),
-      positions: held((listings) => readPositions(reader, cache, network, listings)),
-      over: openHeldRows(reader, network, MAX_HELD),
+      balances: openRowCache((listings) => readBalances(reader, network, listings)),
+      positions: openRowCache((listings) => readPositions(reader, cache, network, listings)),
+      over: openHeldRows(reader, network, MAX_ROWS),
     }
     byNetwork.set(network.name, kinds)
     return kinds
@@ -90,19 +90,19 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
       return asked.map(({ listing }) => byListing.get(listing))
     },
     positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
-    forget(network, pools) {
+    evict(network, pools) {
       const kinds = byNetwork.get(network)
-      kinds?.balances.forget(pools)
-      kinds?.positions.forget(pools)
-      kinds?.over.forget(pools)
+      kinds?.balances.evict(pools)
+      kinds?.positions.evict(pools)
+      kinds?.over.evict(pools)
     },
   }
 }
 
-type Held<Row> = { get(listing: Listing): Promise<Row>; forget(pools?: Iterable<PoolId>): void }
+type RowCache<Row> = { get(listing: Listing): Promise<Row>; evict(pools?: Iterable<PoolId>): void }
 
 /** What is on its way when it is to be forgotten is told to whoever waits, and not held. */
-function held<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): Held<Row> {
+function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): RowCache<Row> {
   const loader = batched(load)
   /** A pool that the catalogue shows anew may have another first price. */
   const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
@@ -115,13 +115,13 @@ function held<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[
       const entry = { listing, row: loader.load(listing) }
       rows.set(id, entry)
       const [oldest] = rows.keys()
-      if (rows.size > MAX_HELD && oldest !== undefined) rows.delete(oldest)
+      if (rows.size > MAX_ROWS && oldest !== undefined) rows.delete(oldest)
       entry.row.catch(() => {
         if (rows.get(id) === entry) rows.delete(id)
       })
       return entry.row
     },
-    forget(pools) {
+    evict(pools) {
       if (pools === undefined) rows.clear()
       else for (const pool of pools) rows.delete(pool)
     },
@@ -133,7 +133,7 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
   const waiting: (() => void)[] = []
   let underWay = 0
   const sendNext = () => {
-    if (underWay < MOST_QUESTIONS) waiting.shift()?.()
+    if (underWay < MAX_QUERIES) waiting.shift()?.()
   }
   const send = async (listings: readonly Listing[]) => {
     underWay++
@@ -146,7 +146,7 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
   }
   return new DataLoader(send, {
     cache: false,
-    maxBatchSize: POOLS_PER_QUESTION,
+    maxBatchSize: MAX_POOLS_PER_QUERY,
     batchScheduleFn(dispatch) {
       waiting.push(dispatch)
       // The pools of a pair are asked for in one turn.
@@ -156,7 +156,7 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
 }
 
 async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {
-  const rows = byPool(await ask<Balance>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
+  const rows = byPool(await queryRows<PoolBalance>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
   return listings.map(({ pool }) => rows.get(pool.id))
 }
 
@@ -165,7 +165,7 @@ async function readPositions(
   cache: BucketCache,
   network: Network,
   listings: readonly Listing[],
-): Promise<readonly Position[]> {
+): Promise<readonly PoolPosition[]> {
   const swaps = await readLastSwaps(reader, cache, network, listings)
   const liquidity = byPool(await readLiquidity(reader, network, listings, swaps))
   return listings.map(({ pool }) => ({ swap: swaps.get(pool.id), liquidity: liquidity.get(pool.id) }))
@@ -177,7 +177,7 @@ async function readLastSwaps(
   cache: BucketCache,
   network: Network,
   listings: readonly Listing[],
-): Promise<ReadonlyMap<PoolId, LastSwap>> {
+): Promise<ReadonlyMap<PoolId, PoolLastSwap>> {
   const traded = await Promise.all(
     listings.map(async (listing) => ({ id: listing.pool.id, hour: await cache.lastHour(listing) })),
   )
@@ -187,7 +187,7 @@ async function readLastSwaps(
   )
   const rows = await Promise.all(
     [...byDay.values()].map((group) =>
-      ask<LastSwap>(reader, LAST_SWAPS, {
+      queryRows<PoolLastSwap>(reader, LAST_SWAPS, {
         network: network.name,
         pools: group.map(({ id }) => id),
         from: Math.min(...group.map(({ hour }) => hour.from)),
@@ -202,14 +202,14 @@ function readLiquidity(
   reader: ClickHouseClient,
   network: Network,
   listings: readonly Listing[],
-  swaps: ReadonlyMap<PoolId, LastSwap>,
-): Promise<readonly Liquidity[]> {
+  swaps: ReadonlyMap<PoolId, PoolLastSwap>,
+): Promise<readonly PoolLiquidity[]> {
   const places = listings.map(({ pool }) => {
     const swap = swaps.get(pool.id)
     const sqrtPrice = swap === undefined ? pool.initialSqrtPriceX96 : BigInt(swap.sqrt_price)
     return { sqrtPrice, tick: swap?.pool_tick ?? tickAtSqrtPrice(sqrtPrice), swap }
   })
-  return ask<Liquidity>(reader, LIQUIDITY, {
+  return queryRows<PoolLiquidity>(reader, LIQUIDITY, {
     network: network.name,
     pools: idsOf(listings),
     pool_ticks: places.map((place) => place.tick),

@@ -7,10 +7,10 @@ import { decimalText } from '../../lib/decimal.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
-import { type Listing, listingKey, trusted } from '../model/listing.ts'
-import { clampTime, EVER } from '../model/windows.ts'
+import { type Listing, listingKey, trustedToken } from '../model/listing.ts'
+import { ALL_TIME, clampTime } from '../model/windows.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { Balance, Liquidity, PoolRows, Position } from './pool-rows.ts'
+import type { PoolBalance, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import { readVolumes } from './volumes.ts'
 
 export type PoolState = {
@@ -35,7 +35,7 @@ export type MarketStore = { cache: BucketCache; rows: PoolRows; catalogue: Catal
 /** In the order of `listings`. */
 export async function readPoolStates(store: MarketStore, listings: readonly Listing[]): Promise<readonly PoolState[]> {
   const [volumes, balances, positions, prices] = await Promise.all([
-    readVolumes(store.cache, listings, EVER),
+    readVolumes(store.cache, listings, ALL_TIME),
     store.rows.balances(listings),
     store.rows.positions(listings),
     readPrices(store, listings),
@@ -104,15 +104,15 @@ export async function readHeld(
   })
 }
 
-const UNKNOWN: Position = { swap: undefined, liquidity: undefined }
+const UNKNOWN: PoolPosition = { swap: undefined, liquidity: undefined }
 
 /** Without a price nobody knows what is in range. */
-function knownOf(pool: Pool, position = UNKNOWN): Position {
+function knownOf(pool: Pool, position = UNKNOWN): PoolPosition {
   return position.swap !== undefined || pool.initialSqrtPriceX96 !== 0n ? position : UNKNOWN
 }
 
 /** What the last swap met and what was put there since; before the first swap all that is known of. */
-function inRange({ swap, liquidity: changes }: Position): bigint {
+function inRange({ swap, liquidity: changes }: PoolPosition): bigint {
   if (swap === undefined) return BigInt(changes?.liquidity ?? 0)
   const liquidity = BigInt(swap.liquidity) + BigInt(changes?.liquidity_since ?? 0)
   // Where blocks between the two are not indexed, more may have been burnt since than is known to be there.
@@ -120,7 +120,7 @@ function inRange({ swap, liquidity: changes }: Position): bigint {
 }
 
 /** Whole tokens. A v4 pool's lie in one contract with all others', so they are worked out from its liquidity. */
-function heldBy(pool: Pool, balance: Balance | undefined, liquidity: Liquidity | undefined): [number, number] {
+function heldBy(pool: Pool, balance: PoolBalance | undefined, liquidity: PoolLiquidity | undefined): [number, number] {
   const [raw0, raw1] =
     balance === undefined
       ? [liquidity?.amount0 ?? 0, liquidity?.amount1 ?? 0]
@@ -132,9 +132,9 @@ function inTokens({ token0, token1 }: Pool, [raw0, raw1]: readonly [number, numb
   return [raw0 / 10 ** token0.decimals, raw1 / 10 ** token1.decimals]
 }
 
-type Prices = ReadonlyMap<Address, number>
+type UsdPrices = ReadonlyMap<Address, number>
 
-function worthOf(pool: Pool, [held0, held1]: [number, number], prices: Prices = new Map()): number {
+function worthOf(pool: Pool, [held0, held1]: [number, number], prices: UsdPrices = new Map()): number {
   const value0 = held0 * (prices.get(pool.token0.address) ?? 0)
   const value1 = held1 * (prices.get(pool.token1.address) ?? 0)
   return value0 + value1
@@ -144,8 +144,8 @@ function worthOf(pool: Pool, [held0, held1]: [number, number], prices: Prices = 
 async function readPrices(
   store: MarketStore,
   listings: readonly Listing[],
-  end: UnixSeconds = EVER.to,
-): Promise<ReadonlyMap<Network, Prices>> {
+  end: UnixSeconds = ALL_TIME.to,
+): Promise<ReadonlyMap<Network, UsdPrices>> {
   const networks = [...new Set(listings.map(({ network }) => network))]
   return new Map(
     await Promise.all(
@@ -159,7 +159,7 @@ async function readNetworkPrices(
   { cache, catalogue }: MarketStore,
   network: Network,
   end: UnixSeconds,
-): Promise<Prices> {
+): Promise<UsdPrices> {
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {
       const listing = catalogue.pools.get(listingKey(network.name, reference.pool.toLowerCase() as PoolId))
@@ -174,7 +174,7 @@ async function readNetworkPrices(
   for (const { token, pool, spot } of references) {
     if (pool === undefined || spot === undefined || spot === 0 || prices.has(token)) continue
     const [other, price] = pool.token0.address === token ? [pool.token1, spot] : [pool.token0, 1 / spot]
-    if (trusted(network, other.address)?.role === 'stablecoin') prices.set(token, price)
+    if (trustedToken(network, other.address)?.role === 'stablecoin') prices.set(token, price)
   }
   const native = prices.get(network.wrappedNative.toLowerCase() as Address)
   if (native !== undefined) prices.set(NATIVE_CURRENCY, native)

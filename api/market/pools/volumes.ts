@@ -1,6 +1,6 @@
 /** What pools traded in a stretch of time, by the candles that are held. */
 
-import type { Range } from '../../query/time-range.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME, type Volume, volumeIn } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
@@ -10,7 +10,7 @@ import { clampTime, halvesOf } from '../model/windows.ts'
 export function readVolumes(
   cache: BucketCache,
   listings: readonly Listing[],
-  range: Range,
+  range: TimeRange,
 ): Promise<readonly Volume[]> {
   const halves = halvesOf({ from: clampTime(range.from), to: clampTime(range.to) })
   return Promise.all(

@@ -8,7 +8,7 @@ import { Ledger } from '../../../aggregator/ledger/ledger.ts'
 import { positionAfterStored, positionInLog } from '../../../aggregator/ledger/resume.ts'
 import { ledgerStart, storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
 import { ask, loadSql } from '../../../aggregator/store/store.ts'
-import { readKnown } from '../../../api/market/cache/coverage.ts'
+import { readCoverages } from '../../../api/market/cache/coverage.ts'
 import { readTips } from '../../../api/market/model/tip.ts'
 import { TIME_END } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -53,7 +53,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     'where a log is read on': (client, network) => positionInLog(client, network, arrayLog()),
     'where one process goes on': positionAfterStored,
     'the tip of the API': (client, network) => readTips(client, [network]),
-    'what the API knows whole': (client, network) => readKnown(client, [network]),
+    'what the API knows whole': (client, network) => readCoverages(client, [network]),
   }
 
   test.each(Object.entries(QUESTIONS))('%s takes no more rows', async (_, ask) => {

@@ -6,7 +6,7 @@ import { isRestated, readCoverage, storedStretches } from '../../../aggregator/h
 import { knownRanges } from '../../../aggregator/history/known-ranges.ts'
 import { finishJob, openJob, readJob } from '../../../aggregator/jobs/job.ts'
 import { type Difference, verify } from '../../../aggregator/verify/verify.ts'
-import { readKnown, unknownTimes } from '../../../api/market/cache/coverage.ts'
+import { gapsOf, readCoverages } from '../../../api/market/cache/coverage.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { BlockContent, Restatement } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -124,9 +124,9 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     const slices = await slicesOf(database.client, network, { pools, from: 0, to: 2 ** 32 - 1 })
     expect(slices.reduce((sum, slice) => sum + slice.pools.length, 0)).toBe(MANY)
     expect(await differencesOf(database, network)).toEqual([])
-    const known = (await readKnown(database.client, [network])).get(network)
+    const known = (await readCoverages(database.client, [network])).get(network)
     if (!known) throw new Error('The network was asked for.')
-    const unknownOf = (index: number) => unknownTimes(known, undefined, poolAt(index), undefined)
+    const unknownOf = (index: number) => gapsOf(known, undefined, poolAt(index), undefined)
     expect(unknownOf(FILTERED - 1)).toEqual([{ from: Number.NEGATIVE_INFINITY, to: FIRST_SECOND }])
     expect(unknownOf(FILTERED)).toEqual([{ from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }])
   })

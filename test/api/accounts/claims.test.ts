@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allot, type Claim, claimedOf, fits, nextClaim, type Party } from '../../../api/accounts/claims.ts'
+import { allocateShares, type Claim, type Claimant, claimedOf, fits, nextClaim } from '../../../api/accounts/claims.ts'
 
 const parties = fc.uniqueArray(
   fc.record({ id: fc.string({ minLength: 1, maxLength: 4 }), floor: fc.nat(40), needed: fc.nat(200) }),
@@ -9,8 +9,8 @@ const parties = fc.uniqueArray(
 
 test('shares fit the limit, leave each its floor, and do not depend on the order', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 200 }), parties, (limit, all: Party[]) => {
-      const shares = allot(limit, all)
+    fc.property(fc.integer({ min: 1, max: 200 }), parties, (limit, all: Claimant[]) => {
+      const shares = allocateShares(limit, all)
       const sum = [...shares.values()].reduce((total, share) => total + share, 0)
       const floors = all.reduce((total, { floor }) => total + floor, 0)
       expect(sum).toBeLessThanOrEqual(Math.max(limit, floors))
@@ -21,7 +21,7 @@ test('shares fit the limit, leave each its floor, and do not depend on the order
       // Nothing is left while anything is lacking.
       const lacks = all.some(({ id, needed, floor }) => Math.max(needed, floor) > (shares.get(id) ?? 0))
       if (lacks) expect(sum).toBeGreaterThanOrEqual(limit)
-      expect(new Map(allot(limit, all.toReversed()))).toEqual(new Map(shares))
+      expect(new Map(allocateShares(limit, all.toReversed()))).toEqual(new Map(shares))
     }),
   )
 })

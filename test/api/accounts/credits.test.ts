@@ -4,14 +4,14 @@ import {
   countCall,
   exhausted,
   type Hold,
-  hear,
   openMeter,
+  recordPeerUsage,
   release,
   reserve,
   settle,
   usageOf,
 } from '../../../api/accounts/credits.ts'
-import { inTurn } from '../../../api/accounts/turn.ts'
+import { queueNearLimit } from '../../../api/accounts/turn.ts'
 
 const NOW = Date.UTC(2024, 0, 5, 12, 0, 30) / 1000
 const ALLOWANCE = { minute: 10, month: 1_000 }
@@ -68,7 +68,7 @@ test('the month wins where both windows refuse', () => {
 
 test('what other processes used counts', () => {
   const meter = openMeter(undefined)
-  hear(meter, 'another', NOW - 30, { credits: 10, calls: 4 })
+  recordPeerUsage(meter, 'another', NOW - 30, { credits: 10, calls: 4 })
   expect(reserve(meter, ALLOWANCE, NOW, 1)).toMatchObject({ window: 'minute' })
   expect(usageOf(meter, ALLOWANCE, NOW).minute).toMatchObject({ credits: 10, calls: 4 })
 })
@@ -77,8 +77,8 @@ test('what other processes used counts once, however often it is told and howeve
   const meter = openMeter(undefined)
   const first = Date.UTC(2024, 0, 5) / 1000
   for (let minute = 0; minute < 200; minute++) {
-    for (const credits of [1, 3, 2]) hear(meter, 'another', first + 60 * minute, { credits, calls: credits })
-    hear(meter, 'third', first + 60 * minute, { credits: 1, calls: 1 })
+    for (const credits of [1, 3, 2]) recordPeerUsage(meter, 'another', first + 60 * minute, { credits, calls: credits })
+    recordPeerUsage(meter, 'third', first + 60 * minute, { credits: 1, calls: 1 })
   }
   expect(meter.others.recent.size).toBeLessThan(100)
   expect(usageOf(meter, ALLOWANCE, first + 60 * 199).minute).toMatchObject({ credits: 4, calls: 4 })
@@ -98,7 +98,7 @@ test('however many questions are asked at once, use ends less than one question 
           const answer = reserve(meter, ALLOWANCE, NOW, known)
           if ('window' in answer) return
           const room = () => ALLOWANCE.minute - usageOf(meter, ALLOWANCE, NOW).minute.credits
-          await inTurn(meter, room, async () => {
+          await queueNearLimit(meter, room, async () => {
             if (exhausted(meter, ALLOWANCE, answer) !== undefined) return
             worked += 1
             for (let wait = waits.next().value; wait > 0; wait--) await Promise.resolve()
@@ -123,7 +123,7 @@ test('questions of a key with plenty of credits run beside each other', async ()
   let atOnce = 0
   await Promise.all(
     Array.from({ length: 20 }, () =>
-      inTurn(
+      queueNearLimit(
         meter,
         () => 1_000_000,
         async () => {

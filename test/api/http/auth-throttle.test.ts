@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { countFailures } from '../../../api/http/auth-throttle.ts'
+import { openAuthThrottle } from '../../../api/http/auth-throttle.ts'
 
 test('an address that fails too often waits for the end of its window', () => {
-  const failures = countFailures({ most: 3, seconds: 60 })
+  const failures = openAuthThrottle({ most: 3, seconds: 60 })
   for (const now of [0, 1, 2]) {
-    expect(failures.wait('1.2.3.4', now)).toBe(0)
-    failures.note('1.2.3.4', now)
+    expect(failures.retryAfterSeconds('1.2.3.4', now)).toBe(0)
+    failures.recordFailure('1.2.3.4', now)
   }
-  expect(failures.wait('1.2.3.4', 10)).toBe(50)
-  expect(failures.wait('5.6.7.8', 10)).toBe(0)
-  expect(failures.wait('1.2.3.4', 60)).toBe(0)
+  expect(failures.retryAfterSeconds('1.2.3.4', 10)).toBe(50)
+  expect(failures.retryAfterSeconds('5.6.7.8', 10)).toBe(0)
+  expect(failures.retryAfterSeconds('1.2.3.4', 60)).toBe(0)
 })

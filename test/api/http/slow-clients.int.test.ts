@@ -26,7 +26,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
   beforeAll(async () => {
     database = await freshDatabase()
     await storeScenario(database.client)
-    const patience = { slowMs: SLOW_MS, stuckMs: STUCK_MS }
+    const patience = { requestTimeoutMs: SLOW_MS, socketTimeoutMs: STUCK_MS }
     service = await startService({ client: database.client, networks, clock, patience })
   })
   afterAll(async () => {

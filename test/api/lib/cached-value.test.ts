@@ -1,24 +1,24 @@
 import { expect, test, vi } from 'vitest'
-import { refreshed } from '../../../api/lib/cached-value.ts'
+import { cachedValue } from '../../../api/lib/cached-value.ts'
 
 test('those who wait share one load, and its value is kept while it is fresh', async () => {
   let loads = 0
-  const value = refreshed(async () => ++loads, 60_000)
+  const value = cachedValue(async () => ++loads, 60_000)
   expect(await Promise.all([value.get(), value.get()])).toEqual([1, 1])
   expect(await value.get()).toBe(1)
 })
 
 test('renewing loads after the call, once for all who call meanwhile', async () => {
   let loads = 0
-  const value = refreshed(async () => ++loads, 60_000)
+  const value = cachedValue(async () => ++loads, 60_000)
   const first = value.get()
-  expect(await Promise.all([value.renew(), value.renew(), first])).toEqual([2, 2, 1])
+  expect(await Promise.all([value.reload(), value.reload(), first])).toEqual([2, 2, 1])
   expect(await value.get()).toBe(2)
 })
 
 test('a load that fails fails those who wait, and is tried again', async () => {
   let loads = 0
-  const value = refreshed(async () => {
+  const value = cachedValue(async () => {
     loads += 1
     if (loads === 1) throw new Error('down')
     return loads
@@ -32,7 +32,7 @@ test('what will soon be too old still serves while it is loaded anew, and not on
   try {
     let finish = (_: string) => {}
     const loads = [Promise.resolve('first'), new Promise<string>((resolve) => (finish = resolve))]
-    const value = refreshed(() => loads.shift() ?? Promise.reject(new Error('Nobody asked for more.')), 1_000)
+    const value = cachedValue(() => loads.shift() ?? Promise.reject(new Error('Nobody asked for more.')), 1_000)
     expect(await value.get()).toBe('first')
     vi.advanceTimersByTime(999)
     expect(await Promise.all([value.get(), value.get()])).toEqual(['first', 'first'])

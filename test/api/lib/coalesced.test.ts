@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { shared } from '../../../api/lib/coalesced.ts'
+import { coalesced } from '../../../api/lib/coalesced.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 function counting(freshMs: number, most?: number) {
-  const get = shared<number>(freshMs, most)
+  const get = coalesced<number>(freshMs, most)
   const loads: string[] = []
   const ask = (key: string) =>
     get(key, async () => {
@@ -33,7 +33,7 @@ test('an answer that is too old is loaded anew, and one of no age at once', asyn
 })
 
 test('a failure is told to all who wait, and not again', async () => {
-  const get = shared<number>(10_000)
+  const get = coalesced<number>(10_000)
   let tries = 0
   const load = async () => {
     if (++tries === 1) throw new Error('gone')

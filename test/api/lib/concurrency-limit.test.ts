@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { openCrowd } from '../../../api/lib/concurrency-limit.ts'
+import { limitConcurrency } from '../../../api/lib/concurrency-limit.ts'
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 test('no more than so many are worked on at once, and all that may wait get their turn in order', async () => {
-  const crowd = openCrowd({ atOnce: 3, waiting: 100, waitMs: 5_000 })
+  const crowd = limitConcurrency({ maxRunning: 3, maxQueued: 100, maxWaitMs: 5_000 })
   let working = 0
   let most = 0
   const order: number[] = []
@@ -23,7 +23,7 @@ test('no more than so many are worked on at once, and all that may wait get thei
 })
 
 test('one that fails leaves its place to the next', async () => {
-  const crowd = openCrowd({ atOnce: 1, waiting: 10, waitMs: 5_000 })
+  const crowd = limitConcurrency({ maxRunning: 1, maxQueued: 10, maxWaitMs: 5_000 })
   const failing = crowd(() => Promise.reject(new Error('gone')))
   const next = crowd(async () => 'answered')
   await expect(failing).rejects.toThrow('gone')
@@ -31,7 +31,7 @@ test('one that fails leaves its place to the next', async () => {
 })
 
 test('those beyond the line, and those whose turn does not come, are sent away and told when to come back', async () => {
-  const crowd = openCrowd({ atOnce: 1, waiting: 1, waitMs: 20 })
+  const crowd = limitConcurrency({ maxRunning: 1, maxQueued: 1, maxWaitMs: 20 })
   let finish = () => {}
   const first = crowd(() => new Promise<void>((resolve) => (finish = resolve)))
   const second = crowd(async () => 'never')

@@ -2,8 +2,8 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Resolution } from '../../../../aggregator/candles/candle.ts'
-import { bucketLoads, type Loaded, type Wanted } from '../../../../api/market/cache/bucket-loads.ts'
-import type { Range } from '../../../../api/query/time-range.ts'
+import { bucketLoads, type ChunkRequest, type LoadedChunks } from '../../../../api/market/cache/bucket-loads.ts'
+import type { TimeRange } from '../../../../api/query/time-range.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
@@ -11,10 +11,10 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../su
 import { minute, POOLS, START, storeScenario } from '../../scenario.ts'
 
 const DAY = 86_400
-const TODAY: Range = { from: START, to: START + DAY }
-const ALL: Range = { from: 0, to: START + 10 * DAY }
+const TODAY: TimeRange = { from: START, to: START + DAY }
+const ALL: TimeRange = { from: 0, to: START + 10 * DAY }
 /** Those of the two pools differ, and so do those of each time and resolution. */
-const RANGES: readonly ReadonlyMap<Resolution, Range>[] = [
+const RANGES: readonly ReadonlyMap<Resolution, TimeRange>[] = [
   new Map([[60, TODAY]]),
   new Map([
     [60, TODAY],
@@ -50,7 +50,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     return { asked, load: bucketLoads(client, () => ++clock) }
   }
 
-  const wanted = (pool: Pool, ranges: ReadonlyMap<Resolution, Range>): Wanted => ({
+  const wanted = (pool: Pool, ranges: ReadonlyMap<Resolution, TimeRange>): ChunkRequest => ({
     listing: { network: NETWORKS.ethereum, pool, created: undefined },
     ranges,
     chunks: ranges.size,
@@ -65,7 +65,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     return Promise.all(begun)
   }
   const each = SEVERAL.flatMap((pool) => RANGES.map((ranges) => wanted(pool, ranges)))
-  const hexOf = ({ rows }: Loaded) =>
+  const hexOf = ({ rows }: LoadedChunks) =>
     ([1, 60, 3_600, 86_400] as const).map((resolution) => {
       const { buffer, byteOffset, byteLength } = rows(resolution)
       return Buffer.from(buffer, byteOffset, byteLength).toString('hex')
@@ -112,6 +112,6 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     const { load } = loads()
     const ranges = new Map([[60, TODAY]] as const)
     const loaded = await inTurns(SEVERAL.map((pool) => () => load(wanted(pool, ranges))))
-    expect(loaded.map(({ askedAt }) => askedAt)).toEqual([1, 2, 3, 4, ...SEVERAL.slice(4).map(() => 5)])
+    expect(loaded.map(({ queriedAt: askedAt }) => askedAt)).toEqual([1, 2, 3, 4, ...SEVERAL.slice(4).map(() => 5)])
   })
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { behind, type Known, overlaps, unknownTimes } from '../../../../api/market/cache/coverage.ts'
+import { type Coverage, clip, gapSinceTip, gapsOf } from '../../../../api/market/cache/coverage.ts'
 import { addressOf, poolOf } from '../../../support/store.ts'
 
 const token = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
@@ -14,8 +14,8 @@ const read = (from: number, to: number, filter = '') => ({
   fromTime: timeOf(from),
   toTime: timeOf(to),
 })
-const unknown = (coverage: Known['coverage'], created?: number) =>
-  unknownTimes({ ledger, coverage }, tip, POOL, created)
+const unknown = (coverage: Coverage['backfilled'], created?: number) =>
+  gapsOf({ ledger, backfilled: coverage }, tip, POOL, created)
 const START = Number.NEGATIVE_INFINITY
 
 test('what is before the ledger and between what jobs have read is not known', () => {
@@ -45,14 +45,14 @@ test('before a pool was made nothing of it can be missing', () => {
 })
 
 test('while nothing is stored nothing is known', () => {
-  const nothing = unknownTimes({ ledger: undefined, coverage: [] }, undefined, POOL, undefined)
+  const nothing = gapsOf({ ledger: undefined, backfilled: [] }, undefined, POOL, undefined)
   expect(nothing).toEqual([{ from: START, to: Number.POSITIVE_INFINITY }])
 })
 
 test('what comes after the tip is not known once the ledger is late', () => {
-  expect(behind(tip, tip.timestamp + 59)).toEqual([])
-  expect(behind(tip, tip.timestamp + 60)).toEqual([{ from: 9_001, to: Number.POSITIVE_INFINITY }])
-  expect(behind(undefined, 0)).toEqual([])
+  expect(gapSinceTip(tip, tip.timestamp + 59)).toEqual([])
+  expect(gapSinceTip(tip, tip.timestamp + 60)).toEqual([{ from: 9_001, to: Number.POSITIVE_INFINITY }])
+  expect(gapSinceTip(undefined, 0)).toEqual([])
 })
 
 test('only what lies within a range counts', () => {
@@ -61,8 +61,8 @@ test('only what lies within a range counts', () => {
     { from: 20, to: 30 },
     { from: 40, to: Number.POSITIVE_INFINITY },
   ]
-  expect(overlaps(gaps, { from: 10, to: 25 })).toEqual([{ from: 20, to: 25 }])
-  expect(overlaps(gaps, { from: 5, to: 50 })).toEqual([
+  expect(clip(gaps, { from: 10, to: 25 })).toEqual([{ from: 20, to: 25 }])
+  expect(clip(gaps, { from: 5, to: 50 })).toEqual([
     { from: 5, to: 10 },
     { from: 20, to: 30 },
     { from: 40, to: 50 },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolve } from '../../../../api/market/find/symbol.ts'
+import { matchSymbol } from '../../../../api/market/find/symbol.ts'
 import { catalogueOf, type PoolRow } from '../../../../api/market/pools/catalogue.ts'
 import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
@@ -48,7 +48,7 @@ const catalogue = catalogueOf(Object.values(NETWORKS), [
 ])
 
 function find(symbol: string, ...networks: NetworkName[]) {
-  const { listed, unlisted, ...rest } = resolve(catalogue, splitSymbol(symbol), networks)
+  const { listed, unlisted, ...rest } = matchSymbol(catalogue, splitSymbol(symbol), networks)
   const name = ({ listing, forward }: (typeof listed)[number]) =>
     `${listing.pool.id.slice(2, 4)}${forward ? '' : ' flipped'}`
   return { listed: listed.map(name).sort(), unlisted: unlisted.map(name).sort(), ...rest }
@@ -120,10 +120,10 @@ test('a pair of symbols that many tokens bear is found in a number of steps that
       return typeof value === 'function' ? (value.bind(target) as unknown) : value
     },
   })
-  const { unlisted } = resolve({ ...spam, pairs }, splitSymbol('SPAM-HAM'), ['ethereum'])
+  const { unlisted } = matchSymbol({ ...spam, pairs }, splitSymbol('SPAM-HAM'), ['ethereum'])
   expect(unlisted).toHaveLength(SIDE)
   expect(unlisted.every(({ forward }) => forward)).toBe(true)
   expect(lookups).toBeLessThan(2 * SIDE)
-  const flipped = resolve(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
+  const flipped = matchSymbol(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
   expect(flipped.unlisted.map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
 })

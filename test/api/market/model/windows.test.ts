@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { halvesOf, resolutionOf } from '../../../../api/market/model/windows.ts'
-import type { Range } from '../../../../api/query/time-range.ts'
+import type { TimeRange } from '../../../../api/query/time-range.ts'
 
 /** In the order of time. */
-function piecesOf(range: Range) {
+function piecesOf(range: TimeRange) {
   const [earlier, later] = halvesOf(range)
   const pieces = [...[...earlier], ...[...later].reverse()]
   return pieces.map(([resolution, piece]) => ({ resolution, ...piece }))
