@@ -7,67 +7,29 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
+import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands.ts'
 import { DOCUMENTS, ROOT } from '../support/documents.ts'
 import { freePorts } from '../support/free-ports.ts'
 
 const TEXTS = DOCUMENTS.map(({ text }) => text)
 
 /** The beginning of a command, and why it is not run here. */
-const NOT_RUN: readonly (readonly [command: string, reason: string])[] = [
-  ['npm install && npm', 'a clean install: .ci/run makes one'],
-  ['ETHEREUM_RPC_URL=wss://…', 'a real chain'],
-  ['NETWORKS=arbitrum,base npm start', 'real chains'],
+const SKIPPED: Reasons = [
+  ...NOT_RUN,
+  ['npm install && npm start', 'a clean install: fresh-clone.ts'],
   ['BASE=http', 'set for all of these'],
   ['KEY=cp_', 'set for all of these'],
-  ['npm run bench', 'takes minutes'],
-  ['SECONDS=5 KINDS=mix', 'takes minutes'],
-  ['npm run backfill -- --network', 'blocks of a real chain: backfill.int.test.ts'],
-  ['npm run rewind -- --network', 'a block of a real chain: rewind.int.test.ts'],
-  ['export ETHEREUM_RPC_URL', 'a real chain, Kafka and a ClickHouse server: test/containers'],
-  ['npm run ingest', 'a real chain and Kafka: test/containers'],
-  ['npm run aggregate', 'a real chain and Kafka: test/containers'],
-  ['npm run api', 'a real chain and Kafka: test/containers'],
-  ['cp infra/.env.example', 'Docker: test/containers'],
-  ['docker compose', 'Docker: test/containers'],
-  ['CLICKHOUSE_CLUSTER=', 'several servers: shards.int.test.ts'],
   ['ADMIN_PORT=9464 npm start', 'started for all of these'],
   ['SQL_PORT=8123 npm start', 'started for all of these'],
-  ['prometheus --config.file', 'Prometheus'],
-  ['schemathesis run', 'a package of Python'],
-  ['test/containers/stand-in/build.sh', 'root, debootstrap'],
-  ['env $(cat test/containers', 'Docker'],
-  ['DATA_DIR="$NEW" npm run', 'a folder of its own: runbook-restore.int.test.ts'],
-  ['mkdir -p "$NEW', 'a folder of its own: runbook-restore.int.test.ts'],
-  ['STORE=$(cat', 'a folder of its own: runbook-restore.int.test.ts'],
-  ['cp -r "$DATA_DIR', 'a folder of its own: runbook-restore.int.test.ts'],
-  ['git pull', 'changes the sources'],
 ]
 
-const COMMANDS = TEXTS.flatMap((text) => [...blocksOf(text, 'sh').flatMap(linesOf), ...inTables(text)])
-const SCRIPTS = TEXTS.flatMap((text) => blocksOf(text, 'js'))
-
-function blocksOf(text: string, language: string): string[] {
-  return [...text.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
-}
-
-function linesOf(block: string): string[] {
-  return block
-    .split('\n')
-    .map((line) => line.replace(/\s+# .*/, '').trim())
-    .filter((line) => line !== '')
-}
-
-/** What a table says to try. */
-function inTables(text: string): string[] {
-  return [...text.matchAll(/^\|.*\| `(curl [^`]+)` +\|$/gm)].map(([, command = '']) => command)
-}
-
-function reasonOf(command: string): string | undefined {
-  return NOT_RUN.find(([start]) => command.startsWith(start))?.[1]
-}
+const COMMANDS = TEXTS.flatMap(commandsOf)
+  .filter(({ text, isInline }) => !isInline || text.startsWith('curl -s'))
+  .map(({ text }) => text)
+const SCRIPTS = TEXTS.flatMap((text) => [...text.matchAll(/^```js\n(.*?)^```/gms)].map(([, script = '']) => script))
 
 test('no command is left out that the documents do not have', () => {
-  expect(NOT_RUN.filter(([start]) => !COMMANDS.some((command) => command.startsWith(start)))).toEqual([])
+  expect(SKIPPED.filter(([start]) => !COMMANDS.some((command) => command.startsWith(start)))).toEqual([])
 })
 
 describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined)('as printed', () => {
@@ -125,7 +87,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
   }
 
   test.for(COMMANDS)('%s', { timeout: 120_000 }, async (command, { skip }) => {
-    const reason = reasonOf(command)
+    const reason = reasonOf(command, SKIPPED)
     if (reason !== undefined) return skip(reason)
     const { code, output } = await bash(asHere(command))
     expect(code, output).toBe(0)
