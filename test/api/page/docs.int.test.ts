@@ -46,6 +46,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the reference 
     ['light', {}],
     ['dark', { dark: true }],
     ['phone', { width: 390, height: 844 }],
+    ['phone-dark', { width: 390, height: 844, dark: true }],
   ])('is for everyone to read: %s', async (name, screen) => {
     const { page, context, complaints } = await open(screen)
     await shot(page, `docs-${name}`)
@@ -57,7 +58,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the reference 
     const tops = await page
       .locator('#candles .snippet')
       .evaluateAll((figures) => figures.map((figure) => Math.round(figure.getBoundingClientRect().top)))
-    expect(new Set(tops).size).toBe(name === 'phone' ? 3 : 1)
+    expect(new Set(tops).size).toBe(name.startsWith('phone') ? 3 : 1)
     expect(complaints).toEqual([])
     await context.close()
   })

@@ -21,7 +21,7 @@ export async function accessible(page: Page): Promise<void> {
   await page.evaluate(AXE)
   const found = await page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
-    const { violations } = await axe.run()
+    const { violations } = await axe.run({ rules: { 'target-size': { enabled: true } } })
     return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes.map(({ html }) => html).join(' ')}`)
   })
   expect(found).toEqual([])

@@ -6,7 +6,8 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../suppo
 import { Candles } from '../body.ts'
 import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
-import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
+import { inEveryAppearance } from './appearances.ts'
+import { chromiumPath, launch, openTab, type Screen, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
 import { accessible, isLive, price } from './reading.ts'
 
@@ -104,8 +105,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await page.getByRole('button', { name: '1h' }).click()
     await page.getByText('WETH-USDC 1h').waitFor()
     if (how === '429') expect(await page.locator('#credits b').first().textContent()).toBe('0')
-    await shot(page, `switch-${how}`)
-    await accessible(page)
+    await inEveryAppearance(page, `switch-${how}`)
     await page.unroute('**/v0/**')
     if (how === 'abort') await page.getByRole('button', { name: 'Try now' }).click()
     await until(async () => ((await intervals(page))[0] === '1h' ? true : undefined), 'the hours have come')
@@ -139,8 +139,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(seen).toEqual([])
     await page.waitForTimeout(3_000)
     expect((await dollars()).filter((it) => it < 3_000)).toEqual([])
-    await shot(page, `other-chain-${hours}`)
-    await accessible(page)
+    await inEveryAppearance(page, `other-chain-${hours}`)
   })
 
   test('labels the scale with the latest price, however far the reader has scrolled back', async () => {
@@ -173,7 +172,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await page.locator('#chart').focus()
     for (let press = 0; press < 4; press += 1) await page.keyboard.press('ArrowLeft')
     const scrolled = await labels()
-    await shot(page, 'scrolled-label')
+    await inEveryAppearance(page, 'scrolled-label')
     // Ticks of the scale are round; what has more digits is a label.
     const exact = scrolled.filter((text) => /^\d,\d{3}\.\d\d$/.test(text) && !text.endsWith('.00'))
     expect(exact).toEqual([latest])
@@ -189,7 +188,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       await page.mouse.move(x, y)
       times.push((await page.locator('#legend time').textContent()) ?? '')
     }
-    await shot(page, 'few')
+    await inEveryAppearance(page, 'few')
     const widths = [...new Set(times)].map((time) => times.filter((it) => it === time).length * 4)
     expect(widths.length).toBeGreaterThanOrEqual(5)
     // Of the candles between the first and the last one, pixels each.
@@ -219,8 +218,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     }
     expect(await next()).toBeGreaterThan(30)
     expect(await next()).toBeLessThan(180)
-    await shot(page, 'saving')
-    await accessible(page)
+    await inEveryAppearance(page, 'saving')
     tab.questions()
     await page.waitForTimeout(4_000)
     expect(tab.questions()).toEqual([])
@@ -245,7 +243,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const [row] = await page.locator('#pairs [role=option]').allTextContents()
     expect(row).toMatch(/Wrapped Ether in USD Coin.* 24 h vol\. \$[\d.,]+M, holds \$[\d.]+M/)
     expect(row).toContain('2,013.93')
-    await shot(page, `search-${name}`)
+    if (name === 'light') await inEveryAppearance(page, 'search')
     await accessible(page)
     for (const typed of ['wrapped btc', POOLS.silent.token0.address, POOLS.silent.id]) {
       await field.fill(typed)
@@ -263,8 +261,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const { page } = tab
     await page.goto(`${empty.service.url}/#code=${empty.service.code()}`)
     await page.getByText('No pool is stored here yet').first().waitFor()
-    await shot(page, 'empty-store')
-    await accessible(page)
+    await inEveryAppearance(page, 'empty-store')
     expect(tab.questions()).toEqual([])
     await storeLively(empty.database.client, now(), 1, 2_500)
     await isLive(page)
@@ -296,7 +293,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     // The pool's own volume is in ether.
     expect(number(dollars) / number(close) / (candle?.volume ?? 0)).toBeGreaterThan(0.99)
     expect(number(dollars) / number(close) / (candle?.volume ?? 0)).toBeLessThan(1.01)
-    await shot(page, 'volume')
+    await inEveryAppearance(page, 'volume')
     await page.getByRole('button', { name: 'Flip pair' }).click()
     await stand('WETH')
     expect(number((await cells())[5])).toBeCloseTo(candle?.volume ?? 0, 1)

@@ -23,7 +23,7 @@ export function showCredits({ minute, month }: Usage): void {
       {},
       make('b', {}, count(minute.remaining)),
       make('span', { class: 'whole' }, ` of ${count(minute.limit)}`),
-      ' credits',
+      make('span', { class: 'unit' }, ' credits'),
       make('span', { class: 'whole' }, ' this minute'),
     ),
     make('span', {}, make('b', {}, count(month.remaining)), ' this month'),

@@ -91,10 +91,11 @@ export function openChart(
 
   function paintLatest(): void {
     const row = drawn.at(-1)
-    const { up, down } = palette
+    const { up, down, onSide } = palette
     latest.applyOptions({
       price: row?.close ?? 0,
       color: row !== undefined && row.close < row.open ? down : up,
+      axisLabelTextColor: onSide,
       lineVisible: row !== undefined,
       axisLabelVisible: row !== undefined,
     })

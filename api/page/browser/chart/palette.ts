@@ -2,7 +2,7 @@
 /** The colours of the chart, which is drawn and not styled: those of the style sheet, light or dark as the reader's screen is. */
 
 export type Palette = Record<
-  'text' | 'muted' | 'line' | 'grid' | 'label' | 'back' | 'up' | 'down' | 'upSoft' | 'downSoft',
+  'text' | 'muted' | 'line' | 'grid' | 'label' | 'back' | 'up' | 'down' | 'upSoft' | 'downSoft' | 'onSide',
   string
 >
 
@@ -20,6 +20,7 @@ export function readPalette(): Palette {
     down: colour('down'),
     upSoft: colour('up-soft'),
     downSoft: colour('down-soft'),
+    onSide: colour('on-accent'),
   }
 }
 

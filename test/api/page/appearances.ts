@@ -1,0 +1,62 @@
+/** One state of the page in every appearance: light and dark, on a desk and on a phone. */
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { shot } from './browser.ts'
+import { accessible } from './reading.ts'
+
+const DESK = { width: 1360, height: 820 }
+const PHONE = { width: 390, height: 844 }
+const APPEARANCES = [
+  { name: 'phone', size: PHONE, colorScheme: 'light' },
+  { name: 'phone-dark', size: PHONE, colorScheme: 'dark' },
+  { name: 'dark', size: DESK, colorScheme: 'dark' },
+  { name: 'light', size: DESK, colorScheme: 'light' },
+] as const
+
+/** In the tab that has reached the state, since the page follows the screen. The last appearance is the one a tab opens with. */
+export async function inEveryAppearance(page: Page, state: string): Promise<void> {
+  for (const { name, size, colorScheme } of APPEARANCES) {
+    await page.setViewportSize(size)
+    await page.emulateMedia({ colorScheme })
+    // The chart takes its size and colours with the next frame.
+    await page.evaluate(async () => {
+      for (let frames = 0; frames < 3; frames += 1) await new Promise((resolve) => requestAnimationFrame(resolve))
+    })
+    await shot(page, `${state}-${name}`)
+    await accessible(page)
+    expect(await page.evaluate(cutTexts), `${state} ${name}`).toEqual([])
+    expect(await page.evaluate(misplaced), `${state} ${name}`).toEqual([])
+    if (size === PHONE) expect(await page.evaluate(smallTargets), `${state} ${name}`).toEqual([])
+  }
+}
+
+/** What is wider than the screen or than its box without a way to scroll there. */
+function cutTexts(): string[] {
+  const isSeen = (box: DOMRect) => box.width > 1 && box.height > 1
+  const wide = document.documentElement.scrollWidth - innerWidth
+  const cut = [...document.querySelectorAll<HTMLElement>('p, dd, dt, button, summary, label, h1, h2, .legend *')]
+    .filter((it) => it.closest('.scroll, #pairs') === null && isSeen(it.getBoundingClientRect()))
+    .filter((it) => {
+      const { left, right } = it.getBoundingClientRect()
+      return left < 0 || right > innerWidth || it.scrollWidth > it.clientWidth + 1
+    })
+    .filter((it) => getComputedStyle(it).display !== 'inline')
+    .map((it) => `cut: ${it.textContent}`)
+  return wide === 0 ? cut : [`${wide} px wider than the screen`, ...cut]
+}
+
+/** What a finger has to hit, and is lower or narrower than 24 px. */
+function smallTargets(): string[] {
+  return [...document.querySelectorAll('a[href], button, input, select, summary, [role=option]')]
+    .map((it) => ({ it, box: it.getBoundingClientRect() }))
+    .filter(({ box }) => box.width > 1 && (box.width < 24 || box.height < 24))
+    .map(({ it, box }) => `${Math.round(box.width)} x ${Math.round(box.height)} px: ${it.outerHTML}`)
+}
+
+/** A notice over the candles, and a state that needs a row of its own, so that all below it jumps. */
+function misplaced(): string[] {
+  const box = (id: string) => document.querySelector(id)?.getBoundingClientRect() ?? new DOMRect()
+  const [pending, chart, state, brand] = [box('#pending'), box('#chart'), box('#state'), box('.brand')]
+  const found = pending.height > 0 && pending.bottom > chart.top ? ['the notice lies over the chart'] : []
+  return state.height > 0 && state.top > brand.bottom ? [...found, 'the state has a row of its own'] : found
+}
