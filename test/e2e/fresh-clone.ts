@@ -1,5 +1,5 @@
 /**
- * Follows the README in a fresh clone: each command as printed, in the order printed, with its seconds.
+ * Follows the README and the documents that it links to in a fresh clone: each command as printed, in the order printed, with its seconds.
  * `node --import tsx test/e2e/fresh-clone.ts [FOLDER]`; the ports that the README prints have to be free.
  */
 import { execFileSync } from 'node:child_process'
@@ -12,6 +12,17 @@ import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands
 import { type Ended, openShell } from '../support/shell.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+
+const DOCUMENTS = [
+  'README.md',
+  'api/docs/api.md',
+  'infra/docs/configuration.md',
+  'infra/docs/deployment.md',
+  'infra/docs/monitoring.md',
+  'infra/docs/sql.md',
+  '.github/CONTRIBUTING.md',
+  'test/bench/README.md',
+]
 
 const SKIPPED: Reasons = [
   ...NOT_RUN,
@@ -40,6 +51,10 @@ const EXPECTED: readonly (readonly [part: string, statuses: readonly number[]])[
 ]
 
 type Row = { command: string; seconds?: number; result: string; isBad: boolean }
+
+function readAll(clone: string): string {
+  return DOCUMENTS.map((path) => readFileSync(join(clone, path), 'utf8')).join('\n')
+}
 
 function reasonFor(command: string): string | undefined {
   if (RUN.includes(command)) return undefined
@@ -75,7 +90,7 @@ async function follow(folder: string): Promise<readonly Row[]> {
     say({ command: 'git clone', seconds: cloned.seconds, ...resultOf(cloning, cloned) })
     shell.enter(clone)
     let printed = ''
-    for (const { text } of commandsOf(readFileSync(join(clone, 'README.md'), 'utf8'))) {
+    for (const { text } of commandsOf(readAll(clone))) {
       const reason = reasonFor(text)
       if (reason !== undefined) {
         say({ command: text, result: `not run: ${reason}`, isBad: false })
