@@ -3,32 +3,38 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { hurried } from '../ingest/lib/live-priority.ts'
 import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
 import type { Entry } from '../ingest/model/tick-log.ts'
-import { OpenBuckets } from './candles/open-candles.ts'
+import { OpenCandles } from './candles/open-candles.ts'
 import { readHorizon } from './candles/retention.ts'
-import { takeCharge } from './candles/writer-epoch.ts'
-import { readRestated } from './history/coverage.ts'
-import { type Lent, restateAll } from './history/range-overwrites.ts'
+import { acquireEpoch } from './candles/writer-epoch.ts'
+import { readStoredOverwrites } from './history/coverage.ts'
+import { overwriteRanges, type SharedWriter } from './history/range-overwrites.ts'
 import { finishJob, type Job } from './jobs/job.ts'
-import { readSettled, readVouched, type Settling, settleForGood, settlingOf } from './ledger/checkpoint.ts'
+import {
+  type Checkpointer,
+  checkpointEverything,
+  createCheckpointer,
+  readCheckpoint,
+  readCompleteVersion,
+} from './ledger/checkpoint.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
 import { Ledger } from './ledger/ledger.ts'
-import { clearAway } from './ledger/recover.ts'
+import { recover } from './ledger/recover.ts'
 import { positionAfterStored } from './ledger/resume.ts'
 import { rollBack } from './ledger/rollback.ts'
 import { newestTick } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
-import { keepUp } from './maintenance/rebuild-worker.ts'
+import { runRebuildWorker } from './maintenance/rebuild-worker.ts'
 import { rewind } from './maintenance/rewind.ts'
-import { Turns } from './store/priority-queue.ts'
-import { type Position, tombstoneVersion, type Version } from './store/version.ts'
+import { PriorityQueue } from './store/priority-queue.ts'
+import { type LogPosition, tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
-import { firstTime, flushed, type Placed } from './write/flush.ts'
-import { flushesOf } from './write/flush-pipeline.ts'
-import { isRejected } from './write/rejected.ts'
-import { disturbHistory, type Keeping } from './write/writer-state.ts'
+import { firstTime, flushedFact, type PlacedMessage } from './write/flush.ts'
+import { createFlushPipeline } from './write/flush-pipeline.ts'
+import { rejectIfInvalid } from './write/reject-invalid.ts'
+import { markDisturbed, type WriterState } from './write/writer-state.ts'
 
 /** So many ticks go out in one flush at the most: large inserts are cheap, and memory stays bounded. */
-const TICKS_PER_FLUSH = 50_000
+const MAX_TICKS_PER_FLUSH = 50_000
 
 /**
  * Runs until the signal aborts. Charge is taken with the first batch, which may be empty: until the log is ours to read,
@@ -36,9 +42,9 @@ const TICKS_PER_FLUSH = 50_000
  */
 export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
   const { log, position, shards = [client], signal } = options
-  const turns = new Turns()
-  // A restatement takes many turns: a rewind comes before or after all of them.
-  const runs = new Turns()
+  const writeQueue = new PriorityQueue()
+  // A restatement takes many writeQueue: a rewind comes before or after all of them.
+  const rangeQueue = new PriorityQueue()
   // Neither log is read on its own: whatever ends one ends the other.
   const ended = new AbortController()
   const stop = AbortSignal.any([signal, ended.signal])
@@ -48,10 +54,20 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     for await (const entries of log.read(position.offset, stop)) {
       if (!writer) {
         writer = await startWriter(client, options)
-        const { keeping, tip, settling, rewindBy } = writer
+        const { state, tip, checkpointer, rewindBy } = writer
         besides = Promise.all([
-          restateAll(client, options, writer, { turns, runs }, stop).finally(() => ended.abort()),
-          keepUp(client, { ...options, shards, keeping, tip, settling, rewindBy, turns, runs, signal: stop }),
+          overwriteRanges(client, options, writer, { writeQueue, rangeQueue }, stop).finally(() => ended.abort()),
+          runRebuildWorker(client, {
+            ...options,
+            shards,
+            state,
+            tip,
+            checkpointer,
+            rewindBy,
+            writeQueue,
+            rangeQueue,
+            signal: stop,
+          }),
         ])
         besides.catch(() => undefined)
       }
@@ -60,20 +76,20 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         for (const entry of entries) await take(entry)
         await store()
       }
-      await hurried(() => turns.urgent(takeAll))
+      await hurried(() => writeQueue.high(takeAll))
     }
   } finally {
     ended.abort()
     try {
       await besides
     } finally {
-      await writer?.settling?.end()
+      await writer?.checkpointer?.close()
     }
   }
 }
 
-type Writer = Lent & {
-  settling: Settling | undefined
+type Writer = SharedWriter & {
+  checkpointer: Checkpointer | undefined
   /** Puts a message where it belongs; it is stored at the latest when `store` resolves. */
   take(entry: Entry): Promise<void>
   store(): Promise<void>
@@ -84,33 +100,35 @@ type Writer = Lent & {
 async function startWriter(client: ClickHouseClient, options: AggregateOptions): Promise<Writer> {
   const { network, log, position, shards = [client], disk, report, onWritten, signal } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
-  const versions = await persist(() => takeCharge(client, network))
+  const versions = await persist(() => acquireEpoch(client, network))
   // In one process the lock on the data folder has seen to it.
   await log.confirm?.()
-  const remaking = { versions, horizon: await persist(() => readHorizon(client)) }
-  const restated = await persist(() => readRestated(client, network))
+  const recomputeContext = { versions, horizon: await persist(() => readHorizon(client)) }
+  const overwrites = await persist(() => readStoredOverwrites(client, network))
   const ledger = await persist(() => Ledger.load(client, network))
-  const settled = await persist(() => readSettled(client, network))
-  const vouched = await persist(() => readVouched(client, network))
-  await persist(() => clearAway(client, { network, position, tip: ledger.tip, settled, vouched, remaking }))
+  const checkpoint = await persist(() => readCheckpoint(client, network))
+  const completeVersion = await persist(() => readCompleteVersion(client, network))
+  await persist(() =>
+    recover(client, { network, position, tip: ledger.tip, checkpoint, completeVersion, recomputeContext }),
+  )
   const standing = { number: ledger.tip?.number ?? -1, version: versions.next() }
-  const settling = disk && settlingOf(client, network, disk, standing, report)
-  if (settling) await persist(settling.settle)
-  else await persist(() => settleForGood(client, network, versions))
+  const checkpointer = disk && createCheckpointer(client, network, disk, standing, report)
+  if (checkpointer) await persist(checkpointer.save)
+  else await persist(() => checkpointEverything(client, network, versions))
   const since = await persist(() => newestTick(client, network, ledger.tip))
-  const keeping: Keeping = { ...remaking, open: new OpenBuckets(since), history: undefined }
+  const state: WriterState = { ...recomputeContext, open: new OpenCandles(since), history: undefined }
   const { generation, offset } = position
   report({ kind: 'aggregator-started', network, tip: ledger.tip, epoch: versions.epoch, generation, offset })
   let isStalled = false
-  let pending: Placed[] = []
+  let pending: PlacedMessage[] = []
   let pendingTicks = 0
   /** Messages before it are of a branch that was taken back. */
   let oldest = 0
-  const flushes = flushesOf(client, network, keeping, persist, {
+  const flushes = createFlushPipeline(client, network, state, persist, {
     onStored: (flush) => onWritten?.({ network, flushed: { ...flush, isRecorded: false } }),
     onRecorded(flush, placed, ms) {
-      report(flushed(network, placed, ms))
-      settling?.reached({ number: flush.tip.number, version: flush.sequence })
+      report(flushedFact(network, placed, ms))
+      checkpointer?.advance({ number: flush.tip.number, version: flush.sequence })
       onWritten?.({ network, flushed: { ...flush, isRecorded: true } })
     },
   })
@@ -120,7 +138,7 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     const placed = pending
     pending = []
     pendingTicks = 0
-    disturbHistory(keeping, firstTime(placed))
+    markDisturbed(state, firstTime(placed))
     await flushes.begin(placed)
   }
 
@@ -131,25 +149,25 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
 
   async function undo(to: BlockRef & { timestamp: number }, version: Version): Promise<void> {
     await store()
-    disturbHistory(keeping, to.timestamp)
+    markDisturbed(state, to.timestamp)
     const tip = ledger.tip ?? to
-    await persist(async () => settling?.lowerTo({ number: to.number, version: versions.next() }))
-    const pools = await persist(() => rollBack(client, { network, to, version, remaking }))
-    keeping.open.forget(pools, tip.timestamp)
+    await persist(async () => checkpointer?.lowerTo({ number: to.number, version: versions.next() }))
+    const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext }))
+    state.open.invalidate(pools, tip.timestamp)
     ledger.rollBack(to)
     onWritten?.({ network })
     report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
   }
 
   return {
-    keeping,
-    restated,
-    settling,
+    state,
+    overwrites,
+    checkpointer,
     tip: () => ledger.tip?.timestamp ?? 0,
     retimed: (blocks) => ledger.retime(blocks),
-    async vouch() {
-      if (settling) settling.reached({ number: ledger.tip?.number ?? -1, version: versions.next() })
-      else await settleForGood(client, network, versions)
+    async confirmCandles() {
+      if (checkpointer) checkpointer.advance({ number: ledger.tip?.number ?? -1, version: versions.next() })
+      else await checkpointEverything(client, network, versions)
     },
     store,
     async rewindBy(job) {
@@ -163,14 +181,14 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
         endOfLog(position, await positionAfterStored(client, network), await log.end?.()),
       )
       const version = tombstoneVersion({ generation, offset: oldest })
-      await persist(async () => settling?.lowerTo({ number: to.number, version: versions.next() }))
-      const pools = await persist(() => rewind(client, { network, to, version, remaking, shards, signal }))
-      keeping.open.forgetAll(tip.timestamp)
-      keeping.history = undefined
+      await persist(async () => checkpointer?.lowerTo({ number: to.number, version: versions.next() }))
+      const pools = await persist(() => rewind(client, { network, to, version, recomputeContext, shards, signal }))
+      state.open.invalidateAll(tip.timestamp)
+      state.history = undefined
       ledger.rollBack(to)
-      restated.rewound({ job: job.id, first })
+      overwrites.rewound({ job: job.id, first })
       isStalled = false
-      await persist(async () => settling?.settle())
+      await persist(async () => checkpointer?.save())
       // Cut off before this, it is done again from its beginning.
       await persist(() => finishJob(client, job))
       onWritten?.({ network })
@@ -180,12 +198,12 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
     },
     async take(entry) {
       if (entry.offset < oldest) return
-      if (await isRejected(options, log, entry)) return
+      if (await rejectIfInvalid(options, log, entry)) return
       const { offset: at } = entry
       const placement = await persist(() => ledger.place(entry.message))
       if (placement.kind === 'known') return
       const { number } = tipOf(entry.message)
-      if (placement.kind === 'unconnected') {
+      if (placement.kind === 'orphan') {
         // Not lost: the listener sends again from the stored tip when that stands still.
         if (!isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
         isStalled = true
@@ -200,13 +218,13 @@ async function startWriter(client: ClickHouseClient, options: AggregateOptions):
       ledger.append(message)
       pending.push({ message, position: place })
       pendingTicks += ticksIn(message)
-      if (pendingTicks >= TICKS_PER_FLUSH) await begin()
+      if (pendingTicks >= MAX_TICKS_PER_FLUSH) await begin()
     },
   }
 }
 
 /** Above every message that is stored or may be in the log, and not above any that comes. */
-function endOfLog({ generation, offset }: Position, afterStored: Position, end = 0): number {
+function endOfLog({ generation, offset }: LogPosition, afterStored: LogPosition, end = 0): number {
   return Math.max(offset, end, afterStored.generation === generation ? afterStored.offset : 0)
 }
 

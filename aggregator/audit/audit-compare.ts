@@ -11,15 +11,15 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
-import { countDifferences, NOTHING, type Sums, storedSums, sumsOf } from './audit-sums.ts'
+import { type BlockSums, countDifferences, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
 
 /** What goes on from one range to the next. */
-export type Comparer = {
+export type ComparisonContext = {
   network: Network
   pools: readonly PoolId[] | undefined
   assembler: Assembler
   /** Reference pools whose price may not be the one by which the stored ticks are priced. */
-  doubted: ReadonlySet<PoolId>
+  unverified: ReadonlySet<PoolId>
   report: Report<IngestFact>
 }
 
@@ -43,35 +43,35 @@ export type Comparison = {
   repriced: number
   /** Blocks that nobody can prove. */
   undecided: number[]
-  doubted: ReadonlySet<PoolId>
+  unverified: ReadonlySet<PoolId>
 }
 
 /** May be repeated after a failure. Call it in the order of the chain: prices go on. */
 export async function compare(
   client: ClickHouseClient,
   endpoints: Endpoints,
-  comparer: Comparer,
+  comparer: ComparisonContext,
   range: RangeToCompare,
 ): Promise<Comparison> {
   const { network, pools, assembler } = comparer
   const stored = await storedSums(client, { network: network.name, pools, ...range })
   const { contents, mismatched, undecided } = await readTruth(endpoints, comparer, range, stored)
-  const doubted = new Set(comparer.doubted)
+  const unverified = new Set(comparer.unverified)
   const found = { wrong: [] as BlockContent[][], logs: 0, omitted: 0, invented: 0, repriced: 0 }
   let isRun = false
   for (const number of [...new Set([...contents.keys(), ...undecided])].sort((a, b) => a - b)) {
     const block = contents.get(number)
     const owed = range.owed.has(number)
     if (!block || undecided.includes(number)) {
-      for (const { pool } of network.referencePools) doubted.add(pool)
+      for (const { pool } of network.referencePools) unverified.add(pool)
       isRun = false
       continue
     }
     const now = sumsOf(block)
-    const then = stored.get(number) ?? NOTHING
+    const then = stored.get(number) ?? NO_LOGS
     const isOtherwise = now.digest !== then.digest
-    const isRepriced = !isOtherwise && now.dollars !== then.dollars && doubted.size === 0
-    for (const { pool } of block.ticks) doubted.delete(pool)
+    const isRepriced = !isOtherwise && now.dollars !== then.dollars && unverified.size === 0
+    for (const { pool } of block.ticks) unverified.delete(pool)
     const isWrong = isOtherwise || isRepriced || owed
     if (isWrong && !isRun) found.wrong.push([])
     if (isWrong) found.wrong.at(-1)?.push(block)
@@ -84,18 +84,18 @@ export async function compare(
     found.invented += invented
   }
   assembler.usd.finalize(range.to)
-  return { ...found, mismatched, undecided, doubted }
+  return { ...found, mismatched, undecided, unverified }
 }
 
 /** An endpoint that has left out logs of so many blocks may have none at all: another one is asked for the whole range. */
-const MOST_LACKING = 20
+const MAX_LACKING = 20
 
 /** Blocks as another endpoint tells them. Which side is right is not voted on: where they differ from what is stored, receipts prove it. */
 async function readTruth(
   endpoints: Endpoints,
-  comparer: Comparer,
+  comparer: ComparisonContext,
   range: RangeToCompare,
-  stored: ReadonlyMap<number, Sums>,
+  stored: ReadonlyMap<number, BlockSums>,
   isLast = false,
 ): Promise<{ contents: ReadonlyMap<number, BlockContent>; mismatched: number; undecided: number[] }> {
   const { network, assembler, report } = comparer
@@ -108,7 +108,7 @@ async function readTruth(
   let contents = await assembler.assemble(reading.logs, reading.headers)
   const told = new Map(contents.map((block) => [block.number, sumsOf(block)]))
   const differing = [...new Set([...told.keys(), ...stored.keys()])].filter(
-    (number) => (told.get(number) ?? NOTHING).digest !== (stored.get(number) ?? NOTHING).digest,
+    (number) => (told.get(number) ?? NO_LOGS).digest !== (stored.get(number) ?? NO_LOGS).digest,
   )
   const proven = new Map<number, ProvenBlock>()
   const undecided: number[] = []
@@ -118,7 +118,7 @@ async function readTruth(
     if (block) proven.set(number, block)
     else undecided.push(number)
     const teller = reading.parts[0]?.client
-    if (isLast || !teller || countLacking(reading, proven) < MOST_LACKING) continue
+    if (isLast || !teller || countLacking(reading, proven) < MAX_LACKING) continue
     await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
     return readTruth(endpoints, comparer, { ...range, first: teller }, stored, true)
   }

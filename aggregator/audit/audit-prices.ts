@@ -6,7 +6,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { UsdPrices } from '../../ingest/pricing/usd.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
-import type { Stretch } from '../history/coverage.ts'
+import type { StoredRange } from '../history/coverage.ts'
 import { ask } from '../store/store.ts'
 
 /** The tables are searched so far back, which is cheap; for an older swap a node is asked, as a listener does. */
@@ -18,15 +18,15 @@ type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Ad
  * Shows `usd` the prices before block `from`. Returns the reference pools whose price may be another than the one by which the stored
  * ticks are priced: until their next swap, dollars that differ prove nothing. Those of pools that are not stored stay so for good.
  */
-export async function beginPrices(
+export async function loadPrices(
   client: ClickHouseClient,
   endpoints: Endpoints,
   network: Network,
   usd: UsdPrices,
-  { first, pools, from }: Pick<Stretch, 'pools'> & { first: number; from: number },
+  { first, pools, from }: Pick<StoredRange, 'pools'> & { first: number; from: number },
 ): Promise<Set<PoolId>> {
-  const doubted = new Set(network.referencePools.map(({ pool }) => pool))
-  for (const id of doubted) {
+  const unverified = new Set(network.referencePools.map(({ pool }) => pool))
+  for (const id of unverified) {
     if (pools && !pools.includes(id)) continue
     const [last] = await ask<LastSwap>(
       client,
@@ -45,8 +45,8 @@ export async function beginPrices(
     if (!last) continue
     const pool = { id, token0: { address: last.token0 }, token1: { address: last.token1 } }
     usd.observe(pool, BigInt(last.sqrtPrice), last.number)
-    doubted.delete(id)
+    unverified.delete(id)
   }
   await bootstrapPrices(endpoints, network, usd, from)
-  return doubted
+  return unverified
 }

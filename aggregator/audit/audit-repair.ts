@@ -1,18 +1,18 @@
 /** A repair: the truth of some final blocks, restated over whatever is stored of them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../ingest/lib/wait.ts'
-import type { BlockContent, Restatement } from '../../ingest/model/message.ts'
+import type { BlockContent, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import { isRestated, type Stretch } from '../history/coverage.ts'
+import { isOverwritten, type StoredRange } from '../history/coverage.ts'
 import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
 
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /** Resolves once all of it is stored, candles too. May be repeated: what is said last counts. */
 export async function repair(
   client: ClickHouseClient,
-  history: TickLog<Restatement>,
-  { network, pools }: Stretch,
+  history: TickLog<RangeOverwrite>,
+  { network, pools }: StoredRange,
   runs: readonly (readonly BlockContent[])[],
   signal: AbortSignal,
 ): Promise<void> {
@@ -22,18 +22,18 @@ export async function repair(
   for (const job of await openJobs(client, network, 'audit')) await failJob(client, job, 'It was cut off.')
   // Above every job so far: its word counts, whatever an earlier one has said or still says.
   const job = await openJob(client, { network, from, to, pools, concurrency: 1 }, 'audit')
-  const restatements = runs.flatMap((run): Restatement[] => {
+  const overwrites = runs.flatMap((run): RangeOverwrite[] => {
     const [first, last] = [run[0], run.at(-1)]
     if (!first || !last) return []
     const ends = { from: first.number, to: last.number, firstTimestamp: first.timestamp }
     const { timestamp, hash } = last
     return [{ kind: 'restatement', network, job: job.id, pools, ...ends, timestamp, hash, blocks: run }]
   })
-  await history.append(restatements)
-  for (const restatement of restatements) {
+  await history.append(overwrites)
+  for (const overwrite of overwrites) {
     // In a cluster, appended is not stored yet.
-    while (!(await isRestated(client, restatement))) {
-      await pause(LOOK_MS, signal)
+    while (!(await isOverwritten(client, overwrite))) {
+      await pause(POLL_MS, signal)
       signal.throwIfAborted()
     }
   }

@@ -9,7 +9,7 @@ import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
 
 /** Digests are decimal text. */
-export type Sums = { logs: number; digest: string; dollars: string }
+export type BlockSums = { logs: number; digest: string; dollars: string }
 
 export type StoredBlocks = BlockRange & {
   network: NetworkName
@@ -17,12 +17,16 @@ export type StoredBlocks = BlockRange & {
   pools: readonly PoolId[] | undefined
 }
 
-export const NOTHING: Sums = { logs: 0, digest: '0', dollars: '0' }
+export const NO_LOGS: BlockSums = { logs: 0, digest: '0', dollars: '0' }
 
 /** The time weighs as an amount does: logs that are right and of a wrong time are wrong. */
 const TIME_FACTOR = 11n
 
-export function sumsOf({ timestamp, ticks, liquidity }: Pick<BlockContent, 'timestamp' | 'ticks' | 'liquidity'>): Sums {
+export function sumsOf({
+  timestamp,
+  ticks,
+  liquidity,
+}: Pick<BlockContent, 'timestamp' | 'ticks' | 'liquidity'>): BlockSums {
   const logs = ticks.length + liquidity.length
   const times = TIME_FACTOR * BigInt(timestamp) * BigInt(logs)
   return {
@@ -35,10 +39,10 @@ export function sumsOf({ timestamp, ticks, liquidity }: Pick<BlockContent, 'time
 const digests = loadSql(import.meta.url, './audit_digests.sql')
 
 /** Of every block that has something. */
-export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks): Promise<Map<number, Sums>> {
+export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks): Promise<Map<number, BlockSums>> {
   const rows = await askSums(client, blocks, 0)
-  const stored = new Map<number, Sums>()
-  for (const { number, ...sums } of rows) stored.set(number, added(stored.get(number) ?? NOTHING, sums))
+  const stored = new Map<number, BlockSums>()
+  for (const { number, ...sums } of rows) stored.set(number, added(stored.get(number) ?? NO_LOGS, sums))
   return stored
 }
 
@@ -61,12 +65,12 @@ export async function countDifferences(
 /** A block has a row for each group of pools in which it has something. */
 function askSums(client: ClickHouseClient, { network, pools = [], from, to }: StoredBlocks, each: 0 | 1) {
   return askGroups(filterGroups(pools), (pools) =>
-    ask<Sums & { number: number }>(client, digests, { network, pools, first: from, last: to, each }),
+    ask<BlockSums & { number: number }>(client, digests, { network, pools, first: from, last: to, each }),
   )
 }
 
 /** Of logs that are different ones. */
-function added(one: Sums, other: Sums): Sums {
+function added(one: BlockSums, other: BlockSums): BlockSums {
   const sum = (a: string, b: string) => BigInt.asUintN(64, BigInt(a) + BigInt(b)).toString()
   return {
     logs: one.logs + other.logs,

@@ -5,25 +5,25 @@ import { firstChoice } from '../../ingest/audit/audit.ts'
 import { createAssembler } from '../../ingest/blocks/assemble.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import { type AuditRecord, beginRecord, readRecords, writeRecord } from '../history/audit-record.ts'
-import { type Stretch, storedStretches } from '../history/coverage.ts'
+import { type StoredRange, storedRanges } from '../history/coverage.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import { storedPools } from '../store/stored-pools.ts'
-import { type Comparer, type Comparison, compare } from './audit-compare.ts'
-import { beginPrices } from './audit-prices.ts'
+import { type Comparison, type ComparisonContext, compare } from './audit-compare.ts'
+import { loadPrices } from './audit-prices.ts'
 import { repair } from './audit-repair.ts'
 
 export type AuditOptions = {
   network: Network
   /** The listener's; all where absent. */
   pools: readonly PoolId[] | undefined
-  history: TickLog<Restatement>
+  history: TickLog<RangeOverwrite>
   /** Blocks that nobody could prove are asked for again after this long. */
   againMs?: number
   /** What becomes final block by block is audited together, so often. */
@@ -49,25 +49,30 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   const report = options.report
   let width = FIRST_RANGE_BLOCKS
   /** Where the last range ended: the next one goes on from there with its prices and pools. */
-  let going: { stretch: string; next: number; comparer: Comparer; sinceMs: number } | undefined
-  let owed: { stretch: Stretch; block: number }[] = []
+  let going: { stretch: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
+  let owed: { stretch: StoredRange; block: number }[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  const goingTo = (stretch: Stretch, from: number) =>
+  const goingTo = (stretch: StoredRange, from: number) =>
     going?.stretch === keyOf(stretch.job, stretch.from) && going.next === from ? going : undefined
 
-  async function comparerAt(stretch: Stretch, from: number): Promise<Comparer> {
+  async function comparerAt(stretch: StoredRange, from: number): Promise<ComparisonContext> {
     const before = goingTo(stretch, from)
     if (before) return before.comparer
     const wanted = stretch.pools && new Set(stretch.pools)
     // What it meets on the way has been reported when it was stored.
     const assembler = createAssembler(endpoints, network, wanted, () => {}, storedPools(client, network.name))
     const place = { first: stretch.from, pools: stretch.pools, from }
-    const doubted = await beginPrices(client, endpoints, network, assembler.usd, place)
-    return { network, pools: stretch.pools, assembler, doubted, report }
+    const unverified = await loadPrices(client, endpoints, network, assembler.usd, place)
+    return { network, pools: stretch.pools, assembler, unverified, report }
   }
 
-  async function audit(stretch: Stretch, record: AuditRecord, { from, to }: BlockRange, first: Client): Promise<void> {
+  async function audit(
+    stretch: StoredRange,
+    record: AuditRecord,
+    { from, to }: BlockRange,
+    first: Client,
+  ): Promise<void> {
     const comparer = await comparerAt(stretch, from)
     going = undefined
     const { undecided, repairing } = record
@@ -91,7 +96,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     going = {
       stretch: keyOf(stretch.job, stretch.from),
       next: to + 1,
-      comparer: { ...comparer, doubted: found.doubted },
+      comparer: { ...comparer, unverified: found.unverified },
       sinceMs: performance.now(),
     }
     if (found.logs > 2 * GOOD_RANGE_LOGS) width = Math.max(1, Math.floor(width / 2))
@@ -99,8 +104,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     tell(stretch, { from, to }, found)
   }
 
-  function tell({ network, job }: Stretch, { from, to }: BlockRange, found: Comparison): void {
-    const { wrong: _, doubted: __, undecided, ...counts } = found
+  function tell({ network, job }: StoredRange, { from, to }: BlockRange, found: Comparison): void {
+    const { wrong: _, unverified: __, undecided, ...counts } = found
     const kind = found.wrong.length + undecided.length > 0 ? 'audit-found' : 'audited'
     report({ kind, network, job, from, to, ...counts, undecided: undecided.length })
   }
@@ -108,8 +113,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   return async function step() {
     const { first, finalized } = await firstChoice(endpoints)
     const records = await readRecords(client, network.name)
-    const stretches = await storedStretches(client, network.name, options.pools, finalized)
-    const recordOf = (stretch: Stretch) =>
+    const stretches = await storedRanges(client, network.name, options.pools, finalized)
+    const recordOf = (stretch: StoredRange) =>
       records.find((it) => it.job === stretch.job && it.first === stretch.from) ?? beginRecord(stretch)
     for (const stretch of stretches) {
       const record = recordOf(stretch)

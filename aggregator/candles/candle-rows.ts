@@ -9,9 +9,9 @@ import { ask, loadSql } from '../store/store.ts'
 import type { Prices, Resolution } from './candle.ts'
 import type { Bucket } from './open-candles.ts'
 
-const openBuckets = loadSql(import.meta.url, './open_buckets.sql')
+const openBuckets = loadSql(import.meta.url, './open_candles.sql')
 
-export function bucketRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
+export function candleRow(out: RowBinary, network: NetworkName, bucket: Bucket, version: bigint): void {
   const { execution, spot, volume0, volume1, volumeUsdMicros, trades } = bucket.candle
   out.string(network).string(bucket.pool).uint32(bucket.resolution).uint32(bucket.start)
   for (const { open, high, low, close } of [execution, spot])
@@ -19,7 +19,7 @@ export function bucketRow(out: RowBinary, network: NetworkName, bucket: Bucket, 
   out.integer(volume0, 256).integer(volume1, 256).integer(volumeUsdMicros, 256).uint64(trades).integer(version, 128)
 }
 
-type BucketColumns = {
+type CandleColumns = {
   pool: PoolId
   resolution: Resolution
   start: UnixSeconds
@@ -31,19 +31,19 @@ type BucketColumns = {
   Record<`spot_${keyof Prices}`, number>
 
 /** Of each pool the buckets that hold `second`. */
-export async function readOpenBuckets(
+export async function readOpenCandles(
   client: ClickHouseClient,
   network: NetworkName,
   pools: readonly PoolId[],
   second: UnixSeconds,
 ): Promise<Bucket[]> {
   const rows = await askGroups(poolGroups(pools), (pools) =>
-    ask<BucketColumns>(client, openBuckets, { network, pools, second }),
+    ask<CandleColumns>(client, openBuckets, { network, pools, second }),
   )
   return rows.map(toBucket)
 }
 
-function toBucket({ pool, resolution, start, ...row }: BucketColumns): Bucket {
+function toBucket({ pool, resolution, start, ...row }: CandleColumns): Bucket {
   return {
     pool,
     resolution,

@@ -60,7 +60,7 @@ export function addTick(candle: Candle, tick: Tick): void {
 }
 
 /** `candle = fromTick(tick)` in place. */
-export function startOver(candle: Candle, tick: Tick): void {
+export function resetTo(candle: Candle, tick: Tick): void {
   startPrices(candle.execution, tick.price)
   startPrices(candle.spot, tick.spotPrice)
   candle.volume0 = magnitude(tick.amount0)

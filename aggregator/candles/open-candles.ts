@@ -2,39 +2,39 @@
 import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
-import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution, startOver } from './candle.ts'
+import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resolution, resetTo } from './candle.ts'
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
-type OpenBucket = Bucket & { isChanged: boolean }
+type OpenCandle = Bucket & { isChanged: boolean }
 
 type OpenPool = {
-  /** By index of the resolution; what is missing has no ticks, or began at or before `knownAfter`. */
-  buckets: (OpenBucket | undefined)[]
+  /** By index of the resolution; what is missing has no ticks, or began at or before `completeAfter`. */
+  buckets: (OpenCandle | undefined)[]
   /** Ticks at or before this are in the tables, and may be in no bucket here. */
-  knownAfter: UnixSeconds
+  completeAfter: UnixSeconds
   lastTick: UnixSeconds
 }
 
-const MOST_POOLS = 20_000
+const MAX_POOLS = 20_000
 
 /**
  * Blocks come in the order of the chain, and so in the order of time. A bucket that begins after everything stored has only the ticks
  * that are seen from then on; any other has to be shown by `remember` once the tables have made it anew.
  */
-export class OpenBuckets {
+export class OpenCandles {
   readonly #pools = new Map<PoolId, OpenPool>()
-  readonly #mostPools: number
-  /** As `knownAfter`, for pools that are not here. */
-  #knownAfter: UnixSeconds
+  readonly #maxPools: number
+  /** As `completeAfter`, for pools that are not here. */
+  #completeAfter: UnixSeconds
   /** Up to here the tables hold ticks that the stream has yet to bring: what they say of open buckets runs ahead of it. */
   #aheadUntil: UnixSeconds
 
-  /** `knownAfter`: no stored tick is later. */
-  constructor(knownAfter: UnixSeconds, mostPools = MOST_POOLS) {
-    this.#knownAfter = knownAfter
-    this.#aheadUntil = knownAfter
-    this.#mostPools = mostPools
+  /** `completeAfter`: no stored tick is later. */
+  constructor(completeAfter: UnixSeconds, maxPools = MAX_POOLS) {
+    this.#completeAfter = completeAfter
+    this.#aheadUntil = completeAfter
+    this.#maxPools = maxPools
   }
 
   /**
@@ -71,7 +71,7 @@ export class OpenBuckets {
   #add(tick: Tick, timestamp: UnixSeconds, take: (bucket: Bucket) => void): boolean {
     let pool = this.#pools.get(tick.pool)
     if (!pool) {
-      pool = { buckets: [], knownAfter: this.#knownAfter, lastTick: timestamp }
+      pool = { buckets: [], completeAfter: this.#completeAfter, lastTick: timestamp }
       this.#pools.set(tick.pool, pool)
     }
     pool.lastTick = Math.max(pool.lastTick, timestamp)
@@ -83,12 +83,12 @@ export class OpenBuckets {
       if (open?.start === start) {
         addTick(open.candle, tick)
         open.isChanged = true
-      } else if (start <= pool.knownAfter || (open && start < open.start)) {
+      } else if (start <= pool.completeAfter || (open && start < open.start)) {
         return false
       } else if (open) {
         if (open.isChanged) take(open)
         open.start = start
-        startOver(open.candle, tick)
+        resetTo(open.candle, tick)
         open.isChanged = true
       } else {
         pool.buckets[index] = { pool: tick.pool, resolution, start, candle: fromTick(tick), isChanged: true }
@@ -101,8 +101,8 @@ export class OpenBuckets {
    * What the tables made of pools that were unknown, up to and with the newest stored tick at `until`: their buckets that hold `until`,
    * where they have trades.
    */
-  remember(pools: readonly PoolId[], buckets: readonly Bucket[], until: UnixSeconds): void {
-    this.forget(pools, until)
+  load(pools: readonly PoolId[], buckets: readonly Bucket[], until: UnixSeconds): void {
+    this.invalidate(pools, until)
     if (until <= this.#aheadUntil) return
     for (const bucket of buckets) {
       const open = this.#pools.get(bucket.pool)
@@ -111,29 +111,29 @@ export class OpenBuckets {
   }
 
   /** The tables changed these pools behind the stream's back; no tick of theirs is stored that is later than `until`. */
-  forget(pools: readonly PoolId[], until: UnixSeconds): void {
+  invalidate(pools: readonly PoolId[], until: UnixSeconds): void {
     for (const id of pools) {
-      const { knownAfter, lastTick } = this.#pools.get(id) ?? { knownAfter: this.#knownAfter, lastTick: until }
-      this.#pools.set(id, { buckets: [], knownAfter: Math.max(knownAfter, until, this.#aheadUntil), lastTick })
+      const { completeAfter, lastTick } = this.#pools.get(id) ?? { completeAfter: this.#completeAfter, lastTick: until }
+      this.#pools.set(id, { buckets: [], completeAfter: Math.max(completeAfter, until, this.#aheadUntil), lastTick })
     }
   }
 
   /** Whether something was stored is not known any more, but nothing later than `until` was. */
-  forgetAll(until: UnixSeconds): void {
+  invalidateAll(until: UnixSeconds): void {
     this.#pools.clear()
-    this.#knownAfter = Math.max(this.#knownAfter, until)
+    this.#completeAfter = Math.max(this.#completeAfter, until)
   }
 
   /** The tables hold, or are about to hold, ticks up to `until` that the stream may not have brought yet. */
-  runsAhead(until: UnixSeconds): void {
+  setAheadUntil(until: UnixSeconds): void {
     this.#aheadUntil = Math.max(this.#aheadUntil, until)
   }
 
   #trim(): void {
-    for (const [id, { lastTick, knownAfter }] of this.#pools) {
-      if (this.#pools.size <= this.#mostPools) return
+    for (const [id, { lastTick, completeAfter }] of this.#pools) {
+      if (this.#pools.size <= this.#maxPools) return
       this.#pools.delete(id)
-      this.#knownAfter = Math.max(this.#knownAfter, lastTick, knownAfter)
+      this.#completeAfter = Math.max(this.#completeAfter, lastTick, completeAfter)
     }
   }
 }

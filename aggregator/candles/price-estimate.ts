@@ -19,8 +19,10 @@ export type PriceEstimate = {
 /** Swaps with a smaller leg have the spot price for a price (see ingest/pricing/price.ts). */
 const MIN_LEG_UNITS = 10_000
 /** As far apart as the decimals of two tokens can be. */
-const MOST_PLACES = 255
-const POWERS_OF_TEN = Array.from({ length: 2 * MOST_PLACES + 1 }, (_, index) => Number(`1e${index - MOST_PLACES}`))
+const MAX_DECIMALS_APART = 255
+const POWERS_OF_TEN = Array.from({ length: 2 * MAX_DECIMALS_APART + 1 }, (_, index) =>
+  Number(`1e${index - MAX_DECIMALS_APART}`),
+)
 const TWO_16 = 2 ** 16
 const TWO_64 = 2 ** 64
 const TWO_80 = 2 ** 80
@@ -32,7 +34,7 @@ export function estimatePrices(tick: Swapped & Pick<Tick, 'spotPrice'>): PriceEs
   const root = rootOf(tick.sqrtPriceX96)
   // A tick does not say its tokens' decimals, but its price does. Where it says nonsense, so does the estimate, and no harm is done.
   const places = Math.round(Math.log10((root * root) / tick.spotPrice))
-  return estimateOf(tick, root, POWERS_OF_TEN[places + MOST_PLACES] ?? 1)
+  return estimateOf(tick, root, POWERS_OF_TEN[places + MAX_DECIMALS_APART] ?? 1)
 }
 
 /** The price of a stored tick, which the tables would tell too: a question whose answer is short has it quicker from here. */

@@ -4,18 +4,18 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { poolGroups } from '../store/pool-groups.ts'
-import type { InTurn } from '../store/priority-queue.ts'
+import type { Enqueue } from '../store/priority-queue.ts'
 import { loadSql, run } from '../store/store.ts'
 import { bucketStart, RESOLUTIONS } from './candle.ts'
 import type { CandleVersions } from './writer-epoch.ts'
 
 /** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
-export type Scope = { pools: readonly PoolId[]; first: number; last: number }
+export type RecomputeScope = { pools: readonly PoolId[]; first: number; last: number }
 
 /** A pool, and the first and last second in which something of it changed. */
-export type Touched = { pool: PoolId; first: number; last: number }
+export type TouchedPool = { pool: PoolId; first: number; last: number }
 
-export function scopeOf(touched: readonly Touched[]): Scope {
+export function scopeOf(touched: readonly TouchedPool[]): RecomputeScope {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const pool of touched) {
@@ -29,7 +29,7 @@ const fromTicks = loadSql(import.meta.url, './candles_from_ticks.sql')
 const fromCandles = loadSql(import.meta.url, './candles_from_candles.sql')
 
 /** What candles are made anew with. */
-export type Remaking = {
+export type RecomputeContext = {
   versions: CandleVersions
   /** Buckets that begin before this are left alone: see `readHorizon`. */
   horizon(): UnixSeconds
@@ -39,9 +39,9 @@ export type Remaking = {
 export async function recompute(
   client: ClickHouseClient,
   network: NetworkName,
-  scope: Scope,
-  { versions, horizon }: Remaking,
-  inTurn: InTurn = (task) => task(),
+  scope: RecomputeScope,
+  { versions, horizon }: RecomputeContext,
+  enqueue: Enqueue = (task) => task(),
 ): Promise<void> {
   const oldest = horizon()
   for (const pools of poolGroups(scope.pools)) {
@@ -50,7 +50,7 @@ export async function recompute(
       const to = bucketStart(scope.last, resolution) + resolution
       if (from >= to) continue
       const finer = RESOLUTIONS[index - 1]
-      await inTurn(async () => {
+      await enqueue(async () => {
         const parameters = { network, pools, from, to, version: versions.next().toString() }
         if (finer === undefined) await run(client, fromTicks, parameters)
         else await run(client, fromCandles, { ...parameters, resolution, finer })

@@ -10,7 +10,7 @@ export type CandleVersions = { epoch: bigint; next(): bigint }
  * The epoch counts only once whoever gave out the charge has confirmed it: whoever is given it afterwards finds this epoch here,
  * and takes a higher one; whoever was given it before could not confirm any more.
  */
-export async function takeCharge(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
+export async function acquireEpoch(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
   const [last] = await ask<{ epoch: string }>(
     client,
     'SELECT toString(max(epoch)) AS epoch FROM owners WHERE network = {network:String}',

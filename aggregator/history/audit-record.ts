@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ask, run } from '../store/store.ts'
-import type { Stretch } from './coverage.ts'
+import type { StoredRange } from './coverage.ts'
 
 export type AuditRecord = {
   network: NetworkName
@@ -26,7 +26,7 @@ export type AuditRecord = {
   version: number
 }
 
-export function beginRecord({ network, job, from: first }: Stretch): AuditRecord {
+export function beginRecord({ network, job, from: first }: StoredRange): AuditRecord {
   const counts = { logs: 0, mismatched: 0, omitted: 0, invented: 0, repriced: 0 }
   return { network, job, first, next: first, ...counts, undecided: [], repairing: [], version: 0 }
 }

@@ -1,7 +1,7 @@
 /** Coverage: which ranges of final blocks are known whole, because a job read them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
-import type { BlockRef, Restatement, UnixSeconds } from '../../ingest/model/message.ts'
+import type { BlockRef, RangeOverwrite, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { ledgerStart, newestBlock } from '../ledger/stored-blocks.ts'
@@ -12,13 +12,13 @@ import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './poo
 
 export async function recordCoverage(
   client: ClickHouseClient,
-  restatements: readonly Restatement[],
+  overwrites: readonly RangeOverwrite[],
   version: Version,
 ): Promise<void> {
-  for (const [network, pools] of new Map(restatements.map((one) => [one.network, one.pools])))
+  for (const [network, pools] of new Map(overwrites.map((one) => [one.network, one.pools])))
     await recordFilter(client, network, pools)
   await insertRows(client, 'coverage', (out) => {
-    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of restatements) {
+    for (const { network, job, pools, from, to, firstTimestamp, timestamp, blocks } of overwrites) {
       const ticks = blocks.flatMap((block) => block.ticks)
       out.string(network).string(filterOf(pools)).string('backfill').uint64(from).uint64(to)
       out.uint32(firstTimestamp).uint32(timestamp).uint64(ticks.length).uint64(digestOf(ticks))
@@ -28,10 +28,10 @@ export async function recordCoverage(
 }
 
 /** Whether this job, or a later one, has stated just this range for just these pools. */
-export async function isRestated(client: ClickHouseClient, restatement: Restatement): Promise<boolean> {
-  const { network, job, pools, from, to } = restatement
+export async function isOverwritten(client: ClickHouseClient, overwrite: RangeOverwrite): Promise<boolean> {
+  const { network, job, pools, from, to } = overwrite
   // What a rewind has overtaken is never stated.
-  if (isRewound(await readRewinds(client, network), restatement)) return true
+  if (isRewound(await readRewinds(client, network), overwrite)) return true
   const rows = await ask(
     client,
     `SELECT 1 FROM coverage
@@ -43,9 +43,9 @@ export async function isRestated(client: ClickHouseClient, restatement: Restatem
 }
 
 /** What jobs have stated, by the same measure; and what they must not state any more. */
-export type Restated = {
-  has(restatement: Restatement): boolean
-  add(restatement: Restatement): void
+export type StoredOverwrites = {
+  has(overwrite: RangeOverwrite): boolean
+  add(overwrite: RangeOverwrite): void
   /** What earlier jobs have said of blocks above it is of a branch that is gone. */
   rewound(rewind: Rewind): void
 }
@@ -53,7 +53,7 @@ export type Restated = {
 /** A job that took back all blocks from `first` on. */
 export type Rewind = { job: number; first: number }
 
-function isRewound(rewinds: readonly Rewind[], { job, to }: Restatement): boolean {
+function isRewound(rewinds: readonly Rewind[], { job, to }: RangeOverwrite): boolean {
   return rewinds.some((rewind) => job < rewind.job && to >= rewind.first)
 }
 
@@ -70,7 +70,7 @@ function readRewinds(client: ClickHouseClient, network: NetworkName): Promise<Re
  * As an owner finds it when he takes charge. Rows that others write later don't count: they are of an owner before him who has not heard
  * yet that he is none, and candles that were made meanwhile know nothing of his ticks.
  */
-export async function readRestated(client: ClickHouseClient, network: NetworkName): Promise<Restated> {
+export async function readStoredOverwrites(client: ClickHouseClient, network: NetworkName): Promise<StoredOverwrites> {
   const rows = await ask<BlockRange & { filter: string; job: number }>(
     client,
     `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, max(job) AS job FROM coverage
@@ -133,7 +133,7 @@ export async function lowerCoverage(
 }
 
 /** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. Each shard is told. */
-export async function forgetCoverage(
+export async function deleteCoverage(
   shard: ClickHouseClient,
   network: NetworkName,
   ranges: readonly BlockRange[],
@@ -162,7 +162,7 @@ export async function readCoverage(
 }
 
 /** An unbroken run of blocks that are stored whole for some pools, as the listener or one backfill told them. */
-export type Stretch = BlockRange & {
+export type StoredRange = BlockRange & {
   network: NetworkName
   /** The backfill; 0 where it was the listener. */
   job: number
@@ -171,12 +171,12 @@ export type Stretch = BlockRange & {
 }
 
 /** What is stored of the blocks up to `last`; `pools` are the listener's. */
-export async function storedStretches(
+export async function storedRanges(
   client: ClickHouseClient,
   network: NetworkName,
   pools: readonly PoolId[] | undefined,
   last: number,
-): Promise<Stretch[]> {
+): Promise<StoredRange[]> {
   const [start, tip, ranges] = await Promise.all([
     ledgerStart(client, network),
     newestBlock(client, network),
@@ -194,7 +194,7 @@ export async function storedStretches(
     network,
     ranges.map(({ filter }) => filter),
   )
-  const stretches: Stretch[] = []
+  const stretches: StoredRange[] = []
   if (start && tip) stretches.push({ network, job: 0, pools, from: start.first, to: Math.min(tip.number, last) })
   for (const { job, filter, from, to } of ranges) {
     const before = stretches.at(-1)

@@ -8,7 +8,7 @@ import type { KnownRange } from './known-ranges.ts'
 const ledgerRuns = loadSql(import.meta.url, './ledger_runs.sql')
 
 /** Block numbers in the stretch that is read below the newest block. */
-const STRETCH = 50_000
+const WINDOW_BLOCKS = 50_000
 
 /** In order. Gaps show within the newest stretch, and right below it. */
 export async function runsOfLedger(
@@ -20,7 +20,7 @@ export async function runsOfLedger(
   const [[newest], start] = await Promise.all([chain.below(below, 1), ledgerStart(client, network)])
   if (!newest || !start) return []
   const [lowest, ...others] = await ask<KnownRange>(client, ledgerRuns, {
-    ...{ network, below, since: newest.number - STRETCH },
+    ...{ network, below, since: newest.number - WINDOW_BLOCKS },
   })
   if (!lowest) return []
   if (lowest.from <= start.first) return [lowest, ...others]

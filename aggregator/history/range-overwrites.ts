@@ -1,50 +1,50 @@
 /** Restatements in the order of their log, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type Restatement, ticksIn, type UnixSeconds } from '../../ingest/model/message.ts'
+import { type RangeOverwrite, ticksIn, type UnixSeconds } from '../../ingest/model/message.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { untilStored } from '../ledger/until-stored.ts'
-import type { InTurn, Turns } from '../store/priority-queue.ts'
+import type { Enqueue, PriorityQueue } from '../store/priority-queue.ts'
 import type { AggregateOptions } from '../write/aggregate-options.ts'
-import { isRejected } from '../write/rejected.ts'
-import type { Keeping } from '../write/writer-state.ts'
-import type { Restated } from './coverage.ts'
-import { type Run, restate, runsOf } from './overwrite-range.ts'
+import { rejectIfInvalid } from '../write/reject-invalid.ts'
+import type { WriterState } from '../write/writer-state.ts'
+import type { StoredOverwrites } from './coverage.ts'
+import { type OverwriteRun, overwriteRange, runsOf } from './overwrite-range.ts'
 
 /** So many ticks are stated as one run at the most. */
-const TICKS_PER_RESTATEMENT = 20_000
+const MAX_TICKS_PER_OVERWRITE = 20_000
 
 /** What the stream's writer lends. */
-export type Lent = {
-  keeping: Keeping
-  restated: Restated
+export type SharedWriter = {
+  state: WriterState
+  overwrites: StoredOverwrites
   /** The time of the newest stored block. */
   tip(): UnixSeconds
   /** A job has stated another time of these blocks than the ledger has. */
   retimed(blocks: readonly LedgerBlock[]): void
   /** Notes that all candles have their ticks; to be called while nothing is on its way. */
-  vouch(): Promise<void>
+  confirmCandles(): Promise<void>
 }
 
-/** Restates what jobs have read, run by run, in turns between the flushes of the stream. */
-export async function restateAll(
+/** Restates what jobs have read, run by run, in writeQueue between the flushes of the stream. */
+export async function overwriteRanges(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { keeping, tip, restated, retimed, vouch }: Lent,
-  { turns, runs }: { turns: Turns; runs: Turns },
+  { state, tip, overwrites, retimed, confirmCandles: vouch }: SharedWriter,
+  { writeQueue, rangeQueue }: { writeQueue: PriorityQueue; rangeQueue: PriorityQueue },
   signal: AbortSignal,
 ): Promise<void> {
   const { history, network, disk, report, onWritten } = options
-  const inTurn: InTurn = (task) => turns.patient(task)
-  async function stateRun(run: Run): Promise<void> {
+  const enqueue: Enqueue = (task) => writeQueue.low(task)
+  async function overwriteRun(run: OverwriteRun): Promise<void> {
     const began = performance.now()
-    await untilStored(options, () => restate(client, run, { keeping, tip, inTurn, onRetimed: retimed, disk }))
-    await inTurn(async () => {
+    await untilStored(options, () => overwriteRange(client, run, { state, tip, enqueue, onRetimed: retimed, disk }))
+    await enqueue(async () => {
       await untilStored(options, vouch)
       onWritten?.({ network })
       const ms = performance.now() - began
       for (const message of run) {
         const { job, from, to } = message
-        restated.add(message)
+        overwrites.add(message)
         report({ kind: 'restated', network, job, from, to, ticks: ticksIn(message), ms: ms / run.length })
       }
     })
@@ -52,18 +52,18 @@ export async function restateAll(
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return untilAborted(signal)
   for await (const entries of history.read(0, signal)) {
-    const unstored: Restatement[] = []
+    const unstored: RangeOverwrite[] = []
     for (const entry of entries) {
-      if (await isRejected(options, history, entry)) continue
+      if (await rejectIfInvalid(options, history, entry)) continue
       const { message } = entry
       // A log that keeps its messages shows them again at every start.
-      if (!restated.has(message)) unstored.push(message)
+      if (!overwrites.has(message)) unstored.push(message)
     }
-    for (const run of runsOf(unstored, TICKS_PER_RESTATEMENT)) {
-      await runs.patient(async () => {
+    for (const run of runsOf(unstored, MAX_TICKS_PER_OVERWRITE)) {
+      await rangeQueue.low(async () => {
         // A rewind may have overtaken some of it since it was read.
-        const valid = run.filter((message) => !restated.has(message))
-        for (const rest of runsOf(valid, TICKS_PER_RESTATEMENT)) await stateRun(rest)
+        const valid = run.filter((message) => !overwrites.has(message))
+        for (const rest of runsOf(valid, MAX_TICKS_PER_OVERWRITE)) await overwriteRun(rest)
       })
     }
   }

@@ -5,7 +5,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
-import type { InTurn } from '../store/priority-queue.ts'
+import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
 
@@ -16,7 +16,7 @@ const buryMistimedHours = loadSql(import.meta.url, './bury_mistimed_hours.sql')
 /** Their numbers, times and hashes go into the URL. */
 const BLOCKS_PER_STATEMENT = 500
 
-export type StatedBlocks = {
+export type OverwrittenBlocks = {
   network: NetworkName
   first: number
   last: number
@@ -32,8 +32,8 @@ export type StatedBlocks = {
  */
 export async function retime(
   client: ClickHouseClient,
-  { blocks, job, ...stated }: StatedBlocks,
-  inTurn: InTurn,
+  { blocks, job, ...stated }: OverwrittenBlocks,
+  enqueue: Enqueue,
 ): Promise<readonly LedgerBlock[]> {
   const row = finalRowVersion(job).toString()
   const older = await askGroups(filterGroups(stated.pools), (pools) =>
@@ -55,8 +55,8 @@ export async function retime(
       hashes: group.map(({ hash }) => hash.slice(2)),
     }
     const tombstone = finalTombstoneVersion(job).toString()
-    await inTurn(() => run(client, buryMistimedHours, { ...parameters, row, tombstone }))
-    await inTurn(() => run(client, retimeBlocks, parameters))
+    await enqueue(() => run(client, buryMistimedHours, { ...parameters, row, tombstone }))
+    await enqueue(() => run(client, retimeBlocks, parameters))
   }
   return found
 }

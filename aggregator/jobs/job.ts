@@ -46,7 +46,7 @@ export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
 }
 
 /** Says how far an open job is, for whoever waits for it. */
-export function noteJob(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
+export function recordProgress(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
   return writeState(client, job, job.state, progress)
 }
 

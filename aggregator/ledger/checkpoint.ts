@@ -24,24 +24,24 @@ export type Disk = {
 }
 
 /** All up to a block, with candles of no higher version than this; −1: nothing. */
-export type Settled = { number: number; version: bigint }
+export type Checkpoint = { number: number; version: bigint }
 
-export type Settling = {
+export type Checkpointer = {
   /** A flush is on the ledger. */
-  reached(point: Settled): void
+  advance(point: Checkpoint): void
   /** Syncs what is stored now, and notes what is on the ledger. */
-  settle(): Promise<void>
+  save(): Promise<void>
   /** Before anything above a block is taken back: a start must not look for it any more. */
-  lowerTo(to: Settled): Promise<void>
+  lowerTo(to: Checkpoint): Promise<void>
   /** Settles what is left. */
-  end(): Promise<void>
+  close(): Promise<void>
 }
 
 /** In place of a block: whatever is on the ledger is on the disk. */
 const EVERYTHING = (1n << 63n) - 1n
 
 /** Where a start has to go back to; undefined where all is on the disk that was answered. */
-export async function readSettled(client: ClickHouseClient, network: NetworkName): Promise<Settled | undefined> {
+export async function readCheckpoint(client: ClickHouseClient, network: NetworkName): Promise<Checkpoint | undefined> {
   const [row] = await ask<{ number: string; version: string }>(
     client,
     `SELECT toString(number) AS number, toString(version) AS version
@@ -53,7 +53,7 @@ export async function readSettled(client: ClickHouseClient, network: NetworkName
 }
 
 /** Candles of no higher version have all their ticks: what a crash can leave of them is later. 0 where that was never noted. */
-export async function readVouched(client: ClickHouseClient, network: NetworkName): Promise<bigint> {
+export async function readCompleteVersion(client: ClickHouseClient, network: NetworkName): Promise<bigint> {
   const [row] = await ask<{ version: string }>(
     client,
     'SELECT toString(version) AS version FROM settled FINAL WHERE network = {network:String}',
@@ -63,14 +63,14 @@ export async function readVouched(client: ClickHouseClient, network: NetworkName
 }
 
 /** Takes off the ledger what may not be whole: the first thing that is done to tables which nobody has open. What is left above it goes as after any crash. */
-export async function goBackToSettled(client: ClickHouseClient): Promise<void> {
+export async function truncateToCheckpoints(client: ClickHouseClient): Promise<void> {
   const networks = await ask<{ network: NetworkName }>(client, 'SELECT DISTINCT network FROM settled', {})
-  for (const { network } of networks) await goBack(client, network)
+  for (const { network } of networks) await truncateToCheckpoint(client, network)
 }
 
 /** Of one network. */
-export async function goBack(client: ClickHouseClient, network: NetworkName): Promise<void> {
-  const settled = await readSettled(client, network)
+export async function truncateToCheckpoint(client: ClickHouseClient, network: NetworkName): Promise<void> {
+  const settled = await readCheckpoint(client, network)
   if (!settled) return
   const tip = await storedChain(client, network).tip()
   if (!tip || tip.number <= settled.number) return
@@ -79,79 +79,88 @@ export async function goBack(client: ClickHouseClient, network: NetworkName): Pr
 }
 
 /** Where every write is synced, or none has to be, nothing is gone back to: noted is only which candles have all their ticks. */
-export function settleForGood(client: ClickHouseClient, network: NetworkName, versions: CandleVersions): Promise<void> {
-  return note(client, network, EVERYTHING, versions.next())
+export function checkpointEverything(
+  client: ClickHouseClient,
+  network: NetworkName,
+  versions: CandleVersions,
+): Promise<void> {
+  return writeCheckpoint(client, network, EVERYTHING, versions.next())
 }
 
 /** Nothing is settled before its first `settle`, which comes before the first write. */
-export function settlingOf(
+export function createCheckpointer(
   client: ClickHouseClient,
   network: NetworkName,
   disk: Disk,
-  standing: Settled,
+  standing: Checkpoint,
   report: Report<AggregatorFact>,
-): Settling {
+): Checkpointer {
   let newest = standing
-  let settled: Settled | undefined
+  let settled: Checkpoint | undefined
   let timer: NodeJS.Timeout | undefined
   let isEnding = false
   let turn: Promise<void> = Promise.resolve()
 
   /** One after the other. */
-  function inTurn(task: () => Promise<void>): Promise<void> {
+  function inOrder(task: () => Promise<void>): Promise<void> {
     turn = turn.catch(() => undefined).then(task)
     return turn
   }
 
-  async function settleAt(point: Settled): Promise<void> {
+  async function saveAt(point: Checkpoint): Promise<void> {
     await disk.sync()
     if (point === settled) return
-    await note(client, network, BigInt(point.number), point.version)
+    await writeCheckpoint(client, network, BigInt(point.number), point.version)
     settled = point
   }
 
-  const settle = () => inTurn(() => settleAt(newest))
+  const save = () => inOrder(() => saveAt(newest))
 
-  async function tryToSettle(): Promise<void> {
+  async function trySave(): Promise<void> {
     timer = undefined
     try {
-      await settle()
+      await save()
     } catch (error) {
       report({ kind: 'store-failed', network, error, retryMs: disk.everyMs })
       schedule()
     }
   }
 
-  async function settleInCalm(): Promise<void> {
+  async function saveInCalm(): Promise<void> {
     await calm()
-    if (!isEnding) await tryToSettle()
+    if (!isEnding) await trySave()
   }
 
   function schedule(): void {
-    if (!isEnding) timer ??= setTimeout(settleInCalm, disk.everyMs)
+    if (!isEnding) timer ??= setTimeout(saveInCalm, disk.everyMs)
   }
 
   return {
-    settle,
-    reached(point) {
+    save,
+    advance(point) {
       newest = point
       schedule()
     },
     lowerTo(to) {
       newest = to
-      return inTurn(async () => {
-        if (!settled || settled.number > to.number) await settleAt(to)
+      return inOrder(async () => {
+        if (!settled || settled.number > to.number) await saveAt(to)
       })
     },
-    async end() {
+    async close() {
       isEnding = true
       clearTimeout(timer)
-      await tryToSettle()
+      await trySave()
     },
   }
 }
 
-function note(client: ClickHouseClient, network: NetworkName, number: bigint, version: bigint): Promise<void> {
+function writeCheckpoint(
+  client: ClickHouseClient,
+  network: NetworkName,
+  number: bigint,
+  version: bigint,
+): Promise<void> {
   return insertRows(client, 'settled', (out) =>
     out.string(network).uint64(BigInt.asUintN(64, number)).integer(version, 128),
   )

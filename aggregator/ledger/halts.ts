@@ -19,11 +19,11 @@ export function readHalts(client: ClickHouseClient, networks: readonly NetworkNa
 }
 
 /** The moment of the first halt stays, whatever is found at later attempts. */
-export function noteHalt(client: ClickHouseClient, halt: Omit<Halt, 'since'>): Promise<void> {
+export function recordHalt(client: ClickHouseClient, halt: Omit<Halt, 'since'>): Promise<void> {
   return write(client, { ...halt, isHalted: 1 })
 }
 
-export function endHalt(client: ClickHouseClient, halt: Pick<Halt, 'network' | 'stage'>): Promise<void> {
+export function clearHalt(client: ClickHouseClient, halt: Pick<Halt, 'network' | 'stage'>): Promise<void> {
   return write(client, { ...halt, reason: '', isHalted: 0 })
 }
 

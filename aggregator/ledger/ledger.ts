@@ -10,7 +10,7 @@ export type Placement =
   | { kind: 'known' }
   | { kind: 'append'; message: Message }
   | { kind: 'rollback'; to: LedgerBlock; message: Message }
-  | { kind: 'unconnected' }
+  | { kind: 'orphan' }
 
 export type LedgerBlock = BlockRef & { timestamp: number }
 
@@ -37,15 +37,15 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
       ? { kind: 'append', message: rest }
       : { kind: 'rollback', to: same, message: rest }
   }
-  if (message.parentHash === undefined) return { kind: 'unconnected' }
+  if (message.parentHash === undefined) return { kind: 'orphan' }
   if (tip.number === first - 1 && tip.hash === message.parentHash) return { kind: 'append', message }
   const parent = await known.at(first - 1)
   if (parent && parent.hash === message.parentHash) return { kind: 'rollback', to: parent, message }
-  return { kind: 'unconnected' }
+  return { kind: 'orphan' }
 }
 
 /** So many blocks of a message are looked up, from its newest one down. */
-const MAX_LOOKS = 8
+const MAX_LOOKUPS = 8
 
 /**
  * How much of a message that begins at or below the tip is stored already: a listener that reads history again cuts its ranges elsewhere, and a
@@ -62,7 +62,7 @@ async function samePart(known: KnownChain, message: Message): Promise<'all' | Le
     return isInside && (!parent || parent.hash === message.parentHash) ? 'all' : undefined
   }
   const stated = message.blocks.filter(({ number }) => number <= tip && number < newest.number)
-  for (const { number, hash } of stated.slice(-MAX_LOOKS).toReversed()) {
+  for (const { number, hash } of stated.slice(-MAX_LOOKUPS).toReversed()) {
     const stored = await known.at(number)
     if (!stored) continue
     if (stored.hash !== hash) return undefined

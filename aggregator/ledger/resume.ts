@@ -4,7 +4,7 @@ import { tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { ask } from '../store/store.ts'
-import { FINAL_HISTORY, type Position, positionOf, type Version } from '../store/version.ts'
+import { FINAL_HISTORY, type LogPosition, positionOf, type Version } from '../store/version.ts'
 import { newestBlock, type StoredBlock } from './stored-blocks.ts'
 
 /**
@@ -12,7 +12,11 @@ import { newestBlock, type StoredBlock } from './stored-blocks.ts'
  * that was cut off is done again. Where that log no longer has the tip's message, it was made anew: it is read from its beginning,
  * in a generation above all that is stored, the remains of a flush beyond the tip included, since nobody will write those again.
  */
-export async function positionInLog(client: ClickHouseClient, network: NetworkName, log: TickLog): Promise<Position> {
+export async function positionInLog(
+  client: ClickHouseClient,
+  network: NetworkName,
+  log: TickLog,
+): Promise<LogPosition> {
   const stored = await highestInLedger(client, network)
   const beyond = await highestBeyond(client, network, stored?.tip)
   const highest = highestOf([stored?.highest ?? 0n, beyond])
@@ -29,7 +33,7 @@ export async function positionInLog(client: ClickHouseClient, network: NetworkNa
 }
 
 /** In a log that keeps nothing: above everything stored, in the ledger and beyond its tip. */
-export function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<Position> {
+export function positionAfterStored(client: ClickHouseClient, network: NetworkName): Promise<LogPosition> {
   return positionAbove(client, network, Number.POSITIVE_INFINITY)
 }
 
@@ -38,7 +42,7 @@ export async function positionAbove(
   client: ClickHouseClient,
   network: NetworkName,
   settled: number,
-): Promise<Position> {
+): Promise<LogPosition> {
   const stored = await highestInLedger(client, network, settled)
   const beyond = await highestBeyond(client, network, stored?.tip)
   const highest = highestOf([stored?.highest ?? 0n, beyond])

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { recordChanges } from '../candles/changes.ts'
-import { type Remaking, recompute, scopeOf, type Touched } from '../candles/recompute.ts'
+import { type RecomputeContext, recompute, scopeOf, type TouchedPool } from '../candles/recompute.ts'
 import { poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { FINAL_HISTORY, type Version } from '../store/version.ts'
@@ -24,19 +24,19 @@ export type RollbackOptions = {
   to: { number: number; timestamp: number }
   /** Of the tombstones: only rows of lower versions are buried. */
   version: Version
-  remaking: Remaking
+  recomputeContext: RecomputeContext
   /** Whose candles are in doubt besides. */
-  doubted?: readonly Touched[]
+  unverified?: readonly TouchedPool[]
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
-  const { network, to, remaking, doubted = [] } = options
+  const { network, to, recomputeContext, unverified = [] } = options
   const above = { network, block: to.number, version: options.version.toString() }
   const ofTicks = { ...above, since: to.timestamp }
   await run(client, buryBlocks, above)
-  const traded = await ask<Touched>(client, touched, { ...ofTicks, final: FINAL_HISTORY.toString() })
-  const pools = doubted.concat(traded)
+  const traded = await ask<TouchedPool>(client, touched, { ...ofTicks, final: FINAL_HISTORY.toString() })
+  const pools = unverified.concat(traded)
   // FINAL reads all that the key allows: it is asked of the pools alone that have something there.
   for (const group of poolGroups(traded.map(({ pool }) => pool)))
     await run(client, buryTicks, { ...ofTicks, pools: group })
@@ -45,7 +45,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
     for (const group of poolGroups(found.map(({ pool }) => pool))) await run(client, bury, { ...above, pools: group })
   }
   await run(client, restoreBalanceHours, ofTicks)
-  await recompute(client, network, scopeOf(pools), remaking)
-  await recordChanges(client, network, pools, { sequence: remaking.versions.next() })
+  await recompute(client, network, scopeOf(pools), recomputeContext)
+  await recordChanges(client, network, pools, { sequence: recomputeContext.versions.next() })
   return pools.map(({ pool }) => pool)
 }

@@ -8,10 +8,10 @@ import type { AggregatorFact } from './fact.ts'
 const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 10_000
 
-export type UntilStoredOptions = { network: NetworkName; report: Report<AggregatorFact>; signal: AbortSignal }
+export type StoreRetryOptions = { network: NetworkName; report: Report<AggregatorFact>; signal: AbortSignal }
 
 /** Tries until the tables answer: nothing that was read is given up. Throws when the signal aborts, and what says by itself whether to go on. */
-export function untilStored<T>({ network, report, signal }: UntilStoredOptions, task: () => Promise<T>): Promise<T> {
+export function untilStored<T>({ network, report, signal }: StoreRetryOptions, task: () => Promise<T>): Promise<T> {
   return repeated(task, {
     firstMs: FIRST_RETRY_MS,
     mostMs: MAX_RETRY_MS,

@@ -4,7 +4,7 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
-import type { Touched } from '../candles/recompute.ts'
+import type { TouchedPool } from '../candles/recompute.ts'
 import { slicesOf } from '../candles/slices.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 
@@ -30,7 +30,7 @@ export type RebuildOptions = {
  * Whatever the stream writes meanwhile has a higher version and is right by itself, so that nothing waits for a rebuild.
  * Readers see the candles of before until the last statement, and of after from then on. Returns what was made anew.
  */
-export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<Touched[]> {
+export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<TouchedPool[]> {
   const { network, resolutions, version, signal, onProgress, beforeSwap } = options
   const into = `rebuilt_candles_${network}`
   await run(client, 'DROP TABLE IF EXISTS {into:Identifier}', { into })

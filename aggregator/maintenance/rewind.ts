@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import type { Remaking, Touched } from '../candles/recompute.ts'
+import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
 import { readRecords, writeRecord } from '../history/audit-record.ts'
 import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
@@ -21,7 +21,7 @@ export type RewindOptions = {
   to: LedgerBlock
   /** Of the ledger's tombstones: above all that is stored, below all that comes. */
   version: Version
-  remaking: Remaking
+  recomputeContext: RecomputeContext
   /** Where the tables themselves are. */
   shards: readonly ClickHouseClient[]
   signal: AbortSignal
@@ -33,7 +33,7 @@ export type RewindOptions = {
  * statement: pools are found by their candles, which are the last to change.
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
-  const { network, to, version, remaking, shards, signal } = options
+  const { network, to, version, recomputeContext, shards, signal } = options
   await run(client, buryBlocks, { network, block: to.number, version: version.toString() })
   for (const job of await openJobs(client, network, 'backfill')) {
     if (job.to > to.number)
@@ -41,7 +41,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
   }
   await lowerCoverage(client, shards, network, to)
   await lowerAudits(client, network, to.number)
-  const doubted = await ask<Touched>(client, candlesSince, { network, since: to.timestamp })
+  const unverified = await ask<TouchedPool>(client, candlesSince, { network, since: to.timestamp })
   const above = { network, block: to.number, since: to.timestamp }
   for (const shard of shards) {
     for (const table of ['ticks', 'liquidity_changes', 'pools']) {
@@ -53,7 +53,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
       await deleteRows(shard, table, 'network = {network:String} AND block > {block:UInt64}', above, signal)
     }
   }
-  return rollBack(client, { network, to, version, remaking, doubted })
+  return rollBack(client, { network, to, version, recomputeContext, unverified })
 }
 
 /** Blocks above `to` are to be audited again. What was counted of them stays counted. */

@@ -1,16 +1,16 @@
 /** Deleting rows where they are: for what no tombstone may be left of. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../ingest/lib/wait.ts'
-import { ask, type Parameters, run } from './store.ts'
+import { ask, type QueryParameters, run } from './store.ts'
 
-const LOOK_MS = 100
+const POLL_MS = 100
 
 /** Large tables take long, so that it is watched instead of waited for by one request. Throws where ClickHouse can't do it, or the signal aborts. */
 export async function deleteRows(
   shard: ClickHouseClient,
   table: string,
   where: string,
-  parameters: Parameters,
+  parameters: QueryParameters,
   signal: AbortSignal,
 ): Promise<void> {
   const [found] = await ask(shard, `SELECT 1 FROM ${table} WHERE ${where} LIMIT 1`, parameters)
@@ -25,7 +25,7 @@ export async function deleteRows(
     )
     if (!mutation) return
     if (mutation.failure !== '') throw new Error(`Rows of ${table} can't be deleted: ${mutation.failure}`)
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
     signal.throwIfAborted()
   }
 }

@@ -8,11 +8,11 @@ export type Synced = 'every write' | 'what is not settled' | 'none'
 /** What the ledger vouches for, and the ledger itself. */
 const MARKET = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'pool_balance_hours', 'blocks']
 /** What vouches for rows that are synced by then; whose numbers must not be given out again; and how far is settled. */
-const NOTES = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
+const METADATA = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
 
 const TABLES: Readonly<Record<Synced, readonly string[]>> = {
-  'every write': [...MARKET, ...NOTES],
-  'what is not settled': NOTES,
+  'every write': [...MARKET, ...METADATA],
+  'what is not settled': METADATA,
   none: [],
 }
 
@@ -22,7 +22,7 @@ export async function applyDurability(client: ClickHouseClient, synced: Synced):
     client,
     `SELECT name, position(engine_full, 'fsync_after_insert = 1') > 0 AS isSynced FROM system.tables
      WHERE database = currentDatabase() AND name IN {tables:Array(String)}`,
-    { tables: [...MARKET, ...NOTES] },
+    { tables: [...MARKET, ...METADATA] },
   )
   for (const { name, isSynced } of rows) {
     const setting = Number(TABLES[synced].includes(name))

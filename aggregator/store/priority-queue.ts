@@ -3,20 +3,20 @@
 type Waiting = () => void
 
 /** Runs a task in a turn, and gives what it gives. */
-export type InTurn = <T>(task: () => Promise<T>) => Promise<T>
+export type Enqueue = <T>(task: () => Promise<T>) => Promise<T>
 
-export class Turns {
+export class PriorityQueue {
   #busy = false
   readonly #urgent: Waiting[] = []
   readonly #patient: Waiting[] = []
 
   /** Before everything patient that waits, as soon as what is under way is done. */
-  urgent<T>(task: () => Promise<T>): Promise<T> {
+  high<T>(task: () => Promise<T>): Promise<T> {
     return this.#take(this.#urgent, task)
   }
 
   /** While nothing urgent waits. */
-  patient<T>(task: () => Promise<T>): Promise<T> {
+  low<T>(task: () => Promise<T>): Promise<T> {
     return this.#take(this.#patient, task)
   }
 

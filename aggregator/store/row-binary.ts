@@ -5,11 +5,11 @@ import type { Hex } from 'viem'
 const CHUNK_BYTES = { first: 16 * 1024, most: 1024 * 1024 }
 /** The largest chunks, to be written over: for so many bytes anew, the collector of garbage would look through all that is alive again and again. */
 const spare: Buffer[] = []
-const MOST_SPARE = 64
+const MAX_SPARE = 64
 const TWO_32 = 2 ** 32
 /** A double holds every integer between these, and numbers are written several times as fast as bigints. */
-const MOST_AS_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
-const LEAST_AS_NUMBER = -MOST_AS_NUMBER
+const MAX_AS_NUMBER = BigInt(Number.MAX_SAFE_INTEGER)
+const MIN_AS_NUMBER = -MAX_AS_NUMBER
 
 /** Grows as it is written; values are checked by ClickHouse's column types, not here. */
 export class RowBinary {
@@ -31,7 +31,7 @@ export class RowBinary {
   /** Once nobody reads the chunks any more; leaves none. */
   recycle(): void {
     for (const { buffer } of [...this.#full, this.#bytes]) {
-      if (buffer.byteLength === CHUNK_BYTES.most && spare.length < MOST_SPARE) spare.push(Buffer.from(buffer))
+      if (buffer.byteLength === CHUNK_BYTES.most && spare.length < MAX_SPARE) spare.push(Buffer.from(buffer))
     }
     this.#full = []
     this.#begin(Buffer.allocUnsafe(CHUNK_BYTES.first))
@@ -68,7 +68,7 @@ export class RowBinary {
     const end = at + bits / 8
     let rest = value
     for (let word = at; word < end; word += 8) {
-      if (rest <= MOST_AS_NUMBER && rest >= LEAST_AS_NUMBER) {
+      if (rest <= MAX_AS_NUMBER && rest >= MIN_AS_NUMBER) {
         this.#number(word, Number(rest))
         const sign = rest < 0n ? -1 : 0
         for (let left = word + 8; left < end; left += 4) this.#view.setInt32(left, sign, true)

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { RowBinary } from './row-binary.ts'
 
-export type Parameters = Record<string, string | number | bigint | readonly (string | number)[]>
+export type QueryParameters = Record<string, string | number | bigint | readonly (string | number)[]>
 
 /** Reads a statement beside the caller: `loadSql(import.meta.url, './touched.sql')`. */
 export function loadSql(caller: string, path: string): string {
@@ -41,11 +41,11 @@ export async function together(tasks: readonly Promise<unknown>[]): Promise<void
   await Promise.all(tasks)
 }
 
-export async function run(client: ClickHouseClient, query: string, parameters: Parameters): Promise<void> {
+export async function run(client: ClickHouseClient, query: string, parameters: QueryParameters): Promise<void> {
   await client.command({ query, query_params: parameters })
 }
 
-export async function ask<Row>(client: ClickHouseClient, query: string, parameters: Parameters): Promise<Row[]> {
+export async function ask<Row>(client: ClickHouseClient, query: string, parameters: QueryParameters): Promise<Row[]> {
   const answer = await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
   return answer.json<Row>()
 }

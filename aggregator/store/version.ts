@@ -10,17 +10,17 @@ import type { Offset } from '../../ingest/model/tick-log.ts'
 export type Version = bigint
 
 /** A place in one generation of the log. */
-export type Position = { generation: number; offset: Offset }
+export type LogPosition = { generation: number; offset: Offset }
 
 /** Rows from here on state final history. */
 export const FINAL_HISTORY: Version = 1n << 63n
 
-export function rowVersion({ generation, offset }: Position): Version {
+export function rowVersion({ generation, offset }: LogPosition): Version {
   return (BigInt(generation) << 48n) | (2n * BigInt(offset) + 1n)
 }
 
 /** Buries every row of the messages before `position`, and none of the message there. */
-export function tombstoneVersion({ generation, offset }: Position): Version {
+export function tombstoneVersion({ generation, offset }: LogPosition): Version {
   return (BigInt(generation) << 48n) | (2n * BigInt(offset))
 }
 
@@ -34,7 +34,7 @@ export function finalTombstoneVersion(job: number): Version {
   return FINAL_HISTORY | (2n * BigInt(job))
 }
 
-export function positionOf(version: Version): Position {
+export function positionOf(version: Version): LogPosition {
   return {
     generation: Number((version >> 48n) & 0x7fffn),
     offset: Number((version & 0xffff_ffff_ffffn) >> 1n),

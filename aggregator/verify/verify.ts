@@ -44,9 +44,9 @@ export type VerifyOptions = {
 }
 
 /** What is looked at while it is written may differ for a moment: what differs is looked at again after this. */
-const SETTLE_MS = 1_500
-const MOST_DIFFERENCES = 10_000
-const BLOCKS_AT_ONCE = 2_000_000
+const RECHECK_MS = 1_500
+const MAX_DIFFERENCES = 10_000
+const BLOCKS_PER_QUERY = 2_000_000
 /** Their ends go into the URL. */
 const MAX_RANGES = 2_000
 
@@ -56,7 +56,7 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   const from = Math.max(options.from ?? 0, await oldestWholeDay(client))
   const slices = await slicesOf(client, network, { from, to })
   for (const [index, slice] of slices.entries()) {
-    yield* standing(() => candlesOf(client, { network, ...slice, limit: MOST_DIFFERENCES }), signal)
+    yield* confirmed(() => candlesOf(client, { network, ...slice, limit: MAX_DIFFERENCES }), signal)
     onProgress?.((index + 1) / slices.length)
   }
   // Blocks have no days of their own: a part of the time is verified by its candles.
@@ -65,7 +65,7 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   const covered = mergedOf(stated)
   for (const chunk of await chunksOf(client, network, from)) {
     for (const piece of piecesOf(chunk, covered)) {
-      yield* standing(() => blocksOf(client, network, piece, covered), signal)
+      yield* confirmed(() => blocksOf(client, network, piece, covered), signal)
     }
   }
   for (const one of stated) {
@@ -75,22 +75,22 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
       stated.some((other) => other.job > one.job && other.from <= one.to && other.to >= one.from)
     )
       continue
-    yield* standing(() => coverageOf(client, network, one), signal)
+    yield* confirmed(() => coverageOf(client, network, one), signal)
   }
 }
 
 /** Those that are found twice. */
-async function* standing(look: () => Promise<Difference[]>, signal: AbortSignal): AsyncGenerator<Difference> {
+async function* confirmed(look: () => Promise<Difference[]>, signal: AbortSignal): AsyncGenerator<Difference> {
   signal.throwIfAborted()
   const first = await look()
   if (first.length === 0) return
-  await pause(SETTLE_MS, signal)
+  await pause(RECHECK_MS, signal)
   signal.throwIfAborted()
   const known = new Set(first.map((one) => JSON.stringify(one)))
   for (const one of await look()) if (known.has(JSON.stringify(one))) yield one
 }
 
-type CandleRow = {
+type WrongCandleRow = {
   pool: PoolId
   resolution: Resolution
   start: UnixSeconds
@@ -104,7 +104,7 @@ async function candlesOf(
   client: ClickHouseClient,
   scope: { network: NetworkName; pools: readonly PoolId[]; from: number; to: number; limit: number },
 ): Promise<Difference[]> {
-  const rows = await ask<CandleRow>(client, wrongCandles, scope)
+  const rows = await ask<WrongCandleRow>(client, wrongCandles, scope)
   return rows.map(({ pool, resolution, start, stored, counted, has_stored, has_counted }) => ({
     kind: 'candle',
     pool,
@@ -115,7 +115,7 @@ async function candlesOf(
   }))
 }
 
-type BlockRow = {
+type WrongBlockRow = {
   number: number
   is_known: number | boolean
   stored_ticks: string
@@ -131,13 +131,13 @@ async function blocksOf(
   covered: readonly BlockRange[],
 ): Promise<Difference[]> {
   const near = covered.filter((range) => range.from <= to && range.to >= from)
-  const rows = await ask<BlockRow>(client, wrongBlocks, {
+  const rows = await ask<WrongBlockRow>(client, wrongBlocks, {
     network,
     from,
     to,
     firsts: near.map((range) => range.from),
     lasts: near.map((range) => range.to),
-    limit: MOST_DIFFERENCES,
+    limit: MAX_DIFFERENCES,
   })
   return rows.map((row) => ({
     kind: 'block',
@@ -160,9 +160,13 @@ function piecesOf(chunk: BlockRange, covered: readonly BlockRange[]): BlockRange
   return [...pieces, { from, to: chunk.to }]
 }
 
-type Stated = BlockRange & Tally & { firstTime: UnixSeconds; job: number; pools: readonly PoolId[] }
+type StoredCoverage = BlockRange & Tally & { firstTime: UnixSeconds; job: number; pools: readonly PoolId[] }
 
-async function coverageOf(client: ClickHouseClient, network: NetworkName, stated: Stated): Promise<Difference[]> {
+async function coverageOf(
+  client: ClickHouseClient,
+  network: NetworkName,
+  stated: StoredCoverage,
+): Promise<Difference[]> {
   const { from, to, pools, ticks, digest } = stated
   let [countedTicks, countedDigest] = [0n, 0n]
   for (const group of filterGroups(pools)) {
@@ -176,8 +180,8 @@ async function coverageOf(client: ClickHouseClient, network: NetworkName, stated
   return [{ kind: 'coverage', from, to, pools, stored: { ticks, digest }, counted }]
 }
 
-async function readStated(client: ClickHouseClient, network: NetworkName): Promise<Stated[]> {
-  const rows = await ask<Omit<Stated, 'pools'> & { filter: string }>(
+async function readStated(client: ClickHouseClient, network: NetworkName): Promise<StoredCoverage[]> {
+  const rows = await ask<Omit<StoredCoverage, 'pools'> & { filter: string }>(
     client,
     `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to", filter, job, toUnixTimestamp(first_time) AS "firstTime", toString(ticks) AS ticks,
             toString(digest) AS digest
@@ -212,8 +216,8 @@ async function chunksOf(client: ClickHouseClient, network: NetworkName, since: U
   )
   if (!row) return []
   const chunks: BlockRange[] = []
-  for (let from = row.first; from <= row.last; from += BLOCKS_AT_ONCE) {
-    chunks.push({ from, to: Math.min(row.last, from + BLOCKS_AT_ONCE - 1) })
+  for (let from = row.first; from <= row.last; from += BLOCKS_PER_QUERY) {
+    chunks.push({ from, to: Math.min(row.last, from + BLOCKS_PER_QUERY - 1) })
   }
   return chunks
 }

@@ -1,27 +1,27 @@
 /** What the aggregator of one network is given. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { Written } from '../candles/changes.ts'
+import type { WriteEvent } from '../candles/changes.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { Position } from '../store/version.ts'
+import type { LogPosition } from '../store/version.ts'
 
 export type AggregateOptions = {
   network: NetworkName
   log: TickLog
   /** Where to go on reading; `positionInLog` or `positionAfterStored` tells. */
-  position: Position
+  position: LogPosition
   /** Final history that jobs have read; taken while the stream has nothing waiting. */
-  history?: TickLog<Restatement> | undefined
+  history?: TickLog<RangeOverwrite> | undefined
   /** Where the tables themselves are, if not all of them with the client. */
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
   report: Report<AggregatorFact>
   /** For whoever keeps candles in memory in the same process. */
-  onWritten?: (written: Written) => void
+  onWritten?: (written: WriteEvent) => void
   signal: AbortSignal
 }

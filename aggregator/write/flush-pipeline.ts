@@ -1,40 +1,40 @@
 /** Flushes in a row: the next one begins while the one before is still on its way. They reach the ledger in their order. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { type BegunFlush, beginFlush, type Placed } from './flush.ts'
-import type { Keeping } from './writer-state.ts'
+import { type PlacedMessage, type StartedFlush, startFlush } from './flush.ts'
+import type { WriterState } from './writer-state.ts'
 
-export type Flushes = {
+export type FlushPipeline = {
   /** Resolves once the next one may begin. Everything placed is on the ledger once `done` resolves. */
-  begin(placed: readonly Placed[]): Promise<void>
+  begin(placed: readonly PlacedMessage[]): Promise<void>
   done(): Promise<void>
 }
 
 export type FlushListener = {
   /** Its ticks and candles are in the tables, and those of all before it. Told again where what follows fails. */
-  onStored(flush: BegunFlush): void
+  onStored(flush: StartedFlush): void
   /** It is on the ledger. */
-  onRecorded(flush: BegunFlush, placed: readonly Placed[], ms: number): void
+  onRecorded(flush: StartedFlush, placed: readonly PlacedMessage[], ms: number): void
 }
 
 /** `persist` tries until the tables answer. */
-export function flushesOf(
+export function createFlushPipeline(
   client: ClickHouseClient,
   network: NetworkName,
-  keeping: Keeping,
+  state: WriterState,
   persist: (task: () => Promise<void>) => Promise<void>,
   { onStored, onRecorded }: FlushListener,
-): Flushes {
+): FlushPipeline {
   /** What is not on the ledger yet, and how that ends. */
-  let unfinished: readonly Placed[] = []
+  let unfinished: readonly PlacedMessage[] = []
   let finishing: Promise<void> = Promise.resolve()
 
-  async function begin(placed: readonly Placed[]): Promise<void> {
+  async function begin(placed: readonly PlacedMessage[]): Promise<void> {
     const began = performance.now()
     const before = finishing
     unfinished = [...unfinished, ...placed]
     try {
-      const flush = await beginFlush(client, network, placed, keeping)
+      const flush = await startFlush(client, network, placed, state)
       finishing = finish(before, placed, flush, began)
       // Whoever waits for it next sees the failure.
       finishing.catch(() => undefined)
@@ -46,7 +46,7 @@ export function flushesOf(
     }
   }
 
-  async function finish(before: Promise<void>, placed: readonly Placed[], flush: BegunFlush, began: number) {
+  async function finish(before: Promise<void>, placed: readonly PlacedMessage[], flush: StartedFlush, began: number) {
     await flush.store(before)
     onStored(flush)
     await flush.record()
@@ -60,15 +60,15 @@ export function flushesOf(
     const placed = unfinished
     const began = performance.now()
     let failure = error
-    let flush: BegunFlush | undefined
+    let flush: StartedFlush | undefined
     await persist(async () => {
       if (failure) {
         const first = failure
         failure = undefined
         throw first
       }
-      keeping.open.forgetAll(Math.max(...placed.map(({ message }) => message.timestamp)))
-      flush = await beginFlush(client, network, placed, keeping)
+      state.open.invalidateAll(Math.max(...placed.map(({ message }) => message.timestamp)))
+      flush = await startFlush(client, network, placed, state)
       await flush.store()
       onStored(flush)
       await flush.record()

@@ -2,22 +2,22 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { type Flushed, recordChanges } from '../candles/changes.ts'
+import { type FlushEvent, recordChanges } from '../candles/changes.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { RowBinary } from '../store/row-binary.ts'
 import { insertRows, together } from '../store/store.ts'
-import { type Position, rowVersion } from '../store/version.ts'
-import { type Folding, foldContents } from './fold-blocks.ts'
+import { type LogPosition, rowVersion } from '../store/version.ts'
+import { type FoldedBlocks, foldBlocks } from './fold-blocks.ts'
 import { insertBalances } from './insert-blocks.ts'
-import { blockRow, type RowContext } from './rows.ts'
-import type { Keeping } from './writer-state.ts'
+import { blockRow, type VersionedBlock } from './rows.ts'
+import type { WriterState } from './writer-state.ts'
 
 /** A message and its place in the log, which gives its rows their version. */
-export type Placed = { message: Message; position: Position }
+export type PlacedMessage = { message: Message; position: LogPosition }
 
 /** A flush whose rows are on their way. */
-export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles' | 'storeFolded' | 'unknown' | 'makeAnew'> &
-  Omit<Flushed, 'isRecorded'> & {
+export type StartedFlush = Omit<FoldedBlocks, 'stored' | 'storeCandles' | 'storeFolded' | 'unknown' | 'makeAnew'> &
+  Omit<FlushEvent, 'isRecorded'> & {
     /** Resolves once its ticks and candles are in the tables, and `before` has come about. Ends, also in failure, once nothing is under way any more. */
     store(before?: Promise<void>): Promise<void>
     /** Then: tells of it, stores its balances, and puts it on the ledger. */
@@ -25,18 +25,18 @@ export type BegunFlush = Omit<Folding, 'stored' | 'storeCandles' | 'storeFolded'
   }
 
 /** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
-export async function beginFlush(
+export async function startFlush(
   client: ClickHouseClient,
   network: NetworkName,
-  placed: readonly Placed[],
-  keeping: Keeping,
-): Promise<BegunFlush> {
-  const contents: RowContext[] = placed.flatMap(({ message, position }) =>
+  placed: readonly PlacedMessage[],
+  state: WriterState,
+): Promise<StartedFlush> {
+  const contents: VersionedBlock[] = placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const { stored, storeCandles, ...folded } = await foldContents(client, network, contents, keeping)
+  const { stored, storeCandles, ...folded } = await foldBlocks(client, network, contents, state)
   const { touched, version, isFolded } = folded
-  const sequence = keeping.versions.next()
+  const sequence = state.versions.next()
   const last = placed.at(-1)?.message
   if (!last) throw new Error('A flush has messages.')
   const tip = { ...tipOf(last), timestamp: last.timestamp }
@@ -83,11 +83,11 @@ function ledgerRows(out: RowBinary, message: Message, version: bigint): void {
 }
 
 /** Of the first block with content. */
-export function firstTime(placed: readonly Placed[]): UnixSeconds {
+export function firstTime(placed: readonly PlacedMessage[]): UnixSeconds {
   return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
 }
 
-export function flushed(network: NetworkName, placed: readonly Placed[], ms: number): AggregatorFact {
+export function flushedFact(network: NetworkName, placed: readonly PlacedMessage[], ms: number): AggregatorFact {
   const first = placed[0]?.message
   const last = placed.at(-1)?.message
   return {

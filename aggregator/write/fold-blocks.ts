@@ -4,23 +4,23 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { bucketRow, readOpenBuckets } from '../candles/candle-rows.ts'
-import type { Bucket, OpenBuckets } from '../candles/open-candles.ts'
-import { type Remaking, recompute, type Touched } from '../candles/recompute.ts'
+import { candleRow, readOpenCandles } from '../candles/candle-rows.ts'
+import type { Bucket, OpenCandles } from '../candles/open-candles.ts'
+import { type RecomputeContext, recompute, type TouchedPool } from '../candles/recompute.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
-import type { InTurn } from '../store/priority-queue.ts'
+import type { Enqueue } from '../store/priority-queue.ts'
 import { RowBinary } from '../store/row-binary.ts'
 import { ask, insertBinary, loadSql, together } from '../store/store.ts'
-import { insertContents } from './insert-blocks.ts'
-import type { RowContext } from './rows.ts'
+import { insertBlocks } from './insert-blocks.ts'
+import type { VersionedBlock } from './rows.ts'
 
 const poolsAhead = loadSql(import.meta.url, './pools_ahead.sql')
 
 /** Whoever keeps candles in memory asks for more than this himself. */
-const MOST_BUCKETS_TOLD = 2_000
+const MAX_REPORTED_BUCKETS = 2_000
 
 /** Blocks whose rows are on their way. */
-export type Folding = {
+export type FoldedBlocks = {
   stored: Promise<void>
   /** To be called once the rows are stored; sooner only where it is folded, by whoever finds candles without ticks after a crash. */
   storeCandles(): Promise<void>
@@ -28,8 +28,8 @@ export type Folding = {
   storeFolded(): Promise<void>
   /** Pools that memory knows too little of, whose candles `makeAnew` has the tables make. */
   unknown: readonly PoolId[]
-  makeAnew(pools: readonly PoolId[], inTurn?: InTurn): Promise<void>
-  touched: readonly Touched[]
+  makeAnew(pools: readonly PoolId[], enqueue?: Enqueue): Promise<void>
+  touched: readonly TouchedPool[]
   /** What `storeCandles` stores, where that is little and all of it was folded in memory. */
   buckets: readonly Bucket[] | undefined
   /** All of it was folded in memory, so that what comes next can be folded before these candles are stored. */
@@ -41,39 +41,39 @@ export type Folding = {
 /**
  * `open` has to be given up where any of it fails.
  */
-export async function foldContents(
+export async function foldBlocks(
   client: ClickHouseClient,
   network: NetworkName,
-  contents: readonly RowContext[],
-  { open, ...remaking }: Remaking & { open: OpenBuckets },
-): Promise<Folding> {
-  const stored = insertContents(client, contents)
+  contents: readonly VersionedBlock[],
+  { open, ...recomputeContext }: RecomputeContext & { open: OpenCandles },
+): Promise<FoldedBlocks> {
+  const stored = insertBlocks(client, contents)
   // Whoever waits for it sees the failure. They set out before there is more to do.
   stored.catch(() => undefined)
   await nextTurn()
-  const version = remaking.versions.next()
+  const version = recomputeContext.versions.next()
   const candles = new RowBinary()
   const buckets: Bucket[] = []
   const unknown = open.fold(
     contents.map(({ block }) => block),
     (bucket) => {
-      bucketRow(candles, network, bucket, version)
-      if (buckets.length <= MOST_BUCKETS_TOLD) buckets.push(copyOf(bucket))
+      candleRow(candles, network, bucket, version)
+      if (buckets.length <= MAX_REPORTED_BUCKETS) buckets.push(copyOf(bucket))
     },
   )
   const isFolded = unknown.length === 0
 
   /** Has the tables make the buckets that memory knows too little of, and takes them in. */
-  async function makeAnew(pools: readonly PoolId[], inTurn: InTurn = (task) => task()): Promise<void> {
+  async function makeAnew(pools: readonly PoolId[], enqueue: Enqueue = (task) => task()): Promise<void> {
     if (pools.length === 0) return
     const { first, last } = timesOf(contents)
-    await recompute(client, network, { pools, first, last }, remaking, inTurn)
-    await inTurn(async () => {
+    await recompute(client, network, { pools, first, last }, recomputeContext, enqueue)
+    await enqueue(async () => {
       const [made, ahead] = await Promise.all([
-        readOpenBuckets(client, network, pools, last),
+        readOpenCandles(client, network, pools, last),
         readAhead(client, network, pools, last, contents.at(-1)?.block.number ?? 0),
       ])
-      open.remember(
+      open.load(
         pools,
         made.filter(({ pool }) => !ahead.has(pool)),
         last,
@@ -86,7 +86,7 @@ export async function foldContents(
   return {
     stored,
     touched: touchedBy(contents),
-    buckets: isFolded && buckets.length <= MOST_BUCKETS_TOLD ? buckets : undefined,
+    buckets: isFolded && buckets.length <= MAX_REPORTED_BUCKETS ? buckets : undefined,
     isFolded,
     version,
     storeCandles: () => together([storeFolded(), makeAnew(unknown)]),
@@ -118,8 +118,8 @@ function copyOf({ pool, resolution, start, candle }: Bucket): Bucket {
   return { pool, resolution, start, candle: { ...candle, execution: { ...execution }, spot: { ...spot } } }
 }
 
-function touchedBy(contents: readonly RowContext[]): Touched[] {
-  const touched = new Map<PoolId, Touched>()
+function touchedBy(contents: readonly VersionedBlock[]): TouchedPool[] {
+  const touched = new Map<PoolId, TouchedPool>()
   const touch = (pool: PoolId, second: UnixSeconds) => {
     const known = touched.get(pool)
     if (known) known.last = Math.max(known.last, second)
@@ -133,7 +133,7 @@ function touchedBy(contents: readonly RowContext[]): Touched[] {
   return [...touched.values()]
 }
 
-function timesOf(contents: readonly RowContext[]): { first: UnixSeconds; last: UnixSeconds } {
+function timesOf(contents: readonly VersionedBlock[]): { first: UnixSeconds; last: UnixSeconds } {
   let first = Number.POSITIVE_INFINITY
   let last = Number.NEGATIVE_INFINITY
   for (const { block } of contents) {

@@ -10,7 +10,7 @@ import type { RowBinary } from '../store/row-binary.ts'
 import type { Version } from '../store/version.ts'
 
 /** What every row of a block shares. */
-export type RowContext = { network: NetworkName; block: BlockContent; version: Version }
+export type VersionedBlock = { network: NetworkName; block: BlockContent; version: Version }
 
 const LIVE = 0
 const HOUR = 3_600
@@ -37,7 +37,7 @@ export function blockRow(out: RowBinary, { network, block, parentHash, first, ve
   out.uint64(block.finalized ?? block.number)
 }
 
-export function tickRow(out: RowBinary, { network, block, version }: RowContext, tick: Tick): void {
+export function tickRow(out: RowBinary, { network, block, version }: VersionedBlock, tick: Tick): void {
   out.string(network).string(tick.pool).uint32(block.timestamp).uint64(block.number).uint32(tick.logIndex)
   out.hash(tick.transactionHash).integer(tick.amount0, 256).integer(tick.amount1, 256)
   out.integer(tick.sqrtPriceX96, 256).integer(tick.liquidity, 128).int32(tick.poolTick).uint32(tick.fee)
@@ -46,7 +46,7 @@ export function tickRow(out: RowBinary, { network, block, version }: RowContext,
   out.integer(tick.amountUsdMicros, 256).uint64(version).uint8(LIVE)
 }
 
-export function poolRow(out: RowBinary, { network, block, version }: RowContext, pool: Pool): void {
+export function poolRow(out: RowBinary, { network, block, version }: VersionedBlock, pool: Pool): void {
   out.string(network).string(pool.id).uint64(block.number).uint32(block.timestamp).string(pool.protocol)
   out.uint32(pool.fee).integer(pool.initialSqrtPriceX96, 256)
   for (const token of [pool.token0, pool.token1]) {
@@ -55,12 +55,16 @@ export function poolRow(out: RowBinary, { network, block, version }: RowContext,
   out.uint64(version).uint8(LIVE)
 }
 
-export function liquidityRow(out: RowBinary, { network, block, version }: RowContext, change: LiquidityChange): void {
+export function liquidityRow(
+  out: RowBinary,
+  { network, block, version }: VersionedBlock,
+  change: LiquidityChange,
+): void {
   out.string(network).string(change.pool).uint64(block.number).uint32(change.logIndex).uint32(block.timestamp)
   out.int32(change.tickLower).int32(change.tickUpper).integer(change.liquidityDelta, 256).uint64(version).uint8(LIVE)
 }
 
-export function balanceRow(out: RowBinary, { network, block }: RowContext, balance: PoolBalance): void {
+export function balanceRow(out: RowBinary, { network, block }: VersionedBlock, balance: PoolBalance): void {
   out.string(network).string(balance.pool).uint64(block.number).hash(block.hash)
   out.integer(balance.balance0, 256).integer(balance.balance1, 256)
   out.uint32(block.timestamp).uint32(Math.floor(Date.now() / 1000))
@@ -69,7 +73,7 @@ export function balanceRow(out: RowBinary, { network, block }: RowContext, balan
 /** Of a pool and hour the row of the newest message counts. */
 export function balanceHourRow(
   out: RowBinary,
-  { network, block, version }: RowContext,
+  { network, block, version }: VersionedBlock,
   { pool, balance0, balance1 }: PoolBalance,
 ): void {
   out.string(network).string(pool).uint32(bucketStart(block.timestamp, HOUR)).uint64(block.number)

@@ -1,13 +1,13 @@
 /** Whether a message fits the tables. What does not is the message's own fault: trying again would not help it. */
-import { type BlockContent, blocksOf, type Message, type Restatement, TIME_END } from '../../ingest/model/message.ts'
+import { type BlockContent, blocksOf, type Message, type RangeOverwrite, TIME_END } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 
-class Unstorable extends Error {}
+class InvalidMessage extends Error {}
 
 /** Why it can't be stored; undefined where it can. Asked before anything of it is placed or sent. */
-export function faultOf(message: Message | Restatement, network: NetworkName): string | undefined {
+export function validateMessage(message: Message | RangeOverwrite, network: NetworkName): string | undefined {
   try {
-    if (message.network !== network) throw new Unstorable(`It is of the network ${message.network}.`)
+    if (message.network !== network) throw new InvalidMessage(`It is of the network ${message.network}.`)
     hash('hash', message.hash)
     time('timestamp', message.timestamp)
     if (message.kind === 'block') {
@@ -18,13 +18,13 @@ export function faultOf(message: Message | Restatement, network: NetworkName): s
       unsigned('to', message.to, 53)
       if (message.kind === 'range' && message.finalized !== undefined) unsigned('finalized', message.finalized, 53)
       if (message.kind === 'restatement') time('firstTimestamp', message.firstTimestamp)
-      if (message.from > message.to) throw new Unstorable(`It goes from ${message.from} to ${message.to}.`)
+      if (message.from > message.to) throw new InvalidMessage(`It goes from ${message.from} to ${message.to}.`)
     }
     for (const block of blocksOf(message)) checkBlock(block)
     return undefined
   } catch (error) {
     // Of a field that is missing altogether the runtime complains.
-    if (error instanceof Unstorable || error instanceof TypeError) return error.message
+    if (error instanceof InvalidMessage || error instanceof TypeError) return error.message
     throw error
   }
 }
@@ -70,12 +70,12 @@ function checkBlock(block: BlockContent): void {
   }
 }
 
-type Range = { least: bigint; most: bigint }
+type IntegerBounds = { min: bigint; max: bigint }
 
-const INT_256: Range = { least: -(1n << 255n), most: (1n << 255n) - 1n }
-const UINT_256: Range = { least: 0n, most: (1n << 256n) - 1n }
-const UINT_128: Range = { least: 0n, most: (1n << 128n) - 1n }
-const DECIMAL_76: Range = { least: 0n, most: 10n ** 76n - 1n }
+const INT_256: IntegerBounds = { min: -(1n << 255n), max: (1n << 255n) - 1n }
+const UINT_256: IntegerBounds = { min: 0n, max: (1n << 256n) - 1n }
+const UINT_128: IntegerBounds = { min: 0n, max: (1n << 128n) - 1n }
+const DECIMAL_76: IntegerBounds = { min: 0n, max: 10n ** 76n - 1n }
 
 function hash(field: string, value: string): void {
   if (typeof value !== 'string' || !isHash(value)) refuse(field, value, 'a hash of 32 bytes')
@@ -115,11 +115,11 @@ function finite(field: string, value: number): void {
   if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) refuse(field, value, 'a price')
 }
 
-function big(field: string, value: bigint, { least, most }: Range): void {
+function big(field: string, value: bigint, { min: least, max: most }: IntegerBounds): void {
   if (typeof value !== 'bigint' || value < least || value > most)
     refuse(field, value, `a bigint from ${least} to ${most}`)
 }
 
 function refuse(field: string, value: unknown, wanted: string): never {
-  throw new Unstorable(`Its ${field} is ${String(value)}, which is not ${wanted}.`)
+  throw new InvalidMessage(`Its ${field} is ${String(value)}, which is not ${wanted}.`)
 }

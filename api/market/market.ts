@@ -1,7 +1,7 @@
 /** The market as the API asks it: candles, ticks and pools, each with what the answer cost. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../ingest/model/network.ts'
@@ -57,7 +57,7 @@ export type Market = {
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
   /** Something was written just now. */
-  onFlush(written: Written): void
+  onFlush(written: WriteEvent): void
 }
 
 const DAY = 86_400

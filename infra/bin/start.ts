@@ -1,5 +1,5 @@
 /** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { readHalts } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { openPageCode } from '../../api/http/page-code.ts'
@@ -84,7 +84,7 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
 async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
   const { config, signal, fail } = run
   // The API hears at once of what is written in its own process.
-  let look = (_: Written) => {}
+  let look = (_: WriteEvent) => {}
   const key = await keyToPrint(config, store.owner, run.report)
   const pageCode = openPageCode(() => new Date())
   const stages: Promise<unknown>[] = []
@@ -96,7 +96,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   for (const network of networks) {
     const { name } = network.network
     const stagesOf = async (logs: Logs, attempt: Run) => {
-      const written = (it: Written) => look(it)
+      const written = (it: WriteEvent) => look(it)
       const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
       // In a cluster it is the command itself that reads: anybody can append to Kafka.
       if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.history, store, attempt))

@@ -1,6 +1,6 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { goBackToSettled } from '../../aggregator/ledger/checkpoint.ts'
+import { truncateToCheckpoints } from '../../aggregator/ledger/checkpoint.ts'
 import { repeated } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'
@@ -56,7 +56,7 @@ export async function openStore(
   })
   try {
     const store = await openEngine(engine, failed, engine.stop)
-    await goBackToSettled(store.owner)
+    await truncateToCheckpoints(store.owner)
     return { ...store, sync: await syncOf(folder) }
   } catch (error) {
     await engine.stop()

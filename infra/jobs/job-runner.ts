@@ -2,13 +2,13 @@
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
-import { failJob, finishJob, type Job, noteJob, openJobs, readJob } from '../../aggregator/jobs/job.ts'
+import { failJob, finishJob, type Job, openJobs, readJob, recordProgress } from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import { calm } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
@@ -21,7 +21,7 @@ const LOOK_MS = 1_000
 /** Until the signal aborts; jobs that are open then are taken up at the next start. */
 export async function runJobs(
   network: NetworkConfig,
-  history: TickLog<Restatement>,
+  history: TickLog<RangeOverwrite>,
   store: Store,
   run: Run,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function runJobs(
 export async function runJob(
   job: Job,
   { network, urls }: NetworkConfig,
-  history: TickLog<Restatement>,
+  history: TickLog<RangeOverwrite>,
   store: Store,
   { report, signal: stop }: Run,
 ): Promise<void> {
@@ -48,7 +48,7 @@ export async function runJob(
   const signal = AbortSignal.any([stop, ended.signal])
   report({ kind: 'job-started', network: network.name, job: id, from, to })
   try {
-    await noteJob(store.owner, job, 'reading')
+    await recordProgress(store.owner, job, 'reading')
     void untilClosed(job, store, signal).then(() => ended.abort())
     const { endpoints } = connectChain(urls, { network, report, signal })
     endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)

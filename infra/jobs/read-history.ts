@@ -1,5 +1,5 @@
 /** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
-import { forgetCoverage } from '../../aggregator/history/coverage.ts'
+import { deleteCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
@@ -95,7 +95,7 @@ async function alone(request: HistoryRequest, network: NetworkConfig, store: Sto
 
 async function open({ again, ...request }: HistoryRequest, { owner, shards }: Store): Promise<Job> {
   const range: BlockRange = { from: request.from, to: request.to }
-  if (again) for (const shard of shards) await forgetCoverage(shard, request.network, [range])
+  if (again) for (const shard of shards) await deleteCoverage(shard, request.network, [range])
   return openJob(owner, request)
 }
 

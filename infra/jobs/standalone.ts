@@ -1,7 +1,7 @@
 /** An aggregator for as long as a command takes, on tables that nobody else writes. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { prepareDisk } from '../clickhouse/disk.ts'
@@ -13,12 +13,12 @@ export async function withAggregator(
   network: NetworkName,
   store: Store,
   run: Run,
-  use: (history: TickLog<Restatement>) => Promise<void>,
+  use: (history: TickLog<RangeOverwrite>) => Promise<void>,
 ): Promise<void> {
   const stopping = new AbortController()
   const signal = AbortSignal.any([run.signal, stopping.signal])
   const log = inProcessLog<Message>({ nextOffset: 0 })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const position = await positionAfterStored(store.owner, network)
   const { config, report } = run
   const disk = await prepareDisk(store, config)

@@ -7,7 +7,7 @@
  * text that gives the same double.
  */
 import type { Hash } from 'viem'
-import { type BlockContent, blocksOf, type Message, type Restatement } from '../../ingest/model/message.ts'
+import { type BlockContent, blocksOf, type Message, type RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
@@ -58,7 +58,7 @@ type WireHead =
       timestamp: number
       finalized?: number
     }
-  | (Omit<Restatement, 'blocks' | 'pools'> & { pools: PoolId[] | null })
+  | (Omit<RangeOverwrite, 'blocks' | 'pools'> & { pools: PoolId[] | null })
 type Wire = {
   v: typeof VERSION
   head: WireHead
@@ -73,7 +73,7 @@ type Wire = {
 const KINDS: ReadonlySet<string> = new Set<WireHead['kind']>(['block', 'range', 'restatement'])
 
 /** What a log carries: the stream, or restatements beside it. */
-export type AnyMessage = Message | Restatement
+export type AnyMessage = Message | RangeOverwrite
 
 export function encode(message: AnyMessage): Buffer {
   const blocks = blocksOf(message)

@@ -3,7 +3,7 @@
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
 import kafkajs, { type KafkaConfig, type LogEntry, type RetryOptions } from 'kafkajs'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -48,8 +48,8 @@ export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
 }
 
 /** The same for what jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
-export async function kafkaHistory(options: KafkaLogOptions): Promise<KafkaLog<Restatement>> {
-  return (await openTopic(options, { topic: 'backfill', group: 'backfill' })) as KafkaLog<Restatement>
+export async function kafkaHistory(options: KafkaLogOptions): Promise<KafkaLog<RangeOverwrite>> {
+  return (await openTopic(options, { topic: 'backfill', group: 'backfill' })) as KafkaLog<RangeOverwrite>
 }
 
 async function openTopic(

@@ -1,5 +1,5 @@
 /** The API as a running part: over the tables, on its port, until the signal aborts. */
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createApp } from '../../api/app.ts'
 import type { PageCode } from '../../api/http/page-code.ts'
@@ -23,7 +23,7 @@ export async function startApi(
   networks: readonly Network[],
   store: Store,
   { config, report, signal }: Run,
-  onWritten?: (look: (written: Written) => void) => void,
+  onWritten?: (look: (written: WriteEvent) => void) => void,
   pageCode?: PageCode,
 ): Promise<Serving> {
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })

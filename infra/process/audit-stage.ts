@@ -2,7 +2,7 @@
 import { createAudit } from '../../aggregator/audit/audit.ts'
 import { calm } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
@@ -19,7 +19,7 @@ const MOST_RETRY_MS = 60_000
 export async function runAudit(
   endpoints: Endpoints,
   network: Network,
-  history: TickLog<Restatement>,
+  history: TickLog<RangeOverwrite>,
   store: Store,
   { config, report, signal }: Run,
 ): Promise<void> {

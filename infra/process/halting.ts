@@ -1,5 +1,5 @@
 /** Halting: a stage that can't go on stands still alone, says so to every process, and looks again now and then. */
-import { endHalt, type HaltedStage, noteHalt } from '../../aggregator/ledger/halts.ts'
+import { clearHalt, type HaltedStage, recordHalt } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -40,7 +40,7 @@ export async function runHaltable(
     if (halted !== '') report({ kind: 'stage-resumed', stage, network })
     halted = undefined
     // Where the tables do not answer, the next fact tries again.
-    endHalt(store.owner, { network, stage }).catch(() => {
+    clearHalt(store.owner, { network, stage }).catch(() => {
       halted ??= ''
     })
   }
@@ -55,7 +55,7 @@ export async function runHaltable(
       const reason = hide(describeError(error))
       if (halted !== reason) report({ kind: 'stage-halted', stage, network, error })
       halted = reason
-      await noteHalt(store.owner, { network, stage, reason }).catch(() => undefined)
+      await recordHalt(store.owner, { network, stage, reason }).catch(() => undefined)
     } finally {
       attempt.abort()
     }

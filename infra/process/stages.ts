@@ -1,7 +1,7 @@
 /** The stages as running parts: what each needs, handed over, and what makes each start again. */
 
 import { aggregate } from '../../aggregator/aggregate.ts'
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { applyRetention } from '../../aggregator/candles/retention.ts'
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
@@ -12,7 +12,7 @@ import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import { WrongChain } from '../../ingest/model/errors.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
@@ -33,7 +33,7 @@ import type { Run } from './run.ts'
 export type Logs = {
   stream: TickLog
   /** What jobs have read. */
-  history: TickLog<Restatement>
+  history: TickLog<RangeOverwrite>
   close(): Promise<void>
 }
 
@@ -51,7 +51,7 @@ export async function openLogs(config: Config['log'], network: NetworkName, stor
       return Promise.all([kafkaLog(options), kafkaHistory(options)])
     }
     const { offset } = await untilStored({ network, ...run }, () => positionAfterStored(store.owner, network))
-    return [inProcessLog({ nextOffset: offset }), inProcessLog<Restatement>({ nextOffset: 0 })] as const
+    return [inProcessLog({ nextOffset: offset }), inProcessLog<RangeOverwrite>({ nextOffset: 0 })] as const
   }
 }
 
@@ -153,7 +153,7 @@ export function runAggregator(
   logs: Logs,
   store: Store,
   run: Run,
-  onWritten: (written: Written) => void = () => {},
+  onWritten: (written: WriteEvent) => void = () => {},
 ): Promise<void> {
   const { config } = run
   const findPosition = config.log.kind === 'kafka' ? positionInLog : positionAfterStored

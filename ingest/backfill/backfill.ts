@@ -5,7 +5,7 @@ import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { pause } from '../lib/wait.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
-import type { Restatement, UnixSeconds } from '../model/message.ts'
+import type { RangeOverwrite, UnixSeconds } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
@@ -28,7 +28,7 @@ export type BackfillOptions = {
   concurrency: number
   /** Ticks before this are not kept. */
   notBefore?: UnixSeconds
-  log: TickLog<Restatement>
+  log: TickLog<RangeOverwrite>
   report: Report<IngestFact>
   signal: AbortSignal
 }
@@ -105,7 +105,7 @@ async function* restateRange(
     const blocks = await assembler.assemble(range.logs, range.headers)
     assembler.usd.finalize(range.to)
     const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
-    const message: Restatement = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
+    const message: RangeOverwrite = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
     const appended = log.append([message]).then(() => range.to)
     // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
     appended.catch(() => undefined)

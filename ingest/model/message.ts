@@ -58,7 +58,7 @@ export type Message = BlockMessage | RangeMessage
  * Final history stated anew, apart from the stream: the whole truth about its blocks, for its pools.
  * What is stored of those blocks and is not in it was never there.
  */
-export type Restatement = {
+export type RangeOverwrite = {
   kind: 'restatement'
   network: NetworkName
   /** The job that read it; what a later job says of the same blocks counts instead. */
@@ -79,14 +79,14 @@ export type Restatement = {
 export type BlockRef = { number: number; hash: Hash }
 
 /** The last block that a message speaks of. */
-export function tipOf(message: Message | Restatement): BlockRef {
+export function tipOf(message: Message | RangeOverwrite): BlockRef {
   return { number: message.kind === 'block' ? message.number : message.to, hash: message.hash }
 }
 
-export function blocksOf(message: Message | Restatement): readonly BlockContent[] {
+export function blocksOf(message: Message | RangeOverwrite): readonly BlockContent[] {
   return message.kind === 'block' ? [message] : message.blocks
 }
 
-export function ticksIn(message: Message | Restatement): number {
+export function ticksIn(message: Message | RangeOverwrite): number {
   return blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
 }

@@ -1,12 +1,12 @@
 /** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { ArrayLog } from '../support/array-log.ts'
@@ -24,8 +24,8 @@ export type RunningOptions = {
   /** One that keeps its messages; absent: the hand-over of a single process. */
   log?: ArrayLog | undefined
   /** What jobs have read. */
-  history?: TickLog<Restatement>
-  onWritten?: (written: Written) => void
+  history?: TickLog<RangeOverwrite>
+  onWritten?: (written: WriteEvent) => void
   /** Where the tables themselves are, if not all of them with the client. */
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */

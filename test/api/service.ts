@@ -1,6 +1,6 @@
 /** The whole service over a database of the test's own, asked over HTTP. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { createApp } from '../../api/app.ts'
@@ -19,7 +19,7 @@ export type Service = {
   code(): string
   facts: ApiFact[]
   /** Something was written just now, as an aggregator in the same process says. */
-  look(written: Written): void
+  look(written: WriteEvent): void
   stop(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
@@ -57,7 +57,7 @@ async function toCandles(url: string, blocks: number): Promise<Cost> {
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
   const stopping = new AbortController()
   const log = inProcessLog<Message>({ nextOffset: 0 })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const position = { generation: 0, offset: 0 }
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(store.owner, options)

@@ -3,13 +3,13 @@
 import { encode } from '../../infra/kafka/codec.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { IN_FLIGHT } from './bare-loop.ts'
 
 /** A log that is done with a message once it is bytes. */
-export const encodingLog: TickLog<Restatement> = {
+export const encodingLog: TickLog<RangeOverwrite> = {
   append: async (messages) => {
     for (const message of messages) encode(message)
   },
@@ -18,7 +18,7 @@ export const encodingLog: TickLog<Restatement> = {
   async *read() {},
 }
 
-export function backfillAll(url: string, blocks: number, log: TickLog<Restatement>): Promise<void> {
+export function backfillAll(url: string, blocks: number, log: TickLog<RangeOverwrite>): Promise<void> {
   const { endpoints } = connectChain([url])
   return backfill(endpoints, {
     network: NETWORKS.ethereum,

@@ -6,7 +6,7 @@
  * nanoseconds by the clock that all processes of a machine share, when a block is about to be appended and up to which one all is stored.
  */
 import { createInterface } from 'node:readline'
-import type { Written } from '../../aggregator/candles/changes.ts'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { readConfig } from '../../infra/config/config.ts'
@@ -23,7 +23,7 @@ import { blockMessage, poolsOf } from './synthetic.ts'
 
 const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
 const stopping = new AbortController()
-let look = (_: Written) => {}
+let look = (_: WriteEvent) => {}
 const run: Run = {
   config: readConfig({
     DATA_DIR: folder,

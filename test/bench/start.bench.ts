@@ -11,7 +11,7 @@ import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { startService } from '../api/service.ts'
 import { figure, quantile, title } from './figure.ts'
@@ -75,7 +75,7 @@ async function start(client: ClickHouseClient, days: number): Promise<Started> {
 
 async function startAggregator(client: ClickHouseClient): Promise<number> {
   const log = inProcessLog<Message>({ nextOffset: 0 })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const stopping = new AbortController()
   const { network } = SHAPE
   const position = await positionAfterStored(client, network)
@@ -107,7 +107,7 @@ async function askCandles(client: ClickHouseClient, days: number): Promise<numbe
 
 async function stateFirstDay(client: ClickHouseClient): Promise<void> {
   const log = inProcessLog<Message>({ nextOffset: 0 })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const stopping = new AbortController()
   const position = { generation: 0, offset: 0 }
   const { network } = SHAPE

@@ -8,12 +8,12 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { kafkaOrSkip } from '../support/kafka.ts'
 import { type Crash, type Outcome, placeOf, runSeed } from './chaos.ts'
 import { PLACES, RARE_PLACES } from './expected-places.ts'
-import { HAND_OVER, kafkaRoads, type RoadKind } from './logs.ts'
-import { expectTruth } from './truth.ts'
+import { IN_PROCESS, kafkaLogs, type LogKind } from './logs.ts'
+import { expectOracle } from './oracle.ts'
 
 const CRASHES = Number(process.env['CRASHES'] ?? 150)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
-const LIVES = 10
+const RUNS = 10
 const AT_ONCE = 6
 const FIRST_SEED = 1
 /** Seeds from here on go over Kafka. */
@@ -32,34 +32,34 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
 
   test.concurrent(`${CRASHES} crashes in one process leave the rows of a clean run`, { timeout }, async (context) => {
     // Now and then a life ends in peace before its time.
-    const seeds = seedsOf(FIRST_SEED, Math.ceil(CRASHES / LIVES) + 1)
+    const seeds = seedsOf(FIRST_SEED, Math.ceil(CRASHES / RUNS) + 1)
     if (seeds.length === 0) return context.skip()
-    const crashes = await run('in one process', seeds, HAND_OVER)
+    const crashes = await run('in one process', seeds, IN_PROCESS)
     if (ONE_SEED !== undefined) return
     expect(crashes.length).toBeGreaterThanOrEqual(CRASHES)
     const missed = () => PLACES.filter((place) => !crashes.some((crash) => crash.place === place))
     // Chance decides whether a life comes to the place where it was to end: those that were missed are looked for again.
     for (let seed = seeds.length + FIRST_SEED, last = seed + 5 * PLACES.length; seed < last; seed++) {
       const place = placeOf(seed)
-      if (place && missed().includes(place)) crashes.push(...(await run(`to meet ${place}`, [seed], HAND_OVER)))
+      if (place && missed().includes(place)) crashes.push(...(await run(`to meet ${place}`, [seed], IN_PROCESS)))
     }
     expect(missed()).toStrictEqual([])
   })
 
   test.skipIf(kafka.skip).concurrent('and over Kafka', { timeout }, async (context) => {
-    const seeds = seedsOf(FIRST_KAFKA_SEED, Math.ceil(CRASHES / LIVES / 8))
+    const seeds = seedsOf(FIRST_KAFKA_SEED, Math.ceil(CRASHES / RUNS / 8))
     if (seeds.length === 0) return context.skip()
-    await run('over Kafka', seeds, kafkaRoads(kafka.brokers))
+    await run('over Kafka', seeds, kafkaLogs(kafka.brokers))
   })
 
-  async function run(where: string, seeds: readonly number[], roads: RoadKind): Promise<Crash[]> {
+  async function run(where: string, seeds: readonly number[], logKind: LogKind): Promise<Crash[]> {
     // Small statements of many processes at once: a thread for each is quickest.
     const client = database.connect({ settings: { max_threads: 1 }, maxOpenConnections: 4 * AT_ONCE })
     const seen = new Set<string>()
     const outcomes: Outcome[] = []
     await allOf(seeds, async (seed) => {
       try {
-        const options = { lives: LIVES, roads, onSeen: (place: string) => seen.add(place) }
+        const options = { runs: RUNS, logKind, onSeen: (place: string) => seen.add(place) }
         outcomes.push(await runSeed(client, seed, options))
       } catch (cause) {
         throw new Error(`SEED=${seed} failed.`, { cause })
@@ -69,7 +69,7 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
     // A place that is not in the list is not looked for.
     const known = [...PLACES, ...RARE_PLACES]
     expect([...seen].filter((place) => !known.includes(place))).toStrictEqual([])
-    await expectTruth(
+    await expectOracle(
       database.client,
       outcomes.map(({ seed, network, clean, withRange }) => ({
         name: `SEED=${seed}`,

@@ -1,20 +1,20 @@
 /** One seed of the chaos: the story of a chain, told to processes that die one after the other, and in the end to one that lives. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { tell } from '../aggregator/listening.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { cleanRun } from './clean.ts'
-import { DEATHS, type Doom, type Doomed, doomed } from './crash-client.ts'
+import { type CrashClient, type CrashPlan, createCrashClient, DEATHS } from './crash-client.ts'
 import { PLACES } from './expected-places.ts'
-import type { RoadKind, Roads } from './logs.ts'
+import type { LogKind, Logs } from './logs.ts'
 import type { Place } from './places.ts'
 import { type Kept, type Process, startProcess } from './process.ts'
 import { tellStory } from './story.ts'
 
-export type Crash = { place: Place; how: Doom['how'] }
+export type Crash = { place: Place; how: CrashPlan['how'] }
 
 export type Outcome = {
   seed: number
@@ -32,19 +32,19 @@ type Act = (typeof ACTS)[number]
 
 /** What brings a process to the places of a step. */
 const ACT_OF: Readonly<Record<string, Act>> = { flush: 'grow', rollback: 'fork', restate: 'restate' }
-const MOST_ACTS_A_LIFE = 12
+const MAX_ACTS_PER_RUN = 12
 
 /** The places that a seed comes to on purpose, one after the other. */
 export function placeOf(seed: number, met = 0): Place | undefined {
-  return PLACES[(seed * PLACES_A_SEED + met) % PLACES.length]
+  return PLACES[(seed * PLACES_PER_SEED + met) % PLACES.length]
 }
 /** Where it does not come to others by chance before. Seeds begin at different ones, and all begin somewhere. */
-const PLACES_A_SEED = 5
+const PLACES_PER_SEED = 5
 
 export async function runSeed(
   client: ClickHouseClient,
   seed: number,
-  { lives, roads: kind, onSeen }: { lives: number; roads: RoadKind; onSeen(place: Place): void },
+  { runs, logKind, onSeen }: { runs: number; logKind: LogKind; onSeen(place: Place): void },
 ): Promise<Outcome> {
   const network = networkOf(`chaos-${seed}`)
   const withRange = seed % 2 === 0
@@ -60,18 +60,18 @@ export async function runSeed(
     acts: { grow: 0, fork: 0, replay: 0, restate: 0, restart: 0 },
   }
   // Two of three settle, and go back to that when they start; files are not lost here.
-  const disk = kind.keeps || seed % 3 === 0 ? undefined : { sync: async () => {}, everyMs: 20 }
-  const kept: Kept | undefined = kind.keeps ? { stream: 0, history: 0 } : undefined
+  const disk = logKind.isRetained || seed % 3 === 0 ? undefined : { sync: async () => {}, everyMs: 20 }
+  const kept: Kept | undefined = logKind.isRetained ? { stream: 0, history: 0 } : undefined
   /** All that the log holds, for the listener, who asks what its end is. */
   const said = arrayLog()
-  const stated: Restatement[] = []
-  let unstored: Restatement[] = []
+  const stated: RangeOverwrite[] = []
+  let unstored: RangeOverwrite[] = []
   let isOpened = false
   let met = 0
 
   /** Starts with what the listener and the jobs find to say then. */
-  async function begin(roads: Roads, life: Doomed): Promise<Process> {
-    const process = await startProcess({ network, roads, kept, disk, doomed: life })
+  async function begin(logs: Logs, crashClient: CrashClient): Promise<Process> {
+    const process = await startProcess({ network, logs, kept, disk, crashClient })
     const append = process.append
     process.append = (messages) => {
       said.messages.push(...messages)
@@ -84,7 +84,7 @@ export async function runSeed(
       await tell(client, process, { network, chain: story.chain(), log: kept && said })
     }
     // A log that keeps them shows them by itself.
-    await process.restate(kept ? [] : unstored)
+    await process.overwrite(kept ? [] : unstored)
     unstored = []
     return process
   }
@@ -103,7 +103,7 @@ export async function runSeed(
     unstored = statements
     // Beside the stream, half of the time.
     const others = random.chance(0.5) ? [process.append(story.grow())] : []
-    const done = await Promise.allSettled([process.restate(statements), ...others])
+    const done = await Promise.allSettled([process.overwrite(statements), ...others])
     for (const one of done) if (one.status === 'rejected') throw one.reason
     unstored = []
   }
@@ -112,29 +112,29 @@ export async function runSeed(
     outcome.acts[kind] = (outcome.acts[kind] ?? 0) + 1
   }
 
-  for (let life = 0; life <= lives; life++) {
+  for (let run = 0; run <= runs; run++) {
     // By turns at a place of the list, until it is met, and after any number of statements.
-    const target = life % 2 === 0 ? placeOf(seed, met) : undefined
-    const doom = life < lives ? doomOf(target, random) : undefined
-    const roads = await kind.open(network)
-    const mortal = doomed(client, doom, onSeen)
+    const target = run % 2 === 0 ? placeOf(seed, met) : undefined
+    const plan = run < runs ? planOf(target, random) : undefined
+    const logs = await logKind.open(network)
+    const crashClient = createCrashClient(client, plan, onSeen)
     let process: Process | undefined
     try {
-      process = await begin(roads, mortal)
-      const leading = ACT_OF[doom?.place?.split(':')[0] ?? '']
-      for (let acts = 0; doom && acts < MOST_ACTS_A_LIFE; acts++) {
+      process = await begin(logs, crashClient)
+      const leading = ACT_OF[plan?.place?.split(':')[0] ?? '']
+      for (let acts = 0; plan && acts < MAX_ACTS_PER_RUN; acts++) {
         await act(process, leading && random.chance(0.7) ? leading : random.pick(ACTS))
       }
-      if (doom) count('restart')
+      if (plan) count('restart')
     } catch (error) {
-      if (!mortal.death.aborted) throw error
+      if (!crashClient.death.aborted) throw error
     }
-    const place = mortal.diedAt()
+    const place = crashClient.diedAt()
     const failure = await process?.stop()
     if (place && place === target) met++
-    if (place && doom) outcome.crashes.push({ place, how: doom.how })
+    if (place && plan) outcome.crashes.push({ place, how: plan.how })
     else if (failure) throw failure
-    await roads.close()
+    await logs.close()
     // Nobody looks while the process is down.
     if (place && isOpened && random.chance(0.4)) outcome.forks.push(story.fork().depth)
   }
@@ -142,7 +142,7 @@ export async function runSeed(
   return outcome
 }
 
-function doomOf(place: Place | undefined, random: Random): Doom {
+function planOf(place: Place | undefined, random: Random): CrashPlan {
   const how = random.pick(DEATHS)
   return { how, place, orAfter: place === undefined ? random.between(0, 60) : random.between(60, 150) }
 }

@@ -5,7 +5,7 @@ import { connect } from '../../infra/clickhouse/client.ts'
 import { startEngine } from '../../infra/clickhouse/engine.ts'
 import { migrate } from '../../infra/clickhouse/migrate.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { networkOf, type Running, startAggregator } from '../aggregator/running.ts'
 import { intercepted } from '../aggregator/statements.ts'
 import { temporaryFolder, until } from '../support/candlepool.ts'
@@ -13,8 +13,8 @@ import { asBlocks, type Chain, fullBlocks, mine, newTo } from '../support/chain.
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startProxy } from '../support/proxy.ts'
 import { expectCleanRun } from './clean.ts'
+import { overwriteOf } from './overwrite.ts'
 import { type Place, placesOf } from './places.ts'
-import { stateAnew } from './restate-range.ts'
 import { startSlowProxy } from './slow-proxy.ts'
 
 const PLANS = fullBlocks(30, 5)
@@ -36,9 +36,9 @@ type Case = {
 
 /** `client` is the way that the fault is on; the truth is asked for on another one. */
 async function open({ onTestFinished }: TestContext, truth: ClickHouseClient, client = truth): Promise<Case> {
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const aggregator = await startAggregator(client, { network: NETWORK, history })
-  const stated: Restatement[] = []
+  const stated: RangeOverwrite[] = []
   let known: Chain = []
   const stop = async () => {
     const failure = await aggregator.stop()
@@ -57,7 +57,7 @@ async function open({ onTestFinished }: TestContext, truth: ClickHouseClient, cl
       return aggregator.append(asBlocks(NETWORK, fresh))
     },
     async state(chain, job) {
-      const messages = stateAnew(NETWORK, chain, job)
+      const messages = overwriteOf(NETWORK, chain, job)
       stated.push(...messages)
       await history.append(messages)
     },

@@ -15,9 +15,9 @@ const BESIDE_MS = 50
 export type Death = (typeof DEATHS)[number]
 
 /** At the first statement of a place, else after so many others. */
-export type Doom = { how: Death; place: Place | undefined; orAfter: number }
+export type CrashPlan = { how: Death; place: Place | undefined; orAfter: number }
 
-export type Doomed = {
+export type CrashClient = {
   client: ClickHouseClient
   /** Aborts when the process dies. */
   death: AbortSignal
@@ -27,11 +27,15 @@ export type Doomed = {
   diedAt(): Place | undefined
 }
 
-/** None of its statements is heard after its death. Without a doom it lives on. */
-export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen: (place: Place) => void): Doomed {
+/** None of its statements is heard after its death. Without a plan it lives on. */
+export function createCrashClient(
+  client: ClickHouseClient,
+  plan: CrashPlan | undefined,
+  onSeen: (place: Place) => void,
+): CrashClient {
   const death = new AbortController()
   const places = placesOf()
-  let left = doom?.orAfter ?? 0
+  let left = plan?.orAfter ?? 0
   let diedAt: Place | undefined
 
   function dieIfDead(): void {
@@ -48,9 +52,9 @@ export function doomed(client: ClickHouseClient, doom: Doom | undefined, onSeen:
       const place = places.of(query, query_params)
       if (place === undefined) return send()
       onSeen(place)
-      const isIt = doom !== undefined && (place === doom.place || left-- === 0)
-      if (isIt && doom.how === 'before the statement, but not before those beside it') await sleep(BESIDE_MS)
-      if (isIt && doom.how !== 'its answer lost') {
+      const isIt = plan !== undefined && (place === plan.place || left-- === 0)
+      if (isIt && plan.how === 'before the statement, but not before those beside it') await sleep(BESIDE_MS)
+      if (isIt && plan.how !== 'its answer lost') {
         diedAt = place
         death.abort()
       }

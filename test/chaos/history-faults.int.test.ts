@@ -2,17 +2,17 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { tell } from '../aggregator/listening.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { until } from '../support/candlepool.ts'
 import { asBlocks, type BlockPlan, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { expectCleanRun } from './clean.ts'
-import { DEATHS, doomed } from './crash-client.ts'
-import { HAND_OVER } from './logs.ts'
+import { createCrashClient, DEATHS } from './crash-client.ts'
+import { IN_PROCESS } from './logs.ts'
+import { overwriteOf } from './overwrite.ts'
 import { startProcess } from './process.ts'
-import { stateAnew } from './restate-range.ts'
 
 /** All within one hour. */
 const PLANS: readonly BlockPlan[] = fullBlocks(40, 9).map((plan, index) => ({
@@ -47,24 +47,24 @@ describe.skipIf(withoutClickHouse)('history', () => {
       const { client } = database
       const network = networkOf(`hour-${PLACES.indexOf(place)}-${DEATHS.indexOf(how)}`)
       /** Before the listener came, and blocks that it told as well. */
-      const stated = [...stateAnew(network, CHAIN.slice(0, 4), 1), ...stateAnew(network, CHAIN.slice(4, 16), 1)]
-      const after = stateAnew(network, CHAIN.slice(2, 12), 2)
+      const stated = [...overwriteOf(network, CHAIN.slice(0, 4), 1), ...overwriteOf(network, CHAIN.slice(4, 16), 1)]
+      const after = overwriteOf(network, CHAIN.slice(2, 12), 2)
 
-      async function live(told: number, messages: Restatement[], isMortal: boolean): Promise<boolean> {
-        const roads = await HAND_OVER.open(network)
+      async function live(told: number, messages: RangeOverwrite[], isMortal: boolean): Promise<boolean> {
+        const logs = await IN_PROCESS.open(network)
         const doom = isMortal ? { how, place, orAfter: Number.POSITIVE_INFINITY } : undefined
-        const life = doomed(client, doom, () => {})
+        const life = createCrashClient(client, doom, () => {})
         try {
-          const process = await startProcess({ network, roads, kept: undefined, doomed: life })
+          const process = await startProcess({ network, logs, kept: undefined, crashClient: life })
           await tell(client, process, { network, chain: CHAIN.slice(CAME, told - 4) })
           const beside = asBlocks(network, CHAIN.slice(told - 4, told)).map((block) => process.append([block]))
-          const done = await Promise.allSettled([process.restate(messages), ...beside])
+          const done = await Promise.allSettled([process.overwrite(messages), ...beside])
           await process.stop()
           for (const one of done) if (one.status === 'rejected') throw one.reason
         } catch (error) {
           if (!life.death.aborted) throw error
         } finally {
-          await roads.close()
+          await logs.close()
         }
         return life.death.aborted
       }
@@ -93,7 +93,7 @@ describe.skipIf(withoutClickHouse)('a clock that steps back', () => {
     const { client } = database
     const network = networkOf('ethereum')
     vi.useFakeTimers({ toFake: ['Date'] })
-    const stated: Restatement[] = []
+    const stated: RangeOverwrite[] = []
     const left = mine(CHAIN.slice(0, 20), PLANS.slice(20, 30), 'left')
     let job = 0
     for (const [told, from] of [
@@ -101,12 +101,12 @@ describe.skipIf(withoutClickHouse)('a clock that steps back', () => {
       [CHAIN.slice(0, 30), 20],
       [CHAIN, 30],
     ] as const) {
-      const history = inProcessLog<Restatement>({ nextOffset: 0 })
+      const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
       const aggregator = await startAggregator(client, { network, history })
       await aggregator.append(asBlocks(network, told.slice(from, -3)))
       stepBack()
       await aggregator.append(asBlocks(network, newTo(told.slice(0, -3), told)))
-      const statements = stateAnew(network, CHAIN.slice(job, job + 9), ++job)
+      const statements = overwriteOf(network, CHAIN.slice(job, job + 9), ++job)
       stated.push(...statements)
       await history.append(statements)
       const everything = { from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1 }

@@ -1,32 +1,32 @@
 /** What joins a listener and jobs to the aggregator of a network, over the lives of its processes: hand-overs, or topics of a real Kafka. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
-import type { Position } from '../../aggregator/store/version.ts'
+import type { LogPosition } from '../../aggregator/store/version.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaHistory, kafkaLog } from '../../infra/kafka/kafka.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 
-export type Roads = {
+export type Logs = {
   stream: TickLog
-  history: TickLog<Restatement>
+  history: TickLog<RangeOverwrite>
   /** Where the aggregator of this life begins to read. */
-  position(client: ClickHouseClient): Promise<Position>
+  position(client: ClickHouseClient): Promise<LogPosition>
   close(): Promise<void>
 }
 
-export type RoadKind = {
+export type LogKind = {
   /** True where a message that was appended once is there for every process to come. */
-  keeps: boolean
+  isRetained: boolean
   /** For one life. */
-  open(network: NetworkName): Promise<Roads>
+  open(network: NetworkName): Promise<Logs>
 }
 
-export const HAND_OVER: RoadKind = {
-  keeps: false,
+export const IN_PROCESS: LogKind = {
+  isRetained: false,
   async open(network) {
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     // Goes on above what is stored once its reader says where that is.
     const stream = inProcessLog<Message>({ nextOffset: 0 })
     return {
@@ -38,9 +38,9 @@ export const HAND_OVER: RoadKind = {
   },
 }
 
-export function kafkaRoads(brokers: readonly string[]): RoadKind {
+export function kafkaLogs(brokers: readonly string[]): LogKind {
   return {
-    keeps: true,
+    isRetained: true,
     async open(network) {
       const options = { brokers, network, report: () => {} }
       const [stream, history] = await Promise.all([kafkaLog(options), kafkaHistory(options)])

@@ -48,7 +48,7 @@ export function placesOf(): Places {
       if (step !== 'start') {
         if (statement === 'bury_blocks') step = 'rollback'
         // A rollback that touched no pool has no changes to tell.
-        else if (step === 'rollback' && /^insert (?!changes)|^open_buckets|^pools_ahead/.test(statement)) step = 'flush'
+        else if (step === 'rollback' && /^insert (?!changes)|^open_candles|^pools_ahead/.test(statement)) step = 'flush'
         // The stream writes between the turns of a restatement.
         else if (step === 'restate' && statement === 'insert blocks') return `flush: ${statement}`
         else if (step === 'flush' && statement === 'ask liquidity_changes') return `restate: ${statement}`

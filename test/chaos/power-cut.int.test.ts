@@ -10,20 +10,20 @@ import { promisify } from 'node:util'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
-import { Turns } from '../../aggregator/store/priority-queue.ts'
+import { PriorityQueue } from '../../aggregator/store/priority-queue.ts'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { readRunning } from '../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import { openStore, type Store } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { tell } from '../aggregator/listening.ts'
 import { networkOf, type Running, startAggregator } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { temporaryFolder } from '../support/candlepool.ts'
 import { cleanRun } from './clean.ts'
+import { expectOracle } from './oracle.ts'
 import { tellStory } from './story.ts'
-import { expectTruth } from './truth.ts'
 
 const CUTS = Number(process.env['CUTS'] ?? 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
@@ -45,16 +45,16 @@ describe.skipIf(!isEngineInstalled() || process.platform !== 'linux')('a power c
       const network = networkOf('cut')
       const random = randomOf(seed)
       const story = tellStory(network, random, { withRange: random.chance(0.5) })
-      const stated: Restatement[] = []
-      let unstored: Restatement[] = []
+      const stated: RangeOverwrite[] = []
+      let unstored: RangeOverwrite[] = []
       let lost = 0
       for (let cut = 0; cut <= CUTS_A_SEED; cut++) {
         const machine = await startMachine(folder.path)
         const { store, disk } = machine
         const off = new AbortController()
-        const history = inProcessLog<Restatement>({ nextOffset: 0 })
+        const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
         const process = await startAggregator(store.owner, { network, history, disk, death: off.signal })
-        const restate = async (statements: Restatement[]) => {
+        const restate = async (statements: RangeOverwrite[]) => {
           unstored = statements
           if (statements.length > 0) await history.append(statements)
           unstored = []
@@ -66,7 +66,7 @@ describe.skipIf(!isEngineInstalled() || process.platform !== 'linux')('a power c
           expect(await process.stop()).toBeUndefined()
           await history.close()
           await cleanRun(store.owner, networkOf('clean'), story.chain(), stated)
-          await expectTruth(store.owner, [{ name: `SEED=${seed}`, network, clean: networkOf('clean'), onlyTip: true }])
+          await expectOracle(store.owner, [{ name: `SEED=${seed}`, network, clean: networkOf('clean'), onlyTip: true }])
           await store.close()
           break
         }
@@ -115,14 +115,14 @@ async function startMachine(folder: string): Promise<Machine> {
   const tables = join(folder, 'clickhouse', 'store')
   const synced = join(folder, 'synced')
   const always = await foldersOf(store)
-  const turns = new Turns()
+  const turns = new PriorityQueue()
   let hasPower = true
   return {
     store,
     disk: {
       everyMs: SYNC_MS,
       sync: () =>
-        turns.urgent(async () => {
+        turns.high(async () => {
           const next = `${synced}-next`
           await rm(next, { recursive: true, force: true })
           // What comes and goes while it looks was not answered yet, or is not needed any more.
@@ -139,7 +139,7 @@ async function startMachine(folder: string): Promise<Machine> {
       process.kill(engine.pid, 'SIGKILL')
       await store.failed
       await store.close()
-      await turns.urgent(async () => {})
+      await turns.high(async () => {})
       return lose({ tables, synced, always }, random)
     },
   }

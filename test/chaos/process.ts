@@ -1,40 +1,40 @@
 /** One process of a network, from its start to its end or its death, and the ends that the listener and jobs hold of its logs. */
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { type Disk, goBack } from '../../aggregator/ledger/checkpoint.ts'
+import { type Disk, truncateToCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'
 import type { Running } from '../aggregator/running.ts'
-import type { Doomed } from './crash-client.ts'
-import type { Roads } from './logs.ts'
+import type { CrashClient } from './crash-client.ts'
+import type { Logs } from './logs.ts'
 
 /** How much the logs of a network hold, where they keep anything. */
 export type Kept = { stream: number; history: number }
 
 export type Process = Running & {
   /** Resolves once what these state is stored, and with them all that the log has kept. */
-  restate(messages: readonly Restatement[]): Promise<void>
+  overwrite(messages: readonly RangeOverwrite[]): Promise<void>
 }
 
 export type ProcessOptions = {
   network: NetworkName
-  roads: Roads
+  logs: Logs
   /** Absent where the logs keep nothing. */
   kept: Kept | undefined
   disk?: Disk | undefined
-  doomed: Doomed
+  crashClient: CrashClient
 }
 
 /** Resolves once it has taken charge, and cleared away what a crash left; rejects where it dies before. */
-export async function startProcess({ network, roads, kept, disk, doomed }: ProcessOptions): Promise<Process> {
+export async function startProcess({ network, logs, kept, disk, crashClient }: ProcessOptions): Promise<Process> {
   const stopping = new AbortController()
-  const signal = AbortSignal.any([stopping.signal, doomed.death])
-  if (disk) await goBack(doomed.client, network)
-  const position = await roads.position(doomed.client)
+  const signal = AbortSignal.any([stopping.signal, crashClient.death])
+  if (disk) await truncateToCheckpoint(crashClient.client, network)
+  const position = await logs.position(crashClient.client)
   const facts: AggregatorFact[] = []
-  const stream = followed(roads.stream)
-  const history = followed(roads.history)
+  const stream = followed(logs.stream)
+  const history = followed(logs.history)
   let start = () => {}
   const started = new Promise<void>((resolve) => {
     start = resolve
@@ -42,12 +42,12 @@ export async function startProcess({ network, roads, kept, disk, doomed }: Proce
   const report = (fact: AggregatorFact) => {
     facts.push(fact)
     if (fact.kind !== 'aggregator-started') return
-    doomed.started()
+    crashClient.started()
     start()
   }
   let failure: unknown
   const options = { network, log: stream.log, history: history.log, position, disk, report, signal }
-  const ended = aggregate(doomed.client, options).catch((error: unknown) => {
+  const ended = aggregate(crashClient.client, options).catch((error: unknown) => {
     failure = error
   })
   const endedEarly = ended.then(() => Promise.reject(failure ?? new Error('The aggregator has ended.')))
@@ -75,7 +75,7 @@ export async function startProcess({ network, roads, kept, disk, doomed }: Proce
   return {
     facts,
     append: (messages: readonly Message[]) => give(stream, messages, 'stream'),
-    restate: (messages) => give(history, messages, 'history'),
+    overwrite: (messages) => give(history, messages, 'history'),
     stop,
   }
 }

@@ -1,6 +1,6 @@
 /** What happens to a chain while its processes die: it grows, forks, forks back, and jobs state anew what is final. A seed gives it back. */
 import fc from 'fast-check'
-import type { Message, Restatement } from '../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
 import type { Random } from '../simulation/random.ts'
@@ -15,10 +15,10 @@ import {
   POOLS,
 } from '../support/chain.ts'
 
-export const DEEPEST_FORK = 64
+export const MAX_FORK_DEPTH = 64
 /** Blocks from before the listener came: only jobs know them. Every few of them are on another day. */
 const UNSEEN = 60
-const UNSEEN_A_DAY = 5
+const UNSEEN_PER_DAY = 5
 const FIRST_LENGTH = 140
 /** The same in every run; what differs is which of them follow each other, and when. */
 const PLANS = fc.sample(blockPlan(), { numRuns: 500, seed: 1 })
@@ -34,7 +34,7 @@ export type Story = {
   /** What was said already. */
   replay(): Message[]
   /** Some final history as a job reads it, which may not be what the listener was told. */
-  restatement(): Restatement[]
+  restatement(): RangeOverwrite[]
 }
 
 export function tellStory(network: NetworkName, random: Random, { withRange }: { withRange: boolean }): Story {
@@ -43,13 +43,13 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
   let jobs = 0
   let left: Chain = []
   /** So many blocks are final, for ever. */
-  let final = FIRST_LENGTH - DEEPEST_FORK
+  let final = FIRST_LENGTH - MAX_FORK_DEPTH
   /** A backfill goes on here, in days of which nothing is stored; other jobs look at what somebody has told before. */
   let next = 0
 
   function go(to: Chain, from: number): Message[] {
     chain = to
-    final = Math.max(final, chain.length - DEEPEST_FORK)
+    final = Math.max(final, chain.length - MAX_FORK_DEPTH)
     return asBlocks(network, chain.slice(from))
   }
 
@@ -78,11 +78,11 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
       const to = mine(chain.slice(0, fork), plansOf(random, length), `branch ${++branches}`)
       return { depth, messages: go(to, fork) }
     },
-    replay: () => asBlocks(network, chain.slice(-random.between(1, DEEPEST_FORK))),
+    replay: () => asBlocks(network, chain.slice(-random.between(1, MAX_FORK_DEPTH))),
     restatement() {
       const job = ++jobs
       const pools = random.chance(0.3) ? [random.pick(POOL_IDS)] : undefined
-      const pieces: Restatement[] = []
+      const pieces: RangeOverwrite[] = []
       const goesOn = next < UNSEEN && random.chance(0.5)
       const isLiveOnly = next === 0 || random.chance(0.5)
       let from = goesOn ? next : isLiveOnly ? random.between(UNSEEN, final - 1) : random.between(0, next - 1)
@@ -110,7 +110,7 @@ function plansOf(random: Random, count: number): BlockPlan[] {
 
 function unseenPlans(random: Random): BlockPlan[] {
   return plansOf(random, UNSEEN).map((plan, index) =>
-    index % UNSEEN_A_DAY === UNSEEN_A_DAY - 1 ? { ...plan, secondsLater: 90_000 } : plan,
+    index % UNSEEN_PER_DAY === UNSEEN_PER_DAY - 1 ? { ...plan, secondsLater: 90_000 } : plan,
   )
 }
 
@@ -123,10 +123,10 @@ function commonLength(one: Chain, other: Chain): number {
 function restatementOf(
   network: NetworkName,
   job: number,
-  pools: Restatement['pools'],
+  pools: RangeOverwrite['pools'],
   blocks: Chain,
   random: Random,
-): Restatement {
+): RangeOverwrite {
   const stated = asRestatement(network, blocks, { job, pools })
   return {
     ...stated,

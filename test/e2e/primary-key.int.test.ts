@@ -10,7 +10,7 @@ import { verify } from '../../aggregator/verify/verify.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/audit/audited.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { type Asked, recorded } from '../aggregator/statements.ts'
@@ -160,7 +160,7 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     await aggregator.stop()
   }
   // A job that finds neither swaps nor liquidity in what the stream has stored, and other times, and a rewind.
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const aggregator = await startAggregator(client, { network, history })
   const emptied = mine(base, fullBlocks(3, 6), 'b').map((block) => ({
     ...block,

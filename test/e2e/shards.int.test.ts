@@ -1,14 +1,14 @@
 /** Tables over two shards say what those of a single server say, row by row and answer by answer. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { applyRetention, readHorizon } from '../../aggregator/candles/retention.ts'
-import { forgetCoverage, readCoverage } from '../../aggregator/history/coverage.ts'
+import { deleteCoverage, readCoverage } from '../../aggregator/history/coverage.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
 import { shareOf } from '../../infra/clickhouse/cluster.ts'
 import { openStore, type Store } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
@@ -153,7 +153,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     }
     const covered = () => readCoverage(over.owner, network, undefined)
     expect((await covered()).length).toBeGreaterThan(0)
-    for (const shard of over.shards) await forgetCoverage(shard, network, [{ from: 0, to: 1e9 }])
+    for (const shard of over.shards) await deleteCoverage(shard, network, [{ from: 0, to: 1e9 }])
     expect(await covered()).toEqual([])
   })
 
@@ -241,7 +241,7 @@ async function rowsOf({ owner }: Pick<Store, 'owner'>, query: string): Promise<s
 }
 
 async function begin({ owner, shards }: Store) {
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   return { history, ...(await startAggregator(owner, { network, history, shards })) }
 }
 

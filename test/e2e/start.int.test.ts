@@ -1,7 +1,7 @@
 /** `npm start` with nothing configured: a devnet, an engine and an API that answer, stop, go on, and survive being killed. */
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readSettled } from '../../aggregator/ledger/checkpoint.ts'
+import { readCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { findStore } from '../../infra/clickhouse/store.ts'
 import { currentStoreFolder } from '../../infra/config/folders.ts'
@@ -138,7 +138,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     if (!store) throw new Error('It runs an engine.')
     const { networks } = await ask<Health>('/v0/health')
     const tip = networks[0]?.tip.number ?? 0
-    const settled = async () => (await readSettled(store.owner, 'ethereum'))?.number ?? -1
+    const settled = async () => (await readCheckpoint(store.owner, 'ethereum'))?.number ?? -1
     await until(async () => (await settled()) >= tip || undefined, 'it is settled')
     await store.close()
   })

@@ -13,7 +13,7 @@ export class MemoryStore implements KnownChain {
   /** Everything that was taken, of use or not, in order. */
   readonly taken: Message[] = []
   /** Messages whose parent was not known. */
-  unconnected = 0
+  orphans = 0
 
   get tip(): (LedgerBlock & StoredTip) | undefined {
     return this.#ledger.at(-1)
@@ -31,8 +31,8 @@ export class MemoryStore implements KnownChain {
   async take(told: Message): Promise<boolean> {
     this.taken.push(told)
     const placement = await place(this, told)
-    if (placement.kind === 'unconnected') this.unconnected++
-    if (placement.kind === 'known' || placement.kind === 'unconnected') return false
+    if (placement.kind === 'orphan') this.orphans++
+    if (placement.kind === 'known' || placement.kind === 'orphan') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const { message } = placement
     const contents = blocksOf(message)

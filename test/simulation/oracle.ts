@@ -8,7 +8,7 @@ export async function judged(plan: Plan): Promise<Outcome> {
   const { rows, clean, failures, head } = outcome
   const name = `SEED=${plan.seed} (${plan.faults.join('; ')})`
   expect(failures, `${name}: nothing ends a listener`).toEqual([])
-  if (!outcome.keepsLog) expect(outcome.unconnected, `${name}: every message has its place`).toBe(0)
+  if (!outcome.keepsLog) expect(outcome.orphans, `${name}: every message has its place`).toBe(0)
   expect(clean.tip, `${name}: the clean run is whole`).toContain(head.hash)
   expect(clean.ticks.length, `${name}: there was something to see`).toBeGreaterThan(0)
   expect(rows.tip, `${name}: the head is stored`).toBe(clean.tip)

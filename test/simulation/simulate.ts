@@ -28,7 +28,7 @@ export type Outcome = {
   /** What ended a listener by itself; nothing should. */
   failures: unknown[]
   /** Messages that the ledger could not place; in one process there is never one. */
-  unconnected: number
+  orphans: number
   keepsLog: boolean
   happened: Happened
   head: Block
@@ -95,7 +95,7 @@ async function live(plan: Plan): Promise<Outcome> {
     rows: store.rows(),
     clean: cleanStore.rows(),
     failures,
-    unconnected: store.unconnected,
+    orphans: store.orphans,
     keepsLog: life.keepsLog,
     happened,
     head: world.head,

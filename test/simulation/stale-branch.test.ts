@@ -48,7 +48,7 @@ test.each([1, 2, 3])('%i blocks of a branch that is no more are undone within mi
       await sleep(5_000)
     }
     await untilStored(store)
-    expect(store.unconnected).toBeGreaterThan(0)
+    expect(store.orphans).toBeGreaterThan(0)
     expect(listener.failure()).toBeUndefined()
     const clean = new MemoryStore()
     const cleanRun = startBoth({ ...around, store: clean }, () => 0)

@@ -7,7 +7,7 @@ import type {
   BlockMessage,
   Message,
   RangeMessage,
-  Restatement,
+  RangeOverwrite,
   UnixSeconds,
 } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -75,7 +75,7 @@ export function asRestatement(
   network: NetworkName,
   blocks: Chain,
   { job, pools }: { job: number; pools?: readonly PoolId[] | undefined },
-): Restatement {
+): RangeOverwrite {
   const [first, last] = [blocks[0], blocks.at(-1)]
   if (!first || !last) throw new Error('A restatement has at least one block.')
   const isWanted = ({ pool }: { pool: PoolId }) => pools === undefined || pools.includes(pool)

@@ -8,7 +8,7 @@ import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { listen } from '../../ingest/follow/listener.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
-import type { BlockRef, Restatement } from '../../ingest/model/message.ts'
+import type { BlockRef, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -18,7 +18,7 @@ import type { TestDatabase } from './clickhouse.ts'
 export type Road = {
   facts: (IngestFact | AggregatorFact)[]
   /** Where jobs state what they have read. */
-  history: TickLog<Restatement>
+  history: TickLog<RangeOverwrite>
   /** Resolves once the ledger's tip is this block. */
   untilStored(block: BlockRef): Promise<void>
   stop(): Promise<void>
@@ -41,7 +41,7 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
   const stored = storedChain(store, network.name)
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const { endpoints, watchHeads } = connectChain([url], { network, ...shared })
   const stages = [
     aggregate(store, { network: network.name, log, history, position, ...shared }),

@@ -1,9 +1,9 @@
 /** Tables with a market in them, written by the aggregator's own flush. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
-import { OpenBuckets } from '../../aggregator/candles/open-candles.ts'
-import { takeCharge } from '../../aggregator/candles/writer-epoch.ts'
-import { beginFlush } from '../../aggregator/write/flush.ts'
+import { OpenCandles } from '../../aggregator/candles/open-candles.ts'
+import { acquireEpoch } from '../../aggregator/candles/writer-epoch.ts'
+import { startFlush } from '../../aggregator/write/flush.ts'
 import type { BlockContent, RangeMessage } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId, Token } from '../../ingest/model/pool.ts'
@@ -13,8 +13,8 @@ import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 /** Writes a stretch of the chain; the last block is the tip. Call it again for later blocks. */
 export function openStore(client: ClickHouseClient, network: NetworkName) {
   let offset = 0
-  const open = new OpenBuckets(0)
-  const keeping = takeCharge(client, network).then((versions) => ({
+  const open = new OpenCandles(0)
+  const keeping = acquireEpoch(client, network).then((versions) => ({
     versions,
     open,
     history: undefined,
@@ -35,7 +35,7 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
     }
     offset += 1
     const placed = [{ message, position: { generation: 1, offset } }]
-    const flush = await beginFlush(client, network, placed, await keeping)
+    const flush = await startFlush(client, network, placed, await keeping)
     await flush.store()
     await flush.record()
   }

@@ -1,7 +1,7 @@
 /** What has changed, into the candles that are held: handed over where it is at hand, else read from the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Bucket } from '../../../aggregator/candles/open-candles.ts'
-import type { Touched } from '../../../aggregator/candles/recompute.ts'
+import type { TouchedPool } from '../../../aggregator/candles/recompute.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
@@ -18,7 +18,7 @@ const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
 const NARROW_SECONDS = 3_600
 
 /** Its candles were written under `version` or a later one. */
-export type PoolChange = Touched & { version: bigint }
+export type PoolChange = TouchedPool & { version: bigint }
 
 /** Of pools of which nothing is held, nothing is taken. */
 export type Renewal = {

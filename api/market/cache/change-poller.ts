@@ -1,7 +1,7 @@
 /** Keeps what is held of the candles up to date: looks at what was written since, and where the ledgers stand. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Flushed, Written } from '../../../aggregator/candles/changes.ts'
-import { Turns } from '../../../aggregator/store/priority-queue.ts'
+import type { FlushEvent, WriteEvent } from '../../../aggregator/candles/changes.ts'
+import { PriorityQueue } from '../../../aggregator/store/priority-queue.ts'
 import { calm } from '../../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -34,7 +34,7 @@ export type ChangePoller = {
   /** Of each network; what is held of the candles is as new as that, or newer. At most `freshMs` old. */
   states(): Promise<ReadonlyMap<NetworkName, NetworkState>>
   /** Something was written just now, by this process. */
-  onFlush(written: Written): void
+  onFlush(written: WriteEvent): void
 }
 
 type Change = PoolChange & { block: number; since: number }
@@ -71,7 +71,7 @@ export function openChangePoller(options: {
   const isAsked = () => performance.now() - askedMs < ASKED_MS
 
   /** What was looked up and what was heard of are taken in one after the other. */
-  const turns = new Turns()
+  const turns = new PriorityQueue()
 
   const looked = cachedValue(async () => {
     const began = performance.now()
@@ -83,7 +83,7 @@ export function openChangePoller(options: {
     // Before the changes: whatever stands on a ledger is told of by then.
     const [newTips, newKnown] = await Promise.all([readTips(reader, networks, standings), knowns.get()])
     const changes = await Promise.all(networks.map(readChanges))
-    await turns.patient(async () => {
+    await turns.low(async () => {
       await Promise.all(networks.map((network, index) => follow(network, newTips.get(network), changes[index])))
       for (const [network, known] of newKnown) {
         const isHeard = ahead.has(network) || (heardMs.get(network) ?? 0) > began
@@ -108,18 +108,18 @@ export function openChangePoller(options: {
   }
 
   /** What a flush of ours has brought needs no search. */
-  async function hear({ network, flushed }: Written): Promise<void> {
+  async function hear({ network, flushed }: WriteEvent): Promise<void> {
     const isBlind = performance.now() - lookedMs > BLIND_MS
     if (!flushed || (isBlind && !ahead.has(network))) {
       // What was heard before is taken in first, so that this look sees what came of it.
-      await turns.patient(async () => undefined)
+      await turns.low(async () => undefined)
       await looked.reload()
       return
     }
     const { sequence, isRecorded, touched, balances } = flushed
     heard.get(network)?.add(sequence)
     ahead.set(network, sequence)
-    await turns.patient(async () => {
+    await turns.low(async () => {
       try {
         if ((takenIn.get(network) ?? 0n) < sequence) await takeIn(network, flushed)
       } catch (error) {
@@ -137,7 +137,7 @@ export function openChangePoller(options: {
     })
   }
 
-  async function takeIn(network: NetworkName, { tip, touched, buckets, sequence, version }: Flushed): Promise<void> {
+  async function takeIn(network: NetworkName, { tip, touched, buckets, sequence, version }: FlushEvent): Promise<void> {
     const now = performance.now()
     const held = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
     for (const { pool } of held) cache.markStale(listingKey(network, pool))

@@ -6,14 +6,14 @@ import { beginRecord, readRecords, writeRecord } from '../../../aggregator/histo
 import { gapsIn, readCoverage } from '../../../aggregator/history/coverage.ts'
 import { openJob, openJobs, readJob } from '../../../aggregator/jobs/job.ts'
 import { finalRowVersion } from '../../../aggregator/store/version.ts'
-import { insertContents } from '../../../aggregator/write/insert-blocks.ts'
+import { insertBlocks } from '../../../aggregator/write/insert-blocks.ts'
 import type { Store } from '../../../infra/clickhouse/store.ts'
 import { runJob } from '../../../infra/jobs/job-runner.ts'
 import type { Run } from '../../../infra/process/run.ts'
 import { firstChoice } from '../../../ingest/audit/audit.ts'
 import { backfill } from '../../../ingest/backfill/backfill.ts'
 import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import type { TickLog } from '../../../ingest/model/tick-log.ts'
 import { getHeads, type RpcLog } from '../../../ingest/rpc/rpc.ts'
@@ -322,7 +322,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     async (left) => {
       nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)), some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.8))
       await listen()
-      const dying: TickLog<Restatement> = {
+      const dying: TickLog<RangeOverwrite> = {
         ...listening.history,
         async append(restatements) {
           if (left === 'a whole repair') await listening.history.append(restatements)
@@ -331,7 +331,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
             const rows = restatements.flatMap(({ network, job, blocks }) =>
               blocks.map((block) => ({ network, block, version: finalRowVersion(job) })),
             )
-            await insertContents(database.client, rows)
+            await insertBlocks(database.client, rows)
           }
           throw new Error('The process dies here.')
         },

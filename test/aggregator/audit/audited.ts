@@ -11,7 +11,7 @@ import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
 import { listen } from '../../../ingest/follow/listener.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
-import type { Message, Restatement } from '../../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { TickLog } from '../../../ingest/model/tick-log.ts'
@@ -101,9 +101,9 @@ export async function startNodes(chainId = ethereum.chainId): Promise<Nodes> {
 export type Listening = {
   facts: (IngestFact | AggregatorFact)[]
   endpoints: Endpoints
-  history: TickLog<Restatement>
+  history: TickLog<RangeOverwrite>
   /** Another audit, as of a process that has just started. */
-  audit(history?: TickLog<Restatement>, pools?: readonly PoolId[], everyMs?: number): AuditStep
+  audit(history?: TickLog<RangeOverwrite>, pools?: readonly PoolId[], everyMs?: number): AuditStep
   untilStored(block: number): Promise<void>
   stop(): Promise<void>
 }
@@ -119,7 +119,7 @@ export async function startListening(
   const shared = { report: (fact: IngestFact | AggregatorFact) => facts.push(fact), signal: stopping.signal }
   const position = await positionAfterStored(client, 'ethereum')
   const log = inProcessLog<Message>({ nextOffset: position.offset })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const patience = { coolDownMs, maxCoolDownMs: Math.max(50, coolDownMs) }
   const { endpoints } = connectChain(
     nodes.map(({ url }) => url),

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
-import { type Bucket, OpenBuckets } from '../../../aggregator/candles/open-candles.ts'
+import { type Bucket, OpenCandles } from '../../../aggregator/candles/open-candles.ts'
 import type { BlockContent } from '../../../ingest/model/message.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
@@ -20,7 +20,7 @@ class Model {
   ticks: StoredTick[] = []
   blocks: { number: number; time: number }[] = [{ number: 0, time: START }]
   candles = new Map<string, Candle | undefined>()
-  open: OpenBuckets
+  open: OpenCandles
   readonly mostPools: number
   #random: () => number
   #logs = 0
@@ -30,7 +30,7 @@ class Model {
   constructor(random: () => number, mostPools: number) {
     this.#random = random
     this.mostPools = mostPools
-    this.open = new OpenBuckets(START, mostPools)
+    this.open = new OpenCandles(START, mostPools)
   }
 
   get tip() {
@@ -105,7 +105,7 @@ class Model {
       const buckets: Bucket[] = []
       const unknown = this.open.fold(blocks, (bucket) => buckets.push(structuredClone(bucket)))
       if (attempt === 0 && failsAfter === 'ticks') {
-        this.open.forgetAll(last.timestamp)
+        this.open.invalidateAll(last.timestamp)
         continue
       }
       for (const { pool, resolution, start, candle } of buckets) {
@@ -113,8 +113,8 @@ class Model {
       }
       const newest = Math.max(...blocks.filter(({ ticks }) => ticks.length > 0).map(({ timestamp }) => timestamp))
       this.recompute(unknown)
-      if (unknown.length > 0) this.open.remember(unknown, this.readOpen(unknown, newest), newest)
-      if (attempt === 0) this.open.forgetAll(last.timestamp)
+      if (unknown.length > 0) this.open.load(unknown, this.readOpen(unknown, newest), newest)
+      if (attempt === 0) this.open.invalidateAll(last.timestamp)
     }
     this.blocks.push(...blocks.map(({ number, timestamp }) => ({ number, time: timestamp })))
   }
@@ -128,11 +128,11 @@ class Model {
     const touched = [...new Set(this.ticks.filter(isGone).map(({ tick }) => tick.pool))]
     this.ticks = this.ticks.filter((one) => !isGone(one))
     this.recompute(touched)
-    this.open.forget(touched, old.time)
+    this.open.invalidate(touched, old.time)
   }
 
   restart(): void {
-    this.open = new OpenBuckets(Math.max(this.tip.time, ...this.ticks.map(({ time }) => time)), this.mostPools)
+    this.open = new OpenCandles(Math.max(this.tip.time, ...this.ticks.map(({ time }) => time)), this.mostPools)
   }
 
   /** A job finds a tick that the stream has left out, in one of the newest blocks. */
@@ -140,9 +140,9 @@ class Model {
     const { number, time } = this.blocks.at(-1 - this.pick(Math.min(5, this.blocks.length))) ?? this.tip
     const tick = this.tick()
     this.#final = Math.max(this.#final, number)
-    this.open.runsAhead(time)
+    this.open.setAheadUntil(time)
     this.ticks.push({ tick, block: number, time, isFinal: true })
-    this.open.forget([tick.pool], this.tip.time)
+    this.open.invalidate([tick.pool], this.tip.time)
     this.recompute([tick.pool])
   }
 
@@ -152,13 +152,13 @@ class Model {
     const last = blocks.at(-1)
     if (!last) return
     this.#final = last.number
-    this.open.runsAhead(last.timestamp)
+    this.open.setAheadUntil(last.timestamp)
     const stated = blocks.flatMap(({ number, timestamp, ticks }) =>
       ticks.map((tick) => ({ tick, block: number, time: timestamp, isFinal: true })),
     )
     this.ticks.push(...stated)
     const pools = [...new Set(stated.map(({ tick }) => tick.pool))]
-    this.open.forget(pools, this.tip.time)
+    this.open.invalidate(pools, this.tip.time)
     this.recompute(pools)
     for (const one of blocks) {
       if (this.pick(4) === 0) this.restart()
@@ -219,7 +219,7 @@ test('buckets folded in memory, and those made anew where memory was lost, are w
 })
 
 test('what nobody has touched for longest is forgotten first, and made anew when it comes back', () => {
-  const open = new OpenBuckets(0, 2)
+  const open = new OpenCandles(0, 2)
   const random = new Model(Math.random, 1)
   const at = (time: number, ...pools: number[]) =>
     open.fold(

@@ -1,7 +1,7 @@
 /** What is asked again and again, or at every start, reads as many rows of a long history as of a short one. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storedStretches } from '../../../aggregator/history/coverage.ts'
+import { storedRanges } from '../../../aggregator/history/coverage.ts'
 import { knownRanges } from '../../../aggregator/history/known-ranges.ts'
 import { runsOfLedger } from '../../../aggregator/history/ledger-runs.ts'
 import { Ledger } from '../../../aggregator/ledger/ledger.ts'
@@ -45,7 +45,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
 
   const QUESTIONS: Record<string, (client: ClickHouseClient, network: NetworkName) => Promise<unknown>> = {
     'what is known whole': (client, network) => knownRanges(client, network),
-    'what there is to audit': (client, network) => storedStretches(client, network, undefined, 2 ** 40),
+    'what there is to audit': (client, network) => storedRanges(client, network, undefined, 2 ** 40),
     'where it begins': ledgerStart,
     'its tip': (client, network) => storedChain(client, network).tip(),
     'its newest blocks': Ledger.load,
@@ -77,7 +77,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     expect(await storedChain(client, LONG.network).tip()).toMatchObject({ number: tip })
     expect(await runsOfLedger(client, LONG.network)).toMatchObject([{ from: FIRST, to: tip }])
     expect((await readTips(client, [LONG.network])).get(LONG.network)).toMatchObject({ number: tip })
-    expect(await storedStretches(client, LONG.network, undefined, 2 ** 40)).toMatchObject([{ from: FIRST, to: tip }])
+    expect(await storedRanges(client, LONG.network, undefined, 2 ** 40)).toMatchObject([{ from: FIRST, to: tip }])
     expect((await Ledger.load(client, LONG.network)).tip).toMatchObject({ number: tip })
     const { offset } = await positionAfterStored(client, LONG.network)
     expect(offset).toBe((10_000_000 + 2 * 119_999) / 2 + 1)

@@ -1,7 +1,7 @@
 /** History that jobs have stored: a start reads no more of much than of little, and live blocks are stored between the turns of a job. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { asBlocks, asRestatement, type Chain, fullBlocks, mine } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
@@ -22,7 +22,7 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
   afterAll(() => database?.drop())
 
   async function state(network: NetworkName, chain: Chain): Promise<void> {
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const running = await startAggregator(database.client, { network, history })
     await history.append([asRestatement(network, chain, { job: 1 })])
     await history.close()
@@ -40,7 +40,7 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
     const restated: number[] = []
     for (const [name, copies] of Object.entries(COPIES)) {
       const network = networkOf(name)
-      const stated = inProcessLog<Restatement>({ nextOffset: 0 })
+      const stated = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
       await state(network, SHORT)
       const days = `ARRAY JOIN range(1, ${copies}) AS day`
       for (const [table, moved] of [
@@ -86,7 +86,7 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
         expect(query_params?.pools?.length ?? 0).toBeLessThanOrEqual(50)
       return send()
     })
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const running = await startAggregator(client, { network, history })
     await running.append(asBlocks(network, chain.slice(0, 39)))
     sent.length = 0

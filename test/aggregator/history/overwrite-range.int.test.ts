@@ -7,7 +7,7 @@ import { retime } from '../../../aggregator/history/retime.ts'
 import { positionAfterStored } from '../../../aggregator/ledger/resume.ts'
 import { verify } from '../../../aggregator/verify/verify.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import { type Message, type Restatement, TIME_END } from '../../../ingest/model/message.ts'
+import { type Message, type RangeOverwrite, TIME_END } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { asBlocks, asRestatement, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../../support/chain.ts'
@@ -37,7 +37,7 @@ async function start({ client }: TestDatabase) {
   const stopping = new AbortController()
   const position = await positionAfterStored(client, NETWORK)
   const log = inProcessLog<Message>({ nextOffset: position.offset })
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const ended = aggregate(client, {
     network: NETWORK,
     log,

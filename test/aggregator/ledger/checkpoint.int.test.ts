@@ -2,10 +2,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openJob, readJob } from '../../../aggregator/jobs/job.ts'
-import { type Disk, goBack, readSettled } from '../../../aggregator/ledger/checkpoint.ts'
+import { type Disk, readCheckpoint, truncateToCheckpoint } from '../../../aggregator/ledger/checkpoint.ts'
 import { storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { until } from '../../support/candlepool.ts'
 import { asBlocks, asRestatement, type Chain, fullBlocks, mine } from '../../support/chain.ts'
@@ -45,7 +45,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     }
   }
 
-  const settledOf = async (network: NetworkName) => (await readSettled(client, network))?.number
+  const settledOf = async (network: NetworkName) => (await readCheckpoint(client, network))?.number
 
   /** Its first three blocks are settled, and nothing after them while the disk is full. */
   async function settledAtThree(network: NetworkName) {
@@ -83,7 +83,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     expect(await settledOf(network)).toBe(heightOf(CHAIN.slice(0, 2)))
     await patient.stop()
     expect(await settledOf(network)).toBe(heightOf(CHAIN))
-    await goBack(client, network)
+    await truncateToCheckpoint(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN))
   })
 
@@ -95,7 +95,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     expect(aggregator.facts.some(({ kind }) => kind === 'store-failed')).toBe(true)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN))
 
-    await goBack(client, network)
+    await truncateToCheckpoint(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN.slice(0, 3)))
     full.is = false
     const next = await startAggregator(client, { network, disk })
@@ -123,7 +123,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     })
     await client.command({ query: copy, query_params: { from: kept, to: network } })
 
-    await goBack(client, network)
+    await truncateToCheckpoint(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN.slice(0, 3)))
     full.is = false
     const next = await startAggregator(client, { network, disk })
@@ -165,7 +165,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
   test('before a range counts as covered, and before candles take the place of others', async () => {
     const network = networkOf('vouches')
     const { client: watched, disk, seen } = watching()
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const slow = { ...disk, everyMs: 3_600_000 }
     const aggregator = await startAggregator(watched, { network, history, shards: [watched], disk: slow })
     await aggregator.append(asBlocks(network, CHAIN))
@@ -191,8 +191,8 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     const synced = await startAggregator(client, { network })
     await synced.append(asBlocks(network, CHAIN.slice(2)))
     await synced.stop()
-    expect(await readSettled(client, network)).toBeUndefined()
-    await goBack(client, network)
+    expect(await readCheckpoint(client, network)).toBeUndefined()
+    await truncateToCheckpoint(client, network)
     await expectClean(network, CHAIN)
   })
 })

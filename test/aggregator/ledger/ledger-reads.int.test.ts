@@ -1,7 +1,7 @@
 /** Questions of the ledger read as many rows of a long history as of a short one. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { storedStretches } from '../../../aggregator/history/coverage.ts'
+import { storedRanges } from '../../../aggregator/history/coverage.ts'
 import { Ledger } from '../../../aggregator/ledger/ledger.ts'
 import { positionAfterStored } from '../../../aggregator/ledger/resume.ts'
 import { ledgerStart, newestBlock, storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
@@ -50,7 +50,7 @@ describe.skipIf(withoutClickHouse)('the ledger', () => {
     ['what an aggregator holds of it', (client, network) => Ledger.load(client, network)],
     ['its first block', (client, network) => ledgerStart(client, network)],
     ['where the log is read on', (client, network) => positionAfterStored(client, network)],
-    ['what an audit goes through', (client, network) => storedStretches(client, network, undefined, 150_000)],
+    ['what an audit goes through', (client, network) => storedRanges(client, network, undefined, 150_000)],
   ]
 
   test.each(questions)('reads no more of a longer history for %s', async (_, question) => {
@@ -73,7 +73,7 @@ describe.skipIf(withoutClickHouse)('the ledger', () => {
     expect((await below(FIRST + 300_000, 100)).map(({ number }) => number)).toEqual(
       Array.from({ length: 10 }, (_, index) => FIRST + 19 - index),
     )
-    const [live] = await storedStretches(database.client, network, undefined, FIRST + 15)
+    const [live] = await storedRanges(database.client, network, undefined, FIRST + 15)
     expect(live).toMatchObject({ job: 0, from: FIRST + 10, to: FIRST + 15 })
   })
 
@@ -84,7 +84,7 @@ describe.skipIf(withoutClickHouse)('the ledger', () => {
     await storeBlocks(network, FIRST, 1_000, 2, 1)
     expect(await newestBlock(database.client, network)).toBeUndefined()
     expect(await ledgerStart(database.client, network)).toBeUndefined()
-    expect(await storedStretches(database.client, network, undefined, 5_000)).toEqual([])
+    expect(await storedRanges(database.client, network, undefined, 5_000)).toEqual([])
   })
 })
 

@@ -6,7 +6,7 @@ import { type Job, openJob, readJob } from '../../../aggregator/jobs/job.ts'
 import { storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
 import { verify } from '../../../aggregator/verify/verify.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Message, Restatement } from '../../../ingest/model/message.ts'
+import type { Message, RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { TickLog } from '../../../ingest/model/tick-log.ts'
 import { type ArrayLog, arrayLog } from '../../support/array-log.ts'
@@ -28,7 +28,7 @@ const AT_ONCE = 4
 const refined = (chain: Chain, from: number, to: number) => chain.filter(({ number }) => number >= from && number <= to)
 
 /** What jobs and audits have said of the old branch. */
-function restatements(network: NetworkName): Restatement[] {
+function restatements(network: NetworkName): RangeOverwrite[] {
   const [first, tip] = [BASE[4]?.number ?? 0, OLD.at(-1)?.number ?? 0]
   return [
     asRestatement(network, refined(OLD, first, TO + 3), { job: 1 }),
@@ -43,8 +43,8 @@ function restatements(network: NetworkName): Restatement[] {
 }
 
 /** A log of jobs that keeps what it is told. */
-const historyOf = (messages: readonly Restatement[]) =>
-  arrayLog([...messages] as unknown as Message[]) as unknown as TickLog<Restatement>
+const historyOf = (messages: readonly RangeOverwrite[]) =>
+  arrayLog([...messages] as unknown as Message[]) as unknown as TickLog<RangeOverwrite>
 
 describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000 }, () => {
   let database: TestDatabase
@@ -230,7 +230,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
       if (isOpen && query_params['kind'] === 'rewind') isSeen()
       return answer
     })
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const aggregator = await startAggregator(client, { network, history })
     await aggregator.append(asBlocks(network, OLD))
     isArmed = true

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   FINAL_HISTORY,
-  type Position,
+  type LogPosition,
   positionOf,
   rowVersion,
   tombstoneVersion,
@@ -68,6 +68,6 @@ describe('a version', () => {
   })
 })
 
-function isBefore(one: Position, other: Position): boolean {
+function isBefore(one: LogPosition, other: LogPosition): boolean {
   return one.generation === other.generation ? one.offset < other.offset : one.generation < other.generation
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { OpenBuckets } from '../../../aggregator/candles/open-candles.ts'
-import { takeCharge } from '../../../aggregator/candles/writer-epoch.ts'
-import { flushesOf } from '../../../aggregator/write/flush-pipeline.ts'
+import { OpenCandles } from '../../../aggregator/candles/open-candles.ts'
+import { acquireEpoch } from '../../../aggregator/candles/writer-epoch.ts'
+import { createFlushPipeline } from '../../../aggregator/write/flush-pipeline.ts'
 import { asBlocks, fullBlocks, mine } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { networkOf } from '../running.ts'
@@ -33,10 +33,10 @@ describe.skipIf(withoutClickHouse)('flushes that overlap', () => {
       if (table === 'candles' && count === 2) setTimeout(release, 50)
       return answer
     })
-    const versions = await takeCharge(database.client, network)
-    const keeping = { versions, horizon: () => 0, open: new OpenBuckets(0), history: undefined }
+    const versions = await acquireEpoch(database.client, network)
+    const keeping = { versions, horizon: () => 0, open: new OpenCandles(0), history: undefined }
     const chain = mine([], fullBlocks(2, 3))
-    const flushes = flushesOf(client, network, keeping, (task) => task(), {
+    const flushes = createFlushPipeline(client, network, keeping, (task) => task(), {
       onStored: ({ tip }) => seen.push(`stored ${chain.findIndex(({ number }) => number === tip.number) + 1}`),
       onRecorded() {},
     })

@@ -2,13 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storedSums, sumsOf } from '../../../aggregator/audit/audit-sums.ts'
 import { slicesOf } from '../../../aggregator/candles/slices.ts'
-import { isRestated, readCoverage, storedStretches } from '../../../aggregator/history/coverage.ts'
+import { isOverwritten, readCoverage, storedRanges } from '../../../aggregator/history/coverage.ts'
 import { knownRanges } from '../../../aggregator/history/known-ranges.ts'
 import { finishJob, openJob, readJob } from '../../../aggregator/jobs/job.ts'
 import { type Difference, verify } from '../../../aggregator/verify/verify.ts'
 import { gapsOf, readCoverages } from '../../../api/market/cache/coverage.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { BlockContent, Restatement } from '../../../ingest/model/message.ts'
+import type { BlockContent, RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
 import { asBlocks, asRestatement, FIRST_SECOND, type MinedBlock } from '../../support/chain.ts'
@@ -89,7 +89,7 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     const pools = ids(FILTERED)
     const request = { network, from: 100, to: 101, pools, concurrency: 1 }
     const job = await openJob(database.client, request)
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const running = await startAggregator(database.client, { network, history })
     const restatement = asRestatement(network, BLOCKS, { job: job.id, pools: undefined })
     try {
@@ -109,10 +109,10 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     }
     await finishJob(database.client, job)
     expect(await readJob(database.client, network, job.id)).toMatchObject({ state: 'done', pools })
-    expect(await isRestated(database.client, { ...restatement, pools })).toBe(true)
+    expect(await isOverwritten(database.client, { ...restatement, pools })).toBe(true)
     expect(await readCoverage(database.client, network, pools)).toEqual([{ from: 100, to: 101 }])
     expect(await readCoverage(database.client, network, pools.slice(1))).toEqual([])
-    expect(await storedStretches(database.client, network, pools, 200)).toMatchObject([{ job: job.id, pools }])
+    expect(await storedRanges(database.client, network, pools, 200)).toMatchObject([{ job: job.id, pools }])
     const some = pools.slice(7, 9)
     expect(await knownRanges(database.client, network, pools)).toMatchObject([{ from: 100, to: 101 }])
     expect(await knownRanges(database.client, network, some)).toMatchObject([{ from: 100, to: 101 }])

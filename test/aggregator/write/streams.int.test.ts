@@ -6,7 +6,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verify } from '../../../aggregator/verify/verify.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
@@ -81,7 +81,7 @@ async function expectSame(client: ClickHouseClient, seed: number, acts: Record<A
 }
 
 async function start(client: ClickHouseClient, network: NetworkName) {
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const aggregator = await startAggregator(client, { network, history })
   const stop = async () => {
     await aggregator.stop()

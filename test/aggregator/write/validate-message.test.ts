@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { faultOf } from '../../../aggregator/write/validate-message.ts'
+import { validateMessage } from '../../../aggregator/write/validate-message.ts'
 import type { Message } from '../../../ingest/model/message.ts'
 import { asBlocks, asRange, fullBlocks, mine } from '../../support/chain.ts'
 
@@ -8,7 +8,8 @@ const [BLOCK] = asBlocks('ethereum', CHAIN)
 const RANGE = asRange('ethereum', CHAIN)
 
 test('what ingest says is storable', () => {
-  for (const message of [...asBlocks('ethereum', CHAIN), RANGE]) expect(faultOf(message, 'ethereum')).toBeUndefined()
+  for (const message of [...asBlocks('ethereum', CHAIN), RANGE])
+    expect(validateMessage(message, 'ethereum')).toBeUndefined()
 })
 
 test('what fits no column is told by its field', () => {
@@ -20,7 +21,7 @@ test('what fits no column is told by its field', () => {
     let at = message as Record<string, unknown>
     for (const field of fields) at = at[field] as Record<string, unknown>
     at[last] = value
-    faults.set(`${path} = ${String(value)}`, faultOf(message as Message, 'ethereum'))
+    faults.set(`${path} = ${String(value)}`, validateMessage(message as Message, 'ethereum'))
   }
   spoil('network', 'base')
   spoil('hash', '0xabc')
@@ -75,13 +76,13 @@ test('a hash is 0x and 64 lower-case hexadecimal digits, whatever stands where',
       const spoiled = hash.slice(0, index) + character + hash.slice(index + 1)
       const message = { ...RANGE, hash: spoiled as `0x${string}` }
       const isHash = /^0x[0-9a-f]{64}$/.test(spoiled)
-      expect(faultOf(message, 'ethereum') === undefined, spoiled).toBe(isHash)
+      expect(validateMessage(message, 'ethereum') === undefined, spoiled).toBe(isHash)
     }
   }
   for (const spoiled of [hash.slice(0, -1), `${hash}0`, `${hash}\n`] as `0x${string}`[])
-    expect(faultOf({ ...RANGE, hash: spoiled }, 'ethereum')).toMatch('which is not a hash of 32 bytes')
+    expect(validateMessage({ ...RANGE, hash: spoiled }, 'ethereum')).toMatch('which is not a hash of 32 bytes')
 })
 
 test('a range that ends before it begins is not storable', () => {
-  expect(faultOf({ ...RANGE, to: RANGE.from - 1 }, 'ethereum')).toBe(`It goes from 100 to 99.`)
+  expect(validateMessage({ ...RANGE, to: RANGE.from - 1 }, 'ethereum')).toBe(`It goes from 100 to 99.`)
 })

@@ -1,7 +1,7 @@
 /** Time that nobody has asked the chain for: it is named, and no close is carried over it, until a job has read it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { startAggregator } from '../../aggregator/running.ts'
 import { until } from '../../support/candlepool.ts'
@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
   let database: TestDatabase
   let service: Service
   let aggregator: Awaited<ReturnType<typeof startAggregator>>
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   let now = minute(MINUTES - 1) + 30
 
   beforeAll(async () => {
@@ -113,7 +113,7 @@ describe.skipIf(withoutClickHouse)('a store of backfills alone', () => {
   let database: TestDatabase
   let service: Service
   let aggregator: Awaited<ReturnType<typeof startAggregator>>
-  const history = inProcessLog<Restatement>({ nextOffset: 0 })
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
 
   beforeAll(async () => {
     database = await freshDatabase()

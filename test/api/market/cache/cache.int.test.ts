@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
@@ -212,7 +212,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     const plans = fullBlocks(3, SEED).map((plan) => ({ ...plan, ticks: [], balances: [] }))
     const chain = mine([], plans)
     const stated = chain.map((block) => ({ ...block, pools: [], liquidity: [] }))
-    const history = inProcessLog<Restatement>({ nextOffset: 0 })
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
     const aggregator = await startAggregator(database.client, { network, history })
     await aggregator.append([asRange(network, chain)])
     const key = services[0]?.key ?? ''
@@ -349,7 +349,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     expect(statuses).toEqual(new Set(['/v0/candles 200', '/v0/pools 200', '/v0/ticks 200']))
 
     async function start() {
-      const history = inProcessLog<Restatement>({ nextOffset: 0 })
+      const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
       const aggregator = await startAggregator(database.client, {
         network: 'ethereum',
         history,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { takeCharge } from '../../../../aggregator/candles/writer-epoch.ts'
+import { acquireEpoch } from '../../../../aggregator/candles/writer-epoch.ts'
 import { rollBack } from '../../../../aggregator/ledger/rollback.ts'
 import { tombstoneVersion } from '../../../../aggregator/store/version.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -122,7 +122,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       network: 'ethereum',
       to: { number: 120, timestamp: minute(120) },
       version: tombstoneVersion({ generation: 1, offset: 1_000 }),
-      remaking: { versions: await takeCharge(database.client, 'ethereum'), horizon: () => 0 },
+      recomputeContext: { versions: await acquireEpoch(database.client, 'ethereum'), horizon: () => 0 },
     })
     expect((await ask('WETH-USDC')).data[0]?.totalValueLockedUSD).toBe('2000000')
   })

@@ -20,7 +20,7 @@ export type Pair = {
 const never = new AbortController().signal
 
 /** Every table equals a clean run's, the candles equal a rebuild's, and verify finds nothing. */
-export async function expectTruth(client: ClickHouseClient, pairs: readonly Pair[]): Promise<void> {
+export async function expectOracle(client: ClickHouseClient, pairs: readonly Pair[]): Promise<void> {
   for (const { network } of pairs) await rebuildApart(client, network)
   const [tables, coverage] = await Promise.all([tablesOf(client), coverageOf(client)])
   for (const { name, network, clean, onlyTip = false } of pairs) {

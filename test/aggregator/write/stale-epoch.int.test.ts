@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aggregate } from '../../../aggregator/aggregate.ts'
 import { positionInLog } from '../../../aggregator/ledger/resume.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
-import type { Restatement } from '../../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Entry, TickLog } from '../../../ingest/model/tick-log.ts'
 import { arrayLog } from '../../support/array-log.ts'
@@ -32,7 +32,7 @@ function gate() {
   }
 }
 
-function restatementOf(network: NetworkName, chain: Chain): Restatement {
+function restatementOf(network: NetworkName, chain: Chain): RangeOverwrite {
   const [first, last] = [chain[0], chain.at(-1)]
   if (!first || !last) throw new Error('A restatement has at least one block.')
   const { hash, timestamp } = last
@@ -118,11 +118,11 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
     const sleep = gate()
     const run = async (
       client: TestDatabase['client'],
-      batches: () => AsyncGenerator<readonly Entry<Restatement>[]>,
+      batches: () => AsyncGenerator<readonly Entry<RangeOverwrite>[]>,
     ) => {
       const log = inProcessLog({ nextOffset: 100 })
       const stop = new AbortController()
-      const history: TickLog<Restatement> = { ...inProcessLog<Restatement>({ nextOffset: 0 }), read: batches }
+      const history: TickLog<RangeOverwrite> = { ...inProcessLog<RangeOverwrite>({ nextOffset: 0 }), read: batches }
       const position = { generation: 0, offset: 100 }
       const ended = aggregate(client, { network, log, history, position, report: () => {}, signal: stop.signal })
       return {

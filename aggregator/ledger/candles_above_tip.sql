@@ -3,5 +3,5 @@
 SELECT pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last
 FROM candles
 WHERE network = {network:String} AND resolution = 1 AND time >= toDateTime({since:UInt32}, 'UTC') AND trades > 0
-  AND version > {vouched:UInt128}
+  AND version > {completeVersion:UInt128}
 GROUP BY pool

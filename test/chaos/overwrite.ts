@@ -1,9 +1,9 @@
 /** What a job says of some blocks, which is not all that the listener said: each second block has lost its first swap. */
-import type { Restatement } from '../../ingest/model/message.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Chain } from '../support/chain.ts'
 
-export function stateAnew(network: NetworkName, chain: Chain, job: number): Restatement[] {
+export function overwriteOf(network: NetworkName, chain: Chain, job: number): RangeOverwrite[] {
   const [first, last] = [chain[0], chain.at(-1)]
   if (!first || !last) return []
   const { hash, timestamp } = last
