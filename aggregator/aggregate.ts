@@ -1,6 +1,6 @@
 /** The aggregator of one network: reads the log, keeps the ledger, and writes what belongs on the chain. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { hurried } from '../ingest/lib/live-priority.ts'
+import { withLivePriority } from '../ingest/lib/live-priority.ts'
 import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
 import type { Entry } from '../ingest/model/tick-log.ts'
 import { OpenCandles } from './candles/open-candles.ts'
@@ -76,7 +76,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         for (const entry of entries) await take(entry)
         await store()
       }
-      await hurried(() => writeQueue.high(takeAll))
+      await withLivePriority(() => writeQueue.high(takeAll))
     }
   } finally {
     ended.abort()

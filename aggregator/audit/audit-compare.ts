@@ -1,7 +1,7 @@
 /** A comparison: what is stored of some final blocks beside what the chain says when it is asked again. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
-import { accuse, countLacking, readAgain, withProven } from '../../ingest/audit/audit.ts'
+import { countOmitted, readAgain, reportOmission, withProven } from '../../ingest/audit/audit.ts'
 import { type ProvenBlock, proveBlock } from '../../ingest/audit/audit-proof.ts'
 import type { Assembler } from '../../ingest/blocks/assemble.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
@@ -46,7 +46,7 @@ export type Comparison = {
   unverified: ReadonlySet<PoolId>
 }
 
-/** May be repeated after a failure. Call it in the order of the chain: prices go on. */
+/** May be retried after a failure. Call it in the order of the chain: prices go on. */
 export async function compare(
   client: ClickHouseClient,
   endpoints: Endpoints,
@@ -118,12 +118,12 @@ async function readTruth(
     if (block) proven.set(number, block)
     else undecided.push(number)
     const teller = reading.parts[0]?.client
-    if (isLast || !teller || countLacking(reading, proven) < MAX_LACKING) continue
-    await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
+    if (isLast || !teller || countOmitted(reading, proven) < MAX_LACKING) continue
+    await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
     return readTruth(endpoints, comparer, { ...range, first: teller }, stored, true)
   }
   if (proven.size > 0) {
-    await accuse(endpoints, { network: network.name, filter, first, reading, proven, report })
+    await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
     const truth = withProven(reading, proven)
     assembler.rollBack(before)
     contents = await assembler.assemble(truth.logs, truth.headers)

@@ -3,7 +3,7 @@
  * A power cut takes any of what was written later, in no order. So a start goes back to what is noted, and the chain is read again.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
@@ -127,7 +127,7 @@ export function createCheckpointer(
   }
 
   async function saveInCalm(): Promise<void> {
-    await calm()
+    await whenIdle()
     if (!isEnding) await trySave()
   }
 

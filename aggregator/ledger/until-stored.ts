@@ -1,6 +1,6 @@
 /** Patience with tables that do not answer, or refuse what they are sent: they were down, slow, full or read-only before. */
 
-import { repeated } from '../../ingest/lib/wait.ts'
+import { retried } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { AggregatorFact } from './fact.ts'
@@ -12,7 +12,7 @@ export type StoreRetryOptions = { network: NetworkName; report: Report<Aggregato
 
 /** Tries until the tables answer: nothing that was read is given up. Throws when the signal aborts, and what says by itself whether to go on. */
 export function untilStored<T>({ network, report, signal }: StoreRetryOptions, task: () => Promise<T>): Promise<T> {
-  return repeated(task, {
+  return retried(task, {
     firstMs: FIRST_RETRY_MS,
     mostMs: MAX_RETRY_MS,
     signal,

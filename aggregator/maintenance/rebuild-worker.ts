@@ -1,6 +1,6 @@
 /** Upkeep: the rebuilds and rewinds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -38,7 +38,7 @@ export type RebuildWorkerOptions = {
 export async function runRebuildWorker(client: ClickHouseClient, options: RebuildWorkerOptions): Promise<void> {
   const { network, signal } = options
   while (!signal.aborted) {
-    await calm()
+    await whenIdle()
     // Tables that do not answer have no jobs for us now.
     const rewinds = await openJobs(client, network, 'rewind').catch(() => [])
     for (const job of rewinds) if (!signal.aborted) await runRewind(client, job, options)

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { queryRows, readSql, storeUnavailable } from '../lib/store.ts'
 import { type Claim, claimedOf, fits, isLast, nextClaim, sumOf, usedOf } from './claims.ts'
@@ -74,7 +74,7 @@ export function openClaimExchange(options: {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
   const timer = setInterval(() => {
-    if (slots.size > 0) void calm().then(exchange).catch(ignore)
+    if (slots.size > 0) void whenIdle().then(exchange).catch(ignore)
   }, EVERY_MS).unref()
 
   function slotOf(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): MinuteClaim {
@@ -200,7 +200,7 @@ export function openClaimExchange(options: {
     refresh() {
       const age = performance.now() - readAt
       if (age >= freshMs) return exchange().then(() => era)
-      if (age > 0.75 * freshMs && next === undefined) void calm().then(exchange).catch(ignore)
+      if (age > 0.75 * freshMs && next === undefined) void whenIdle().then(exchange).catch(ignore)
       return Promise.resolve(era)
     },
     attach(hash, meter) {

@@ -1,7 +1,7 @@
 /** Brings the meters' counts to the store, every second and once more at the end. */
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
@@ -38,7 +38,7 @@ export function usageWriter(options: {
   const stored = new Map<string, Count>()
   let version = 0
   let last: Promise<boolean> = Promise.resolve(true)
-  const timer = setInterval(() => void calm().then(flush), flushMs).unref()
+  const timer = setInterval(() => void whenIdle().then(flush), flushMs).unref()
 
   function isStored(hash: KeyHash, minute: UnixSeconds, count: Count): boolean {
     const before = stored.get(`${hash}:${minute}`)

@@ -1,5 +1,5 @@
 /** A value that is loaded again before it is too old, by one load for all who wait. */
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 
 export type CachedValue<T> = {
   /** At most `maxAgeMs` old, counted from the start of its load. Who asks often does not wait. */
@@ -50,7 +50,7 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
       if (held !== undefined && held.since > oldest) {
         const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
         // Who asks once it is too old is told what is wrong.
-        if (isDue) start(calm()).catch(() => undefined)
+        if (isDue) start(whenIdle()).catch(() => undefined)
         return Promise.resolve(held.value)
       }
       return running !== undefined && runningSince > oldest ? running : renew()

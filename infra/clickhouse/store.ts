@@ -1,7 +1,7 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { truncateToCheckpoints } from '../../aggregator/ledger/checkpoint.ts'
-import { repeated } from '../../ingest/lib/wait.ts'
+import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
@@ -133,7 +133,7 @@ const MAX_RETRY_MS = 10_000
 function untilThere<T>({ url }: ServerConfig, task: () => Promise<T>, waiting: Waiting | undefined): Promise<T> {
   if (!waiting) return task()
   const { report, signal } = waiting
-  return repeated(task, {
+  return retried(task, {
     firstMs: FIRST_RETRY_MS,
     mostMs: MAX_RETRY_MS,
     signal,

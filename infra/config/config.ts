@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Resolution } from '../../aggregator/candles/candle.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
-import { parseStart, type Start } from '../../ingest/follow/start-block.ts'
+import { parseStart, type StartBlock } from '../../ingest/follow/start-block.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -18,7 +18,7 @@ export type NetworkConfig = {
   urls: readonly string[]
   /** True where nobody named an endpoint and a public one is used. */
   isPublic: boolean
-  start: Start
+  start: StartBlock
 }
 
 export type Config = {
@@ -191,7 +191,7 @@ function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DA
   return { ticks, candles }
 }
 
-const DEFAULT_START: Start = { kind: 'seconds-ago', seconds: 86_400 }
+const DEFAULT_START: StartBlock = { kind: 'seconds-ago', seconds: 86_400 }
 
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   // An empty variable is an unset one: compose files and shells cannot tell them apart.
@@ -243,7 +243,7 @@ function chainOf(
       network: NETWORKS[name],
       urls: urls ?? [publicEndpoint(name)],
       isPublic: urls === undefined,
-      start: (all[`${name.toUpperCase()}_START`] as Start | undefined) ?? DEFAULT_START,
+      start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
     }
   })
   return { kind: 'networks', networks }

@@ -1,6 +1,6 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
 import { createAudit } from '../../aggregator/audit/audit.ts'
-import { calm } from '../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
@@ -28,7 +28,7 @@ export async function runAudit(
   let retryMs = IDLE_MS
   while (!signal.aborted) {
     try {
-      await calm()
+      await whenIdle()
       const began = performance.now()
       const isMore = await step()
       retryMs = IDLE_MS

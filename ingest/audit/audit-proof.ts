@@ -16,7 +16,7 @@ export type ProvenBlock = {
 }
 
 /** What one endpoint says of a block. */
-type Testimony = ProvenBlock & { client: Client; isProven: boolean }
+type BlockProof = ProvenBlock & { client: Client; isProven: boolean }
 
 /**
  * One endpoint is enough where its receipts and the bloom agree; else a second one has to say the same. Undefined where nobody
@@ -28,9 +28,9 @@ export async function proveBlock(
   number: number,
 ): Promise<ProvenBlock | undefined> {
   try {
-    const one = await endpoints.run((client) => testify(client, filter, number), { atLeast: number })
+    const one = await endpoints.run((client) => readProof(client, filter, number), { atLeast: number })
     if (one.isProven) return one
-    const other = await endpoints.run((client) => testify(client, filter, number), {
+    const other = await endpoints.run((client) => readProof(client, filter, number), {
       atLeast: number,
       notFirst: one.client,
     })
@@ -44,7 +44,7 @@ export async function proveBlock(
 /** They have no receipts, or none that could be true. */
 const CANNOT_TELL = ['unsupported', 'refused', 'malformed', 'contradictory'] as const
 
-async function testify(client: Client, filter: LogFilter, number: number): Promise<Testimony> {
+async function readProof(client: Client, filter: LogFilter, number: number): Promise<BlockProof> {
   const [header, block] = await Promise.all([
     getHeader(client, number),
     client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] }),
@@ -91,8 +91,8 @@ function matches({ address, topics }: RpcLog, filter: LogFilter): boolean {
   return isOurs && filter.topics.every((wanted, place) => !wanted || wanted.some((it) => it === topics[place]))
 }
 
-function isSame(one: Testimony, other: Testimony): boolean {
-  const say = ({ header, logs }: Testimony) =>
+function isSame(one: BlockProof, other: BlockProof): boolean {
+  const say = ({ header, logs }: BlockProof) =>
     JSON.stringify([header.hash, logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data])])
   return say(one) === say(other)
 }

@@ -12,10 +12,10 @@ import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { ProvenBlock } from './audit-proof.ts'
 
 /** Logs and the headers of the blocks that have them, in order. */
-export type Answer = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
+export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
 
 /** An answer, and who gave which part of it. */
-export type Reading = Answer & { parts: readonly { client: Client; from: number; to: number }[] }
+export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
 
 /** The endpoint that is asked first, which most likely told what is stored, and up to where the chain is final. */
 export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
@@ -30,7 +30,7 @@ export async function readAgain(
   endpoints: Endpoints,
   filter: LogFilter,
   { from, to, first, signal }: { from: number; to: number; first: Client; signal: AbortSignal },
-): Promise<Reading> {
+): Promise<RangeReading> {
   const others: Endpoints = {
     ...endpoints,
     async run(task, options) {
@@ -52,7 +52,7 @@ export async function readAgain(
 }
 
 /** The reading with the proven blocks in place of what was answered of them. */
-export function withProven({ logs, headers }: Answer, proven: ReadonlyMap<number, ProvenBlock>): Answer {
+export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): RangeLogs {
   const isTaken = (number: number) => !proven.has(number)
   const blocks = [...proven.values()]
   return {
@@ -66,7 +66,7 @@ export function withProven({ logs, headers }: Answer, proven: ReadonlyMap<number
 }
 
 /** Of how many proven blocks logs are missing in the reading. */
-export function countLacking({ logs: told }: Answer, proven: ReadonlyMap<number, ProvenBlock>): number {
+export function countOmitted({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
   return [...proven.values()].filter((block) => missingIn(told, block).length > 0).length
 }
 
@@ -75,19 +75,19 @@ function missingIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): RpcL
   return logs.filter((log) => !there.has(Number(log.logIndex)))
 }
 
-export type Accusation = {
+export type Omission = {
   network: NetworkName
   filter: LogFilter
   first: Client
-  reading: Reading
+  reading: RangeReading
   proven: ReadonlyMap<number, ProvenBlock>
   report: Report<IngestFact>
 }
 
 /** Says which endpoint leaves out logs that are proven, and lets it rest. */
-export async function accuse(
+export async function reportOmission(
   endpoints: Endpoints,
-  { network, filter, first, reading, proven, report }: Accusation,
+  { network, filter, first, reading, proven, report }: Omission,
 ): Promise<void> {
   const omitted = new Map<Client, number>()
   for (const [number, block] of proven) {
@@ -104,6 +104,6 @@ export async function accuse(
   }
   for (const [client, logs] of omitted) {
     report({ kind: 'endpoint-omitted-logs', network, endpoint: client.name, logs })
-    endpoints.doubt(client, new BadAnswer('contradictory', `It left out ${logs} logs that the receipts have.`))
+    endpoints.penalize(client, new BadAnswer('contradictory', `It left out ${logs} logs that the receipts have.`))
   }
 }

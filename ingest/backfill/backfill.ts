@@ -12,7 +12,7 @@ import type { Report } from '../model/report.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
 import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { onBranch } from '../rpc/pin-to-block.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
 import { getFinality, getHeader } from '../rpc/rpc.ts'
 
 export type BackfillOptions = {
@@ -40,17 +40,17 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (last === undefined) return
   const { finalized, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
   if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
-  const onChain = onBranch(endpoints, final)
+  const onChain = pinToBlock(endpoints, final)
   const from = ranges[0]?.from ?? 0
   const first = await endpoints.run((client) => getHeader(client, from))
   if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
-  for (const range of ranges) await persist(range, options, (rest) => restateRange(onChain, rest, options))
+  for (const range of ranges) await retryRange(range, options, (rest) => restateRange(onChain, rest, options))
 }
 
 type Stretch = { from: number; to: number }
 
 /** Goes on where it stopped after a failure, until it fails too often without getting on. */
-async function persist(
+async function retryRange(
   stretch: Stretch,
   { network, report, signal }: BackfillOptions,
   task: (rest: Stretch) => AsyncGenerator<number>,

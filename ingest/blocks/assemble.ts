@@ -93,7 +93,7 @@ export function createAssembler(
       }
       const pools = events.map(({ event }) => event)
       const newest = logs.at(-1)
-      const learnt = newest ? await registry.learn(pools, blockOf(newest)) : []
+      const learnt = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
       for (const skipped of learnt) {
         report({ kind: 'pool-skipped', network: network.name, ...skipped })
       }

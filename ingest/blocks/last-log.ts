@@ -4,7 +4,7 @@ import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readLogs } from '../rpc/log-range.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 
-export type Window = {
+export type BlockWindow = {
   /** In blocks. */
   first: number
   most: number
@@ -15,7 +15,7 @@ export async function lastLog(
   endpoints: Endpoints,
   filter: LogFilter,
   { from, to }: { from: number; to: number },
-  window: Window,
+  window: BlockWindow,
 ): Promise<RpcLog | undefined> {
   const read = (client: Client, low: number, high: number) => readLogs(client, filter, low, high)
   let width = window.first

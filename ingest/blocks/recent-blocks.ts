@@ -37,7 +37,7 @@ export async function readBlocks(
         { atLeast: last },
       )
   return Promise.all(
-    blocks.map(async (block) => (isSuspect(block, filter) ? askElsewhere(endpoints, client, filter, block) : block)),
+    blocks.map(async (block) => (isSuspect(block, filter) ? readFromAnother(endpoints, client, filter, block) : block)),
   )
 }
 
@@ -80,7 +80,7 @@ function isSuspect({ header, logs }: LogBlock, filter: LogFilter): boolean {
 }
 
 /** The bloom may be wrong, so one more answer without logs is enough. */
-async function askElsewhere(endpoints: Endpoints, client: Client, filter: LogFilter, block: LogBlock) {
+async function readFromAnother(endpoints: Endpoints, client: Client, filter: LogFilter, block: LogBlock) {
   const { header } = block
   const again = await endpoints.run((other) => readBlock(other, filter, header), {
     atLeast: header.number,
@@ -88,7 +88,7 @@ async function askElsewhere(endpoints: Endpoints, client: Client, filter: LogFil
   })
   if (again.logs.length > 0) {
     const reason = `It answered no logs of block ${header.number}, which has ${again.logs.length}.`
-    endpoints.doubt(client, new BadAnswer('contradictory', reason))
+    endpoints.penalize(client, new BadAnswer('contradictory', reason))
   }
   return again
 }

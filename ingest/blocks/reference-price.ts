@@ -25,7 +25,7 @@ export async function bootstrapPrices(
     if (!last) continue
     const event = decodeV3(last, network.v3.factory)
     if (event?.kind !== 'swap') continue
-    await registry.learn([event], { number: Number(last.blockNumber), hash: last.blockHash })
+    await registry.resolvePools([event], { number: Number(last.blockNumber), hash: last.blockHash })
     const known = registry.get(event.pool)
     if (known?.kind === 'pool') usd.observe(known.pool, event.sqrtPriceX96, Number(last.blockNumber))
   }

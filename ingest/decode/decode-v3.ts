@@ -33,7 +33,7 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
   switch (topic) {
     case V3_TOPICS.swap: {
       const words = swapWords(log.data, 5)
-      if (log.topics.length !== 3 || !words) return broken('v3 Swap', log)
+      if (log.topics.length !== 3 || !words) return invalid('v3 Swap', log)
       return {
         kind: 'swap',
         pool,
@@ -51,7 +51,7 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
       // Forks emit the same event; theirs says nothing to us.
       if (pool !== factory.toLowerCase()) return undefined
       if (log.topics.length !== 4 || !log.topics[1] || !second || !third || wordCount(log.data) !== 2) {
-        return broken('v3 PoolCreated', log)
+        return invalid('v3 PoolCreated', log)
       }
       return {
         kind: 'created',
@@ -62,13 +62,13 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
         sqrtPriceX96: 0n,
       }
     case V3_TOPICS.initialize:
-      if (wordCount(log.data) !== 2) return broken('v3 Initialize', log)
+      if (wordCount(log.data) !== 2) return invalid('v3 Initialize', log)
       return { kind: 'initialized', pool, sqrtPriceX96: uint(log.data, 0) }
     case V3_TOPICS.mint:
     case V3_TOPICS.burn: {
       const isMint = topic === V3_TOPICS.mint
       if (log.topics.length !== 4 || !second || !third || wordCount(log.data) !== (isMint ? 4 : 3)) {
-        return broken(isMint ? 'v3 Mint' : 'v3 Burn', log)
+        return invalid(isMint ? 'v3 Mint' : 'v3 Burn', log)
       }
       // Mint's data starts with the sender, which Burn does not have.
       const amount = uint(log.data, isMint ? 1 : 0)
@@ -86,7 +86,7 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
   }
 }
 
-export function broken(event: string, log: RpcLog): Decoded {
+export function invalid(event: string, log: RpcLog): Decoded {
   return {
     kind: 'broken',
     reason: `${event} with ${log.topics.length} topics and ${log.data.length / 2 - 1} bytes of data`,

@@ -15,7 +15,7 @@
 import type { Address } from 'viem'
 import type { PoolId } from '../model/pool.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
-import { broken } from './decode-v3.ts'
+import { invalid } from './decode-v3.ts'
 import type { Decoded } from './event.ts'
 import { swapWords } from './swap-words.ts'
 import { address, int, int24, uint, uint24, wordCount } from './word.ts'
@@ -36,7 +36,7 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
   switch (topic) {
     case V4_TOPICS.swap: {
       const words = swapWords(log.data, 6)
-      if (log.topics.length !== 3 || !words) return broken('v4 Swap', log)
+      if (log.topics.length !== 3 || !words) return invalid('v4 Swap', log)
       return {
         kind: 'swap',
         pool,
@@ -52,7 +52,7 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
     }
     case V4_TOPICS.initialize:
       // Data: fee, tickSpacing, hooks, sqrtPriceX96, tick.
-      if (!second || !third || wordCount(log.data) !== 5) return broken('v4 Initialize', log)
+      if (!second || !third || wordCount(log.data) !== 5) return invalid('v4 Initialize', log)
       return {
         kind: 'created',
         pool,
@@ -63,7 +63,7 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
       }
     case V4_TOPICS.modifyLiquidity:
       // Data: tickLower, tickUpper, liquidityDelta, salt.
-      if (log.topics.length !== 3 || wordCount(log.data) !== 4) return broken('v4 ModifyLiquidity', log)
+      if (log.topics.length !== 3 || wordCount(log.data) !== 4) return invalid('v4 ModifyLiquidity', log)
       return {
         kind: 'liquidity',
         pool,

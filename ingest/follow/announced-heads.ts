@@ -5,7 +5,7 @@ import type { Header } from '../rpc/rpc.ts'
 /** More than come while one look takes; of those beyond, the node is asked. */
 const MAX_HEADS = 64
 
-export class ToldHeads {
+export class AnnouncedHeads {
   /** By the hash of the parent, in the order in which they were told: of two children the newer one counts. */
   readonly #byParent = new Map<string, Header>()
 

@@ -3,7 +3,7 @@ import type { Assembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { type BlocksToRead, readBlocks } from '../blocks/recent-blocks.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
-import { hurried } from '../lib/live-priority.ts'
+import { withLivePriority } from '../lib/live-priority.ts'
 import { pause, type Waker } from '../lib/wait.ts'
 import { ChainReplaced, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -11,24 +11,24 @@ import type { BlockMessage, BlockRef, Message, RangeMessage } from '../model/mes
 import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { onBranch } from '../rpc/pin-to-block.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
 import { getFinality, getHeads, type Header, type Heads } from '../rpc/rpc.ts'
 import { BadAnswer, RpcFailed } from '../rpc/rpc-error.ts'
-import type { ToldHeads } from './announced-heads.ts'
-import { balancesAt, type Early, readEarly } from './head-prefetch.ts'
-import { TRAIL_BLOCKS, type Trail } from './unfinalized-chain.ts'
+import type { AnnouncedHeads } from './announced-heads.ts'
+import { balancesAt, type HeadPrefetch, prefetch } from './head-prefetch.ts'
+import { MAX_UNFINALIZED_BLOCKS, type UnfinalizedChain } from './unfinalized-chain.ts'
 
 export type FollowOptions = {
   network: Network
   assembler: Assembler
   /** What was passed on before; empty at the start of a store. */
-  trail: Trail
-  /** The first block of an empty trail. */
+  chain: UnfinalizedChain
+  /** The first block of an empty chain. */
   firstBlock: number
   /** Wakes the listener when the node has a new head; it looks by itself every `pollMs` too. */
   waker: Waker
   /** Heads that nodes have told of. */
-  told: ToldHeads
+  announced: AnnouncedHeads
   pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
@@ -38,42 +38,42 @@ export type FollowOptions = {
 const BLOCKS_AT_ONCE = 16
 
 /** In a row, and each of them at every endpoint: behind one address some nodes may have lost their way, and others not. */
-const LOOKS_BEFORE_HALT = 15
+const MAX_REPLACED_POLLS = 15
 
 /** An empty batch says that the chain was looked at and had nothing new. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
-  const { network, assembler, trail, signal, report, pollMs } = options
-  /** Whether the prices are those that held after the tip of the trail. */
+  const { network, assembler, chain, signal, report, pollMs } = options
+  /** Whether the prices are those that held after the tip of the chain. */
   let isPriced = false
   let replaced = 0
   while (!signal.aborted) {
     let behind = false
-    let view: View | undefined
+    let view: ChainView | undefined
     try {
-      const seen = await hurried(() => look(endpoints, options))
+      const seen = await withLivePriority(() => pollChain(endpoints, options))
       view = seen
       replaced = 0
-      if (returnTo(view.ancestor, options)) isPriced = false
+      if (rollBackTo(view.ancestor, options)) isPriced = false
       const { chainHead, final } = seen
-      const finalized = seen.finalized ?? trail.finalized
+      const finalized = seen.finalized ?? chain.finalized
       const { number, timestamp } = chainHead
       report({ kind: 'head-seen', network: network.name, number, timestamp, finalized })
-      const before = trail.tip ?? final
+      const before = chain.tip ?? final
       if (!isPriced && before) {
-        await bootstrapPrices(onBranch(endpoints, before), network, assembler.usd, nextBlock(options))
+        await bootstrapPrices(pinToBlock(endpoints, before), network, assembler.usd, nextBlock(options))
       }
       isPriced = true
       if (final && nextBlock(options) <= final.number) {
-        yield* history(onBranch(endpoints, final), { to: final.number, isFinal: !seen.isGuess }, options)
+        yield* readHistory(pinToBlock(endpoints, final), { to: final.number, isFinal: !seen.isGuess }, options)
         behind = true
       } else {
-        if (final) settle(final, !seen.isGuess, options)
-        const messages = await hurried(() => live(endpoints, seen, options))
+        if (final) finalize(final, !seen.isGuess, options)
+        const messages = await withLivePriority(() => readLive(endpoints, seen, options))
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= chainHead.number
       }
     } catch (error) {
-      const isDoubtful = error instanceof ChainReplaced && ++replaced < LOOKS_BEFORE_HALT
+      const isDoubtful = error instanceof ChainReplaced && ++replaced < MAX_REPLACED_POLLS
       if (signal.aborted || (isFinal(error) && !isDoubtful)) throw error
       // What endpoints did is reported already, and they have been given their rest.
       const isNews = isDoubtful ? replaced === 1 : !(error instanceof RpcFailed)
@@ -81,7 +81,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       await pause(pollMs, signal)
       continue
     } finally {
-      await view?.early?.balances.giveUp()
+      await view?.early?.balances.discard()
     }
     if (!behind) await options.waker.wait(pollMs, signal)
   }
@@ -89,43 +89,43 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
 
 /**
  * The chain as one node has it, up to `head`, which is what is read now: the node's own head, or the newest that was told where
- * `early` has read that. `ancestor` is where it left the trail.
+ * `early` has read that. `ancestor` is where it left the chain.
  */
-type View = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: Early | undefined }
+type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: HeadPrefetch | undefined }
 
 /**
  * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
  * fork of its own for ever.
  */
-function look(endpoints: Endpoints, options: FollowOptions): Promise<View> {
-  const { network, trail, firstBlock, assembler } = options
-  const { tip } = trail
-  const told = options.told.after(tip, BLOCKS_AT_ONCE)
+function pollChain(endpoints: Endpoints, options: FollowOptions): Promise<ChainView> {
+  const { network, chain, firstBlock, assembler } = options
+  const { tip } = chain
+  const told = options.announced.after(tip, BLOCKS_AT_ONCE)
   const newest = told.at(-1)
   return endpoints.run(
     async (client) => {
-      const early = newest && readEarly(client, told, newest, assembler)
+      const early = newest && prefetch(client, told, newest, assembler)
       // Where nothing is stored, the first message has to be final.
       const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
-        await early?.balances.giveUp()
+        await early?.balances.discard()
         throw error
       })
       const { head, finalized = -1 } = heads
       // What is newer than all that was told is read at the next look, which follows at once.
-      if (early && (await early.isBelow(head))) {
+      if (early && (await early.isOnChain(head))) {
         return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
       }
-      await early?.balances.giveUp()
+      await early?.balances.discard()
       // What is stored first is final, whoever said so: all else may be replaced.
       if (!tip && firstBlock > Math.max(0, finalized)) {
         throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
       }
-      if (tip && head.number < tip.number && trail.has(head)) {
+      if (tip && head.number < tip.number && chain.has(head)) {
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }
       // The tip again, or its child: the common case needs no further look at the chain.
       const goesOn = tip?.hash === head.hash || isChild(head, tip)
-      const ancestor = goesOn ? tip : await trail.ancestorOn(client, network.name)
+      const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
       return { ...heads, chainHead: head, ancestor, early: undefined }
     },
     { atLeast: tip?.number },
@@ -136,35 +136,39 @@ function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): 
   return parent?.hash === parentHash && parent.number + 1 === number
 }
 
-/** Steps back to the newest block of the trail that is still on the chain; true where that was not its tip. */
-function returnTo(ancestor: BlockRef | undefined, { network, assembler, trail, report }: FollowOptions): boolean {
-  const { tip } = trail
+/** Steps back to the newest block of the chain that is still on the chain; true where that was not its tip. */
+function rollBackTo(ancestor: BlockRef | undefined, { network, assembler, chain, report }: FollowOptions): boolean {
+  const { tip } = chain
   if (!tip || !ancestor || ancestor.number === tip.number) return false
   report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
-  trail.rollBack(ancestor)
+  chain.rollBack(ancestor)
   assembler.rollBack(ancestor.number)
   // The price may have come from a block that is gone; the one before it counts again.
   return true
 }
 
-function nextBlock({ trail, firstBlock }: FollowOptions): number {
-  return trail.tip === undefined ? firstBlock : trail.tip.number + 1
+function nextBlock({ chain, firstBlock }: FollowOptions): number {
+  return chain.tip === undefined ? firstBlock : chain.tip.number + 1
 }
 
 /** Forgets what no reorg reaches any more; where nothing is known to be final, what is too long ago. */
-function settle(block: BlockRef, isFinal: boolean, { assembler, trail }: FollowOptions): void {
-  if (isFinal) trail.finalize(block)
-  else trail.keep(TRAIL_BLOCKS)
-  const oldest = isFinal ? block : trail.oldest
+function finalize(block: BlockRef, isFinal: boolean, { assembler, chain }: FollowOptions): void {
+  if (isFinal) chain.finalize(block)
+  else chain.keep(MAX_UNFINALIZED_BLOCKS)
+  const oldest = isFinal ? block : chain.oldest
   if (oldest) assembler.usd.finalize(oldest.number)
 }
 
-type Past = { to: number; isFinal: boolean }
+type FinalHistory = { to: number; isFinal: boolean }
 
-async function* history(endpoints: Endpoints, past: Past, options: FollowOptions): AsyncGenerator<RangeMessage[]> {
-  const { network, assembler, trail, signal, report } = options
-  // Both blocks of one node: behind one address the trail may be on the branch of one, and what is final on another's.
-  if (trail.tip) await onBranch(endpoints, trail.tip).run(async () => undefined)
+async function* readHistory(
+  endpoints: Endpoints,
+  past: FinalHistory,
+  options: FollowOptions,
+): AsyncGenerator<RangeMessage[]> {
+  const { network, assembler, chain, signal, report } = options
+  // Both blocks of one node: behind one address the chain may be on the branch of one, and what is final on another's.
+  if (chain.tip) await pinToBlock(endpoints, chain.tip).run(async () => undefined)
   const from = nextBlock(options)
   const ranges = readRanges(endpoints, {
     filter: assembler.filter,
@@ -176,7 +180,7 @@ async function* history(endpoints: Endpoints, past: Past, options: FollowOptions
   })
   for await (const range of ranges) {
     const content = await assembler.assemble(range.logs, range.headers)
-    const parentHash = trail.tip?.hash
+    const parentHash = chain.tip?.hash
     const { number, hash, timestamp } = range.last
     const message: RangeMessage = {
       kind: 'range',
@@ -186,11 +190,11 @@ async function* history(endpoints: Endpoints, past: Past, options: FollowOptions
       hash,
       timestamp,
       parentHash,
-      ...(!past.isFinal && { finalized: trail.finalized }),
+      ...(!past.isFinal && { finalized: chain.finalized }),
       blocks: content.filter(hasContent),
     }
-    trail.push({ number, hash })
-    settle({ number, hash }, past.isFinal, options)
+    chain.push({ number, hash })
+    finalize({ number, hash }, past.isFinal, options)
     yield [message]
   }
 }
@@ -200,10 +204,14 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
 }
 
 /** The next blocks up to the head. */
-async function live(endpoints: Endpoints, view: View, options: FollowOptions): Promise<readonly BlockMessage[]> {
+async function readLive(
+  endpoints: Endpoints,
+  view: ChainView,
+  options: FollowOptions,
+): Promise<readonly BlockMessage[]> {
   const { head, early } = view
-  const { assembler, trail } = options
-  if (trail.has(head)) return []
+  const { assembler, chain } = options
+  if (chain.has(head)) return []
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
   const beginBalances = () => balancesAt(head, assembler, readBalances(head, options))
@@ -216,9 +224,9 @@ async function live(endpoints: Endpoints, view: View, options: FollowOptions): P
     const newest = messages.at(-1)
     if (newest?.number !== head.number) return messages
     balances ??= beginBalances()
-    return [...messages.slice(0, -1), { ...newest, balances: await balances.tell() }]
+    return [...messages.slice(0, -1), { ...newest, balances: await balances.take() }]
   } finally {
-    await balances?.giveUp()
+    await balances?.discard()
   }
 }
 
@@ -226,9 +234,9 @@ async function live(endpoints: Endpoints, view: View, options: FollowOptions): P
 async function readMessages(
   endpoints: Endpoints,
   range: Omit<BlocksToRead, 'parent'>,
-  { network, assembler, trail }: FollowOptions,
+  { network, assembler, chain }: FollowOptions,
 ): Promise<BlockMessage[]> {
-  const blocks = await readBlocks(endpoints, assembler.filter, { ...range, parent: trail.tip })
+  const blocks = await readBlocks(endpoints, assembler.filter, { ...range, parent: chain.tip })
   const headers = blocks.map(({ header }) => header)
   const logs = blocks.flatMap((block) => block.logs)
   const contents = await assembler.assemble(logs, headers)
@@ -240,9 +248,9 @@ async function readMessages(
       network: network.name,
       ...content,
       parentHash: header.parentHash,
-      finalized: trail.finalized,
+      finalized: chain.finalized,
     })
-    trail.push(header)
+    chain.push(header)
   }
   return messages
 }

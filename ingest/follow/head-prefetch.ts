@@ -5,31 +5,31 @@ import { type LogBlock, readBlock } from '../blocks/recent-blocks.ts'
 import type { PoolBalance } from '../model/pool.ts'
 import { getHeader, type Header } from '../rpc/rpc.ts'
 
-export type Early = {
+export type HeadPrefetch = {
   client: Client
   /** Undefined where the node could not tell. */
   blocks: Promise<readonly LogBlock[] | undefined>
   /** Whether the newest of them is on the node's chain below this head. */
-  isBelow(head: Header): Promise<boolean>
-  balances: Balances
+  isOnChain(head: Header): Promise<boolean>
+  balances: BalanceRead
 }
 
 /** Balances after a block: whoever begins to read them tells of them with that block, or gives them up. */
-export type Balances = {
-  tell(): Promise<readonly PoolBalance[]>
+export type BalanceRead = {
+  take(): Promise<readonly PoolBalance[]>
   /** Those that nobody told of are read again. */
-  giveUp(): Promise<void>
+  discard(): Promise<void>
 }
 
 /** Asks this one node for blocks of which each is the parent of the next, up to `newest`; a failure says nothing, since they may have gone again. */
-export function readEarly(client: Client, told: readonly Header[], newest: Header, assembler: Assembler): Early {
+export function prefetch(client: Client, told: readonly Header[], newest: Header, assembler: Assembler): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
   // Of one block the head itself nearly always tells.
   const onChain = told.length === 1 ? undefined : getHeader(client, newest.number).catch(() => undefined)
   return {
     client,
     blocks: Promise.all(told.map((header) => readBlock(client, assembler.filter, header))).catch(() => undefined),
-    async isBelow(head) {
+    async isOnChain(head) {
       if (head.hash === newest.hash || head.parentHash === newest.hash) return true
       return head.number > newest.number && (await onChain)?.hash === newest.hash
     },
@@ -41,14 +41,14 @@ export function readEarly(client: Client, told: readonly Header[], newest: Heade
   }
 }
 
-export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): Balances {
+export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): BalanceRead {
   let isTold = false
   return {
-    tell() {
+    take() {
       isTold = true
       return read
     },
-    async giveUp() {
+    async discard() {
       if (isTold) return
       isTold = true
       await read

@@ -13,11 +13,11 @@ import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import type { Header } from '../rpc/rpc.ts'
 import { RpcFailed } from '../rpc/rpc-error.ts'
-import { ToldHeads } from './announced-heads.ts'
+import { AnnouncedHeads } from './announced-heads.ts'
 import { follow } from './follow.ts'
 import { StallDetector } from './stall-detector.ts'
-import { firstBlock, type Start } from './start-block.ts'
-import { TRAIL_BLOCKS, Trail } from './unfinalized-chain.ts'
+import { firstBlock, type StartBlock } from './start-block.ts'
+import { MAX_UNFINALIZED_BLOCKS, UnfinalizedChain } from './unfinalized-chain.ts'
 
 export type ListenOptions = {
   network: Network
@@ -26,7 +26,7 @@ export type ListenOptions = {
   /** Pools that are there are not asked for on the chain. */
   storedPools?: StoredPools
   /** Counts only where nothing is stored or logged yet. */
-  start: Start
+  start: StartBlock
   /** Only these pools; all of them where absent. */
   pools?: ReadonlySet<PoolId> | undefined
   watchHeads?: WatchHeads | undefined
@@ -47,39 +47,45 @@ const STORED_POOLS_MS = 1_000
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, signal, report } = options
   const waker = new Waker()
-  const told = new ToldHeads()
+  const announced = new AnnouncedHeads()
   const unwatch = options.watchHeads?.((header) => {
-    if (header) told.add(header)
+    if (header) announced.add(header)
     waker.wake()
   })
   const stalls = new StallDetector(options.stored, STALL_LOOK_MS)
   let useLog = true
   try {
     while (!signal.aborted) {
-      const assembler = createAssembler(endpoints, network, options.pools, report, soon(options.storedPools, signal))
-      const begun = await untilItWorks(options, async () => {
-        const trail = await resume(options, useLog)
-        endpoints.finality.wasKnown(trail.finalized)
-        const first = trail.tip ? trail.tip.number + 1 : await firstBlock(endpoints, options.start)
-        return { trail, first }
+      const assembler = createAssembler(
+        endpoints,
+        network,
+        options.pools,
+        report,
+        withTimeLimit(options.storedPools, signal),
+      )
+      const begun = await retryUntilDone(options, async () => {
+        const chain = await resume(options, useLog)
+        endpoints.finality.wasKnown(chain.finalized)
+        const first = chain.tip ? chain.tip.number + 1 : await firstBlock(endpoints, options.start)
+        return { chain, first }
       })
       if (!begun) return
-      const { trail, first } = begun
-      report({ kind: 'resumed', network: network.name, at: trail.tip, firstBlock: first })
+      const { chain, first } = begun
+      report({ kind: 'resumed', network: network.name, at: chain.tip, firstBlock: first })
       const stream = follow(endpoints, {
         network,
         assembler,
-        trail,
+        chain,
         firstBlock: first,
         waker,
-        told,
+        announced,
         pollMs: options.pollMs ?? POLL_MS,
         report,
         signal,
       })
       for await (const messages of stream) {
         if (messages.length > 0) await options.log.append(messages)
-        for (const message of messages) report(appended(message))
+        for (const message of messages) report(appendedFact(message))
         const stall = await stalls.look(messages)
         if (!stall) continue
         report({ kind: 'republishing', network: network.name, stored: stall.tip?.number, appended: stall.appended })
@@ -102,7 +108,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
  * What was final then has to be known from what is stored: the chain of today cannot tell which of the blocks that it has
  * replaced since were ever final.
  */
-async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<Trail> {
+async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<UnfinalizedChain> {
   const tip = await stored.tip()
   const newest = useLog ? await log.last() : undefined
   // What the tables are done with adds nothing to them: after a rewind it is of the branch that was taken back.
@@ -110,8 +116,8 @@ async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<
   const last = isNews ? newest : undefined
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
   const logged = last && tipOf(last.message)
-  if (!logged || (tip && tip.number >= logged.number)) return new Trail(refs, tip?.finalized)
-  return new Trail([...refs, logged], wasFinal(last.message, tip?.finalized))
+  if (!logged || (tip && tip.number >= logged.number)) return new UnfinalizedChain(refs, tip?.finalized)
+  return new UnfinalizedChain([...refs, logged], wasFinal(last.message, tip?.finalized))
 }
 
 /** A range of history is final itself, unless it says what is. */
@@ -121,11 +127,11 @@ function wasFinal(message: Message, stored: number | undefined): number | undefi
 
 /** Down to the newest one that was final. */
 function blocksAbove({ number, finalized }: StoredTip): number {
-  return finalized > 0 ? Math.max(1, number - finalized) : TRAIL_BLOCKS
+  return finalized > 0 ? Math.max(1, number - finalized) : MAX_UNFINALIZED_BLOCKS
 }
 
 /** A listener goes without tables that do not answer: the chain says the same, more slowly. */
-function soon(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
+function withTimeLimit(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
   if (!storedPools) return undefined
   return async (ids) => {
     const answered = new AbortController()
@@ -139,7 +145,7 @@ function soon(storedPools: StoredPools | undefined, signal: AbortSignal): Stored
 }
 
 /** Undefined where the signal aborted first. */
-async function untilItWorks<T>(
+async function retryUntilDone<T>(
   { network, signal, report, pollMs = POLL_MS }: ListenOptions,
   task: () => Promise<T>,
 ): Promise<T | undefined> {
@@ -156,7 +162,7 @@ async function untilItWorks<T>(
   return undefined
 }
 
-function appended(message: Message): IngestFact {
+function appendedFact(message: Message): IngestFact {
   const ticks = blocksOf(message).reduce((sum, block) => sum + block.ticks.length, 0)
   if (message.kind === 'range') {
     const { network, from, to, timestamp } = message

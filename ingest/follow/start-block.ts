@@ -3,14 +3,14 @@ import type { Client } from 'viem'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { getFinality, getHeader, type Header } from '../rpc/rpc.ts'
 
-export type Start =
+export type StartBlock =
   | { kind: 'block'; number: number }
   | { kind: 'latest' }
   | { kind: 'blocks-ago'; blocks: number }
   | { kind: 'seconds-ago'; seconds: number }
 
 /** `18937382`, `latest`, `-5000` (blocks) or `24h`; undefined where it is none of them. */
-export function parseStart(text: string): Start | undefined {
+export function parseStart(text: string): StartBlock | undefined {
   if (text === 'latest') return { kind: 'latest' }
   const blocks = /^(-?)(\d{1,12})$/.exec(text)
   if (blocks) {
@@ -28,14 +28,14 @@ const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
  * The first block to read. Never above what is final: where all that is stored may be replaced, nothing would be left to go on
  * from. On the slowest chain that means some thousand blocks more, which is one range or two.
  */
-export function firstBlock(endpoints: Endpoints, start: Start): Promise<number> {
+export function firstBlock(endpoints: Endpoints, start: StartBlock): Promise<number> {
   return endpoints.run(async (client) => {
     const { head, finalized } = await getFinality(client, endpoints.finality)
     return Math.max(0, Math.min(finalized, await wantedBlock(client, head, start)))
   })
 }
 
-async function wantedBlock(client: Client, head: Header, start: Start): Promise<number> {
+async function wantedBlock(client: Client, head: Header, start: StartBlock): Promise<number> {
   switch (start.kind) {
     case 'block':
       return start.number

@@ -7,9 +7,9 @@ import { getHeader } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
 /** How far back a listener can step where it is not known what is final. */
-export const TRAIL_BLOCKS = 1_024
+export const MAX_UNFINALIZED_BLOCKS = 1_024
 
-export class Trail {
+export class UnfinalizedChain {
   /** Ascending by number, from the newest one that is final on; of final history not every block is there. */
   #refs: BlockRef[]
   #finalized: number
@@ -73,7 +73,7 @@ export class Trail {
     if (!oldest || !tip) return undefined
     const [atOldest, atTip] = await Promise.all([oldest, tip].map(({ number }) => getHeader(client, number)))
     if (atTip?.hash === tip.hash) return tip
-    if (!atOldest) throw lacks(oldest)
+    if (!atOldest) throw missing(oldest)
     if (atOldest.hash !== oldest.hash) {
       throw new ChainReplaced(network, {
         stored: oldest,
@@ -94,7 +94,7 @@ export class Trail {
         misses++
       }
     }
-    if (!isReplaced) throw lacks(refs[high] ?? tip)
+    if (!isReplaced) throw missing(refs[high] ?? tip)
     return refs[low]
   }
 }
@@ -103,6 +103,6 @@ function isSame(one: BlockRef, other: BlockRef): boolean {
   return one.number === other.number && one.hash === other.hash
 }
 
-function lacks({ number }: BlockRef): BadAnswer {
+function missing({ number }: BlockRef): BadAnswer {
   return new BadAnswer('behind', `The node does not have block ${number} yet.`)
 }

@@ -10,7 +10,7 @@ let underWay = 0
 const waiting = new Set<() => void>()
 
 /** There is hurry while it runs. */
-export async function hurried<T>(task: () => Promise<T>): Promise<T> {
+export async function withLivePriority<T>(task: () => Promise<T>): Promise<T> {
   underWay++
   try {
     return await task()
@@ -21,7 +21,7 @@ export async function hurried<T>(task: () => Promise<T>): Promise<T> {
 }
 
 /** Resolves once there is no hurry, or after a while. */
-export async function calm(): Promise<void> {
+export async function whenIdle(): Promise<void> {
   if (underWay === 0) return
   await new Promise<void>((resolve) => {
     const goOn = () => {

@@ -18,7 +18,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
  * Repeats a task until it succeeds, after twice the pause each time. `failed` hears of every failure, and throws where repeating does
  * not help. Throws the last failure when the signal aborts.
  */
-export async function repeated<T>(
+export async function retried<T>(
   task: () => Promise<T>,
   options: { firstMs: number; mostMs: number; signal: AbortSignal; failed(error: unknown, retryMs: number): void },
 ): Promise<T> {

@@ -4,7 +4,7 @@ import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Pool, PoolBalance, PoolId } from '../model/pool.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readMany } from '../rpc/multicall.ts'
-import { onBranch } from '../rpc/pin-to-block.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
 
 const MAX_POOLS_PER_READ = 100
 
@@ -45,7 +45,7 @@ export class BalanceReader {
       })),
     )
     // A node on another branch has other balances at this height.
-    const endpoints = onBranch(asked, block)
+    const endpoints = pinToBlock(asked, block)
     const answers = await endpoints.run((client) => readMany(client, reads, { blockNumber: block.number, maxAlone: 0 }))
     this.#lastSecond = block.timestamp
     const balances: PoolBalance[] = []

@@ -7,13 +7,13 @@ import type { Network } from '../model/network.ts'
 import type { Pool, PoolId, Token } from '../model/pool.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { onBranch } from '../rpc/pin-to-block.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
 import { InitializeSearch } from './initialize-search.ts'
 import { type PoolKey, readV3Keys, readV4Keys } from './pool-key.ts'
 import { SkippedPools } from './skipped-pools.ts'
 import { readTokens } from './token.ts'
 
-export type Known = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reason: SkipReason }
+export type PoolResolution = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reason: SkipReason }
 
 type Skip = { pool: PoolId; reason: SkipReason }
 
@@ -38,7 +38,7 @@ export class Registry {
     this.#search = new InitializeSearch(network)
   }
 
-  get(id: PoolId): Known | undefined {
+  get(id: PoolId): PoolResolution | undefined {
     const pool = this.#pools.get(id)
     if (pool) return { kind: 'pool', pool }
     const reason = this.#skipped.get(id)
@@ -50,7 +50,7 @@ export class Registry {
    * made on this one, and would make it a stranger for good. May be repeated: what is known is not asked again.
    * Returns those newly skipped.
    */
-  async learn(events: Iterable<PoolEvent>, block: BlockRef): Promise<Skip[]> {
+  async resolvePools(events: Iterable<PoolEvent>, block: BlockRef): Promise<Skip[]> {
     const created = new Map<PoolId, PoolKey>()
     const unknown = new Set<PoolId>()
     for (const event of events) {
@@ -100,13 +100,13 @@ export class Registry {
 
   async #askV3(ids: readonly PoolId[], block: BlockRef): Promise<PoolKey[]> {
     if (ids.length === 0) return []
-    return onBranch(this.#endpoints, block).run((client) => readV3Keys(client, this.#network, ids))
+    return pinToBlock(this.#endpoints, block).run((client) => readV3Keys(client, this.#network, ids))
   }
 
   /** Of pools that PositionManager does not know there is the Initialize log. */
   async #askV4(ids: readonly PoolId[], block: BlockRef): Promise<PoolKey[]> {
     if (ids.length === 0) return []
-    const endpoints = onBranch(this.#endpoints, block)
+    const endpoints = pinToBlock(this.#endpoints, block)
     const keys = await endpoints.run((client) => readV4Keys(client, this.#network, ids))
     const told = new Set(keys.map(({ pool }) => pool))
     const rest = ids.filter((id) => !told.has(id))
@@ -119,7 +119,7 @@ export class Registry {
       for (const currency of [currency0, currency1]) if (!this.#tokens.has(currency)) missing.add(currency)
     }
     if (missing.size === 0) return
-    const endpoints = onBranch(this.#endpoints, block)
+    const endpoints = pinToBlock(this.#endpoints, block)
     const tokens = await endpoints.run((client) => readTokens(client, this.#network, [...missing]))
     for (const [address, token] of tokens) if (token) this.#tokens.set(address, token)
   }

@@ -8,11 +8,11 @@ const MAX_MS = 86_400_000
 /** About 20 MB. The oldest are forgotten first. */
 const MAX_SKIPPED = 100_000
 
-type Entry = { reason: SkipReason; ms: number; until: number }
+type SkippedPool = { reason: SkipReason; ms: number; until: number }
 
 export class SkippedPools {
   readonly #max: number
-  readonly #entries = new Map<PoolId, Entry>()
+  readonly #entries = new Map<PoolId, SkippedPool>()
 
   constructor(max = MAX_SKIPPED) {
     this.#max = max

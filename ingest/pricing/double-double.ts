@@ -6,24 +6,24 @@
  * bounds for basic building blocks of double-word arithmetic” (2017): product 7, quotient 15. `toPair` adds 1. What is made here takes
  * three operations at most, so the bound below, 256, has room.
  */
-export type Pair = { hi: number; lo: number }
+export type DoubleDouble = { hi: number; lo: number }
 
 const ERROR = 2 ** -98
 
 /** `value` is below 2^900, so that nothing made of it overflows. */
-export function toPair(value: bigint): Pair {
+export function toDoubleDouble(value: bigint): DoubleDouble {
   const hi = Number(value)
   // A double holds it.
   if (hi <= Number.MAX_SAFE_INTEGER && hi >= -Number.MAX_SAFE_INTEGER) return { hi, lo: 0 }
   return { hi, lo: Number(value - BigInt(hi)) }
 }
 
-export function product(a: Pair, b: Pair): Pair {
+export function product(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   const hi = a.hi * b.hi
   return sum(hi, productError(a.hi, b.hi, hi) + (a.hi * b.lo + a.lo * b.hi))
 }
 
-export function quotient(a: Pair, b: Pair): Pair {
+export function quotient(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   const hi = a.hi / b.hi
   // a − b · hi, of which the leading bits cancel.
   const back = b.hi * hi
@@ -32,14 +32,14 @@ export function quotient(a: Pair, b: Pair): Pair {
 }
 
 /** The double that is nearest to the exact result; undefined where that may lie on either side of a tie. */
-export function nearest({ hi, lo }: Pair): number | undefined {
+export function nearest({ hi, lo }: DoubleDouble): number | undefined {
   const error = Math.abs(hi) * ERROR
   const low = hi + (lo - error)
   return low === hi + (lo + error) ? low : undefined
 }
 
 /** The integer that is nearest to the exact result, which is positive; undefined where it is near a tie or not surely exact. */
-export function nearestInteger({ hi, lo }: Pair): number | undefined {
+export function nearestInteger({ hi, lo }: DoubleDouble): number | undefined {
   const whole = Math.round(hi)
   return hi < LARGEST_WITH_HALVES && Math.abs(hi - whole + lo) < 0.499 ? whole : undefined
 }
@@ -47,7 +47,7 @@ export function nearestInteger({ hi, lo }: Pair): number | undefined {
 const LARGEST_WITH_HALVES = 2 ** 52
 
 /** `a + b` where `a` is the larger. */
-function sum(a: number, b: number): Pair {
+function sum(a: number, b: number): DoubleDouble {
   const hi = a + b
   return { hi, lo: b - (hi - a) }
 }

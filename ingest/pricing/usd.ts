@@ -3,11 +3,11 @@ import type { Address } from 'viem'
 import type { Swap } from '../decode/event.ts'
 import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
-import { nearestInteger, type Pair, product, quotient, toPair } from './double-double.ts'
+import { type DoubleDouble, nearestInteger, product, quotient, toDoubleDouble } from './double-double.ts'
 import { magnitude, powerOfTen } from './price.ts'
 
 /** Millionths of a dollar for one raw unit of a token, as an exact ratio, and as near as a pair comes to it. */
-type UnitPrice = { numerator: bigint; denominator: bigint; pair: Pair }
+type UnitPrice = { numerator: bigint; denominator: bigint; pair: DoubleDouble }
 
 /** What prices need to know of a pool. */
 type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address: Address } }
@@ -88,7 +88,7 @@ export class UsdPrices {
     const price = this.#priceOf(token)
     if (!price) return undefined
     const size = magnitude(amount)
-    const quick = nearestInteger(product(toPair(size), price.pair))
+    const quick = nearestInteger(product(toDoubleDouble(size), price.pair))
     if (quick !== undefined) return BigInt(quick)
     // To the nearest, a half upwards.
     return (size * price.numerator * 2n + price.denominator) / (price.denominator * 2n)
@@ -101,5 +101,5 @@ export class UsdPrices {
 }
 
 function unitPrice(numerator: bigint, denominator: bigint): UnitPrice {
-  return { numerator, denominator, pair: quotient(toPair(numerator), toPair(denominator)) }
+  return { numerator, denominator, pair: quotient(toDoubleDouble(numerator), toDoubleDouble(denominator)) }
 }

@@ -19,7 +19,7 @@
  */
 import { BaseError, type Client, concat, encodeFunctionData, type Hex, numberToHex, RpcRequestError, size } from 'viem'
 import { call } from 'viem/actions'
-import { GAS_PER_CALL, isGasFailure, type Read, type ReadResult } from './contract-read.ts'
+import { type ContractRead, GAS_PER_CALL, isGasFailure, type ReadResult } from './contract-read.ts'
 import { classify } from './rpc-error.ts'
 
 const PROGRAM: Hex =
@@ -33,7 +33,7 @@ const HEAD_DIGITS = 10
 /** In the order of `reads`; an answer that is too long counts as a failure. Undefined where the node does not take such calls. */
 export async function readCapped(
   client: Client,
-  reads: readonly Read[],
+  reads: readonly ContractRead[],
   blockNumber?: number,
 ): Promise<ReadResult[] | undefined> {
   const calls: Promise<ReadResult[] | undefined>[] = []
@@ -46,7 +46,7 @@ export async function readCapped(
 
 async function readTogether(
   client: Client,
-  reads: readonly Read[],
+  reads: readonly ContractRead[],
   blockNumber: number | undefined,
 ): Promise<ReadResult[] | undefined> {
   const input = reads.map((read) => {

@@ -1,19 +1,19 @@
 /** Whether an endpoint may be asked: failures in a row make it rest longer and longer, then one request tries it out. */
-import type { Patience } from './retry-policy.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 /** While another request tries the endpoint out, the rest look again after this long. */
 const PROBE_LOOK_MS = 20
 
-export class Health {
-  readonly #patience: Patience
+export class CircuitBreaker {
+  readonly #policy: RetryPolicy
   #failures = 0
   #restsUntil = 0
   #probing = false
   /** Requests that were under way together fail together: that is one failure. */
   #epoch = 0
 
-  constructor(patience: Patience) {
-    this.#patience = patience
+  constructor(policy: RetryPolicy) {
+    this.#policy = policy
   }
 
   get failures(): number {
@@ -44,7 +44,7 @@ export class Health {
   /** How long the endpoint now rests; undefined where the failure was counted already. */
   failed(epoch: number): number | undefined {
     if (epoch !== this.#epoch) return undefined
-    const { coolDownMs, maxCoolDownMs, random } = this.#patience
+    const { coolDownMs, maxCoolDownMs, random } = this.#policy
     const full = Math.min(maxCoolDownMs, coolDownMs * 2 ** this.#failures)
     const ms = Math.round(full * (0.5 + random() / 2))
     this.#failures++

@@ -2,7 +2,7 @@
 import type { Abi, Address, Hex } from 'viem'
 import { wordsOf } from './rpc-error.ts'
 
-export type Read = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
+export type ContractRead = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
 
 export type ReadResult = { success: boolean; returnData: Hex }
 

@@ -1,8 +1,8 @@
 /** One RPC endpoint: a viem client, its rate, its health, and what is known of its head and its limits. */
 import type { Client } from 'viem'
-import { Health } from './circuit-breaker.ts'
-import { Rate } from './rate-limiter.ts'
-import type { Patience } from './retry-policy.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
+import { RateLimiter } from './rate-limiter.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 import { classify } from './rpc-error.ts'
 
 /** What was seen of a head says nothing after this long. */
@@ -13,13 +13,13 @@ export class Endpoint {
   readonly name: string
   /** Every request through it keeps to the rate. */
   readonly client: Client
-  readonly health: Health
-  readonly rate: Rate
+  readonly breaker: CircuitBreaker
+  readonly limiter: RateLimiter
   /** It belongs to another network. */
   disabled = false
   /** Its chain id is the network's. */
   verified = false
-  readonly #patience: Patience
+  readonly #policy: RetryPolicy
   #head: { number: number; seenAt: number } | undefined
   #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
@@ -28,26 +28,26 @@ export class Endpoint {
   constructor(
     name: string,
     client: Client,
-    patience: Patience,
+    policy: RetryPolicy,
     signal: AbortSignal,
     onCalled: (method: string, ms: number) => void,
   ) {
     this.name = name
-    this.#patience = patience
-    this.health = new Health(patience)
-    this.rate = new Rate(patience)
+    this.#policy = policy
+    this.breaker = new CircuitBreaker(policy)
+    this.limiter = new RateLimiter(policy)
     const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
-      const sentAt = await this.rate.take(signal)
+      const sentAt = await this.limiter.take(signal)
       signal.throwIfAborted()
       const began = performance.now()
       try {
         const answer: unknown = await client.request(args as never, requestOptions as never)
-        this.rate.answered()
+        this.limiter.answered()
         this.#observe(args, answer)
         return answer
       } catch (error) {
         const problem = classify(error)
-        if (problem.kind === 'rate-limited') this.rate.refused(sentAt, problem.retryAfterMs)
+        if (problem.kind === 'rate-limited') this.limiter.refused(sentAt, problem.retryAfterMs)
         throw error
       } finally {
         onCalled(args.method, performance.now() - began)
@@ -58,7 +58,7 @@ export class Endpoint {
 
   /** How long it should be let alone. */
   waitMs(): number {
-    return Math.max(this.health.waitMs(), this.rate.waitMs())
+    return Math.max(this.breaker.waitMs(), this.limiter.waitMs())
   }
 
   get head(): number | undefined {
@@ -73,12 +73,12 @@ export class Endpoint {
   /** True where this is news. */
   setBehind(behind: boolean): boolean {
     const isNews = behind && !this.isBehind
-    this.#behindUntil = behind ? Date.now() + this.#patience.behindMs * (0.5 + this.#patience.random() / 2) : 0
+    this.#behindUntil = behind ? Date.now() + this.#policy.behindMs * (0.5 + this.#policy.random() / 2) : 0
     return isNews
   }
 
   /** Known, and lately, not to have this block. */
-  lacks(block: number): boolean {
+  isBelow(block: number): boolean {
     return this.#head !== undefined && this.#head.number < block && Date.now() - this.#head.seenAt < HEAD_IS_NEWS_MS
   }
 
@@ -92,7 +92,7 @@ export class Endpoint {
     const half = Math.max(1, Math.floor(asked / 2))
     // A number that would have allowed what was refused is not the limit.
     const blocks = stated !== undefined && stated < asked ? stated : half
-    this.#cap = { blocks: Math.min(blocks, this.maxBlocks), until: Date.now() + this.#patience.capMs }
+    this.#cap = { blocks: Math.min(blocks, this.maxBlocks), until: Date.now() + this.#policy.capMs }
   }
 
   #observe({ method, params }: { method: string; params?: unknown }, answer: unknown): void {

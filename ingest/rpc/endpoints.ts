@@ -10,8 +10,8 @@ import type { Report } from '../model/report.ts'
 import type { RpcProblem } from '../model/rpc-problem.ts'
 import { Endpoint } from './endpoint.ts'
 import { Finality } from './finality.ts'
-import { comparePeers } from './head-comparison.ts'
-import { PATIENCE, type Patience } from './retry-policy.ts'
+import { compareHeads } from './head-comparison.ts'
+import { RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
 import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
 export type Endpoints = {
@@ -27,7 +27,7 @@ export type Endpoints = {
   /** What they name as final. */
   finality: Finality
   /** An answer of this client was shown to be wrong by another endpoint. */
-  doubt(client: Client, error: BadAnswer): void
+  penalize(client: Client, error: BadAnswer): void
 }
 
 export type RunOptions = {
@@ -44,26 +44,26 @@ export type EndpointsOptions = {
   network?: Network
   report?: Report<IngestFact>
   signal?: AbortSignal
-  patience?: Partial<Patience>
+  retryPolicy?: Partial<RetryPolicy>
 }
 
 /** In the order of preference. A client's `name` is shown in facts: its host. The clients must not retry: that is done here. */
 export function endpointsOf(clients: readonly Client[], options: EndpointsOptions = {}): Endpoints {
   const { network, signal = new AbortController().signal } = options
-  const patience = { ...PATIENCE, ...options.patience }
+  const retryPolicy = { ...RETRY_POLICY, ...options.retryPolicy }
   // Every request that waits listens to it.
   setMaxListeners(0, signal)
   const endpoints = clients.map((client) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
-    return new Endpoint(endpoint, client, patience, signal, onCalled)
+    return new Endpoint(endpoint, client, retryPolicy, signal, onCalled)
   })
   const attempts = Math.max(3, 2 * endpoints.length)
   const finality = new Finality()
-  const compare = comparePeers(patience.compareMs, finality)
+  const compare = compareHeads(retryPolicy.compareMs, finality)
   let wrongChain: WrongChain | undefined
 
-  function report(fact: Fact): void {
+  function report(fact: EndpointFact): void {
     if (network) options.report?.({ network: network.name, ...fact })
   }
 
@@ -93,41 +93,47 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   }
 
   /** Whatever it answered: it is there. */
-  function answered(endpoint: Endpoint, epoch: number): void {
-    const failures = endpoint.health.succeeded(epoch)
+  function recordAnswer(endpoint: Endpoint, epoch: number): void {
+    const failures = endpoint.breaker.succeeded(epoch)
     if (failures > 0) report({ kind: 'endpoint-recovered', endpoint: endpoint.name, failures })
   }
 
   /** Takes note of a failure; true where the endpoint is not worth asking again for this. */
-  function blame(endpoint: Endpoint, epoch: number, error: unknown, problem: RpcProblem, run: RunOptions): boolean {
+  function recordFailure(
+    endpoint: Endpoint,
+    epoch: number,
+    error: unknown,
+    problem: RpcProblem,
+    run: RunOptions,
+  ): boolean {
     const { name } = endpoint
     report({ kind: 'rpc-erred', endpoint: name, problem: problem.kind })
     const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, error } as const
     switch (problem.kind) {
       case 'too-many-results':
-        answered(endpoint, epoch)
+        recordAnswer(endpoint, epoch)
         return true
       case 'range-capped':
-        answered(endpoint, epoch)
+        recordAnswer(endpoint, epoch)
         endpoint.capRange(problem.maxBlocks, run.blocks ?? Number.POSITIVE_INFINITY)
         return true
       case 'behind':
-        answered(endpoint, epoch)
+        recordAnswer(endpoint, epoch)
         if (endpoint.setBehind(true)) report(behindFact(endpoint, run.atLeast))
         return true
       case 'unsupported':
-        answered(endpoint, epoch)
+        recordAnswer(endpoint, epoch)
         report({ ...fact, retryMs: 0 })
         return true
       case 'rate-limited':
-        answered(endpoint, epoch)
-        report({ ...fact, retryMs: endpoint.rate.waitMs() })
+        recordAnswer(endpoint, epoch)
+        report({ ...fact, retryMs: endpoint.limiter.waitMs() })
         return false
       default: {
-        const ms = endpoint.health.failed(epoch)
+        const ms = endpoint.breaker.failed(epoch)
         if (ms === undefined) return false
         report({ ...fact, retryMs: ms })
-        const { failures } = endpoint.health
+        const { failures } = endpoint.breaker
         report({ kind: 'endpoint-cooling', endpoint: name, problem: problem.kind, ms, failures })
         return false
       }
@@ -151,19 +157,19 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
         const endpoint = await next(left, options)
         signal.throwIfAborted()
         if (!endpoint) break
-        const epoch = endpoint.health.begin()
+        const epoch = endpoint.breaker.begin()
         try {
           await verify(endpoint)
           if (endpoint.disabled) continue
           const answer = await task(endpoint.client)
-          answered(endpoint, epoch)
+          recordAnswer(endpoint, epoch)
           lookAtPeers()
           return answer
         } catch (error) {
           signal.throwIfAborted()
           if (error instanceof ChainReplaced) {
             // One endpoint may be on a fork of its own; all of them are not.
-            answered(endpoint, epoch)
+            recordAnswer(endpoint, epoch)
             left.delete(endpoint)
             replaced.add(endpoint)
             report({ kind: 'rpc-erred', endpoint: endpoint.name, problem: 'contradictory' })
@@ -183,11 +189,11 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
           }
           const problem = isRpcError(error) ? classify(error) : undefined
           if (!problem || problem.kind === 'reverted') {
-            answered(endpoint, epoch)
+            recordAnswer(endpoint, epoch)
             throw problem ? new RpcFailed(endpoint.name, problem, error) : error
           }
           failure = new RpcFailed(endpoint.name, problem, error)
-          if (blame(endpoint, epoch, failure, problem, options)) left.delete(endpoint)
+          if (recordFailure(endpoint, epoch, failure, problem, options)) left.delete(endpoint)
           // Fewer blocks are quicker than another endpoint, which would most likely say the same.
           if (problem.kind === 'too-many-results' && (options.blocks ?? 1) > 1) throw failure
         }
@@ -203,17 +209,17 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
       const others = endpoints.filter((it) => it.client !== client && !it.disabled)
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
-    doubt(client, error) {
+    penalize(client, error) {
       const endpoint = endpoints.find((it) => it.client === client)
-      if (endpoint) blame(endpoint, endpoint.health.begin(), error, error.problem, {})
+      if (endpoint) recordFailure(endpoint, endpoint.breaker.begin(), error, error.problem, {})
     },
   }
 }
 
 /** A fact of ours, before the network is added. */
-type Fact = IngestFact extends infer F ? (F extends IngestFact ? Omit<F, 'network'> : never) : never
+type EndpointFact = IngestFact extends infer F ? (F extends IngestFact ? Omit<F, 'network'> : never) : never
 
-function behindFact({ name, head }: Endpoint, best: number | undefined): Fact {
+function behindFact({ name, head }: Endpoint, best: number | undefined): EndpointFact {
   return { kind: 'endpoint-behind', endpoint: name, head, best }
 }
 
@@ -222,7 +228,7 @@ function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions)
   return [
     Number(endpoint.waitMs() > 0),
     Number(endpoint.client === notFirst),
-    Number(atLeast !== undefined && endpoint.lacks(atLeast)),
+    Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
     Number(endpoint.isBehind),
     Number(endpoint.maxBlocks < blocks),
   ]

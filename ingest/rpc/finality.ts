@@ -13,7 +13,7 @@ export class Finality {
   #wasNamed = false
   #refusals = 0
 
-  named(block: BlockRef): void {
+  setNamed(block: BlockRef): void {
     this.#wasNamed = true
     if (block.number > (this.#named?.number ?? -1)) this.#named = { number: block.number, hash: block.hash }
   }

@@ -10,21 +10,21 @@ const LAG_BLOCKS = 3
 /** Heads that are asked for together are still read this far apart. */
 const SKEW_SECONDS = 2
 
-type Look = (
+type CompareHeads = (
   endpoints: readonly Endpoint[],
   verify: (endpoint: Endpoint) => Promise<void>,
   onBehind: (endpoint: Endpoint, best: number) => void,
 ) => Promise<void>
 
 /** Compares at most once in `everyMs`; `onBehind` hears of each endpoint that has fallen behind since. */
-export function comparePeers(everyMs: number, finality: Finality): Look {
+export function compareHeads(everyMs: number, finality: Finality): CompareHeads {
   let nextAt = 0
   let before: { best: number; at: number } | undefined
   return async function compare(endpoints, verify, onBehind) {
     const now = Date.now()
     if (now < nextAt) return
     nextAt = now + everyMs
-    const views = await Promise.all(endpoints.map((endpoint) => viewOf(endpoint, verify, finality)))
+    const views = await Promise.all(endpoints.map((endpoint) => readHeads(endpoint, verify, finality)))
     const known = views.filter((view) => view !== undefined)
     if (known.length < 2) return
     const best = Math.max(...known.map(({ head }) => head.number))
@@ -32,7 +32,7 @@ export function comparePeers(everyMs: number, finality: Finality): Look {
     const seconds = before ? (now - before.at) / 1_000 : 0
     const perSecond = before && seconds > 0 ? Math.max(0, best - before.best) / seconds : 0
     before = { best, at: now }
-    const elsewhere = await Promise.all(endpoints.map((endpoint) => isElsewhere(endpoint, final)))
+    const elsewhere = await Promise.all(endpoints.map((endpoint) => isOnFork(endpoint, final)))
     for (const [index, endpoint] of endpoints.entries()) {
       const view = views[index]
       if (!view) continue
@@ -43,7 +43,7 @@ export function comparePeers(everyMs: number, finality: Finality): Look {
 }
 
 /** Undefined where it does not answer: whoever needs it will see that. */
-async function viewOf(
+async function readHeads(
   endpoint: Endpoint,
   verify: (endpoint: Endpoint) => Promise<void>,
   finality: Finality,
@@ -57,7 +57,7 @@ async function viewOf(
 }
 
 /** Its head may be as high as any, on a fork that never becomes final: it has another block where one is final elsewhere. */
-async function isElsewhere(endpoint: Endpoint, final: BlockRef | undefined): Promise<boolean> {
+async function isOnFork(endpoint: Endpoint, final: BlockRef | undefined): Promise<boolean> {
   if (!final || endpoint.disabled) return false
   try {
     const header = await getHeader(endpoint.client, final.number)

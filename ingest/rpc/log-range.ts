@@ -22,14 +22,14 @@ export type Pieces<T> = {
 }
 
 /** What is asked about a range, of one endpoint. */
-type Read<T> = (client: Client, from: number, to: number) => Promise<T>
+type RangeRead<T> = (client: Client, from: number, to: number) => Promise<T>
 
 /** `read` for one range, or for its pieces where no endpoint answers it in one. */
 export async function readInPieces<T>(
   endpoints: Endpoints,
   from: number,
   to: number,
-  read: Read<T>,
+  read: RangeRead<T>,
   onSplit?: (from: number, to: number, reason: string) => void,
 ): Promise<Pieces<T>> {
   const where = { atLeast: to, blocks: to - from + 1 }

@@ -10,7 +10,7 @@ import {
 } from 'viem'
 import { call } from 'viem/actions'
 import { readCapped } from './capped-reads.ts'
-import { FAILED, GAS_PER_CALL, isGasFailure, type Read, type ReadResult } from './contract-read.ts'
+import { type ContractRead, FAILED, GAS_PER_CALL, isGasFailure, type ReadResult } from './contract-read.ts'
 import { classify } from './rpc-error.ts'
 
 /** The same address on every network. */
@@ -23,7 +23,7 @@ export type ReadOptions = {
    * A read that always succeeds and needs at least as much gas as any honest contract needs for one of `reads`. Where a read
    * fails and the witness after it succeeds, the contract failed and not the gas.
    */
-  witness?: Read
+  witness?: ContractRead
   /** How many of those that fail within 200,000 gas or 320 bytes are asked once more with all the gas of a call: long texts need it. */
   maxAlone?: number
 }
@@ -34,7 +34,7 @@ const MAX_ALONE = 20
 /** The precompiled pairing check (EIP-197): without input it answers 1, for 45,000 gas on every network. */
 const PAIRING: Address = '0x0000000000000000000000000000000000000008'
 const pairing = { target: PAIRING, allowFailure: false, callData: '0x' } as const
-const pairings = (count: number): Read => ({
+const pairings = (count: number): ContractRead => ({
   address: MULTICALL3,
   abi: multicall3Abi,
   functionName: 'aggregate3',
@@ -49,7 +49,11 @@ const CHEAP = pairings(1)
  * A node that fails is an error, never an answer: viem's own multicall would report both alike.
  * However the contracts behave, the number of calls is bounded by the number of reads / 60 + `maxAlone`.
  */
-export async function readMany(client: Client, reads: readonly Read[], options: ReadOptions = {}): Promise<unknown[]> {
+export async function readMany(
+  client: Client,
+  reads: readonly ContractRead[],
+  options: ReadOptions = {},
+): Promise<unknown[]> {
   const asking = { client, options, alone: options.maxAlone ?? MAX_ALONE }
   const results = await ask(asking, reads, READS_PER_CALL)
   return reads.map((read, index) => {
@@ -59,10 +63,10 @@ export async function readMany(client: Client, reads: readonly Read[], options: 
 }
 
 /** `alone`: how many reads may still be asked alone. */
-type Asking = { client: Client; options: ReadOptions; alone: number }
+type Multicall = { client: Client; options: ReadOptions; alone: number }
 
 /** In one turn: all the calls take one round trip. */
-async function ask(asking: Asking, reads: readonly Read[], perCall: number): Promise<ReadResult[]> {
+async function ask(asking: Multicall, reads: readonly ContractRead[], perCall: number): Promise<ReadResult[]> {
   const calls: Promise<readonly ReadResult[]>[] = []
   for (let start = 0; start < reads.length; start += perCall) {
     calls.push(askTogether(asking, reads.slice(start, start + perCall)))
@@ -70,7 +74,7 @@ async function ask(asking: Asking, reads: readonly Read[], perCall: number): Pro
   return (await Promise.all(calls)).flat()
 }
 
-async function askTogether(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+async function askTogether(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const results = await aggregate(asking, reads)
   const isAlone = reads.length === 1
   if (isAlone) return results ?? [FAILED]
@@ -84,7 +88,7 @@ async function askTogether(asking: Asking, reads: readonly Read[]): Promise<read
  * A contract that burns its gas leaves a 64th of it to those after it, so a failure says something of a contract only where
  * gas is shown to have been left: gas only shrinks, so the witness at the end shows it for every read before it.
  */
-async function decide(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+async function decide(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const { witness } = asking.options
   const results = await aggregate(asking, [witness ?? CHEAP, ...reads, witness ?? MILLION_GAS])
   if (!results || (results[0]?.success && !results.at(-1)?.success)) return askCapped(asking, reads)
@@ -93,7 +97,7 @@ async function decide(asking: Asking, reads: readonly Read[]): Promise<readonly 
 }
 
 /** With so much gas for each read that no other can burn it. */
-async function askCapped(asking: Asking, reads: readonly Read[]): Promise<readonly ReadResult[]> {
+async function askCapped(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const { client, options } = asking
   const results = await readCapped(client, reads, options.blockNumber)
   // Smaller calls find out whose fault it was.
@@ -109,8 +113,8 @@ async function askCapped(asking: Asking, reads: readonly Read[]): Promise<readon
 
 /** Undefined where the call as a whole failed for what the contracts did: Multicall3 itself never reverts. */
 async function aggregate(
-  { client, options: { blockNumber } }: Asking,
-  reads: readonly Read[],
+  { client, options: { blockNumber } }: Multicall,
+  reads: readonly ContractRead[],
 ): Promise<readonly ReadResult[] | undefined> {
   const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
   const multicall = { abi: multicall3Abi, functionName: 'aggregate3' } as const
@@ -130,7 +134,7 @@ async function aggregate(
   return decodeFunctionResult({ ...multicall, data: answer.data })
 }
 
-function decode(read: Read, data: Hex): unknown {
+function decode(read: ContractRead, data: Hex): unknown {
   try {
     return decodeFunctionResult({ abi: read.abi, functionName: read.functionName, data })
   } catch {

@@ -9,7 +9,7 @@ import { BadAnswer } from './rpc-error.ts'
  * `endpoints`, of which only those count that have `block`, and with it all that lies below. The block is asked for together
  * with whatever else a node is asked: the next request may well go to another node, on another branch.
  */
-export function onBranch<Asked extends Pick<Endpoints, 'run'>>(endpoints: Asked, block: BlockRef): Asked {
+export function pinToBlock<Asked extends Pick<Endpoints, 'run'>>(endpoints: Asked, block: BlockRef): Asked {
   return {
     ...endpoints,
     run<T>(task: (client: Client) => Promise<T>, options?: RunOptions) {

@@ -1,7 +1,7 @@
 /** The rate that an endpoint bears, learnt from its refusals: unlimited until the first 429, then so many in any second. */
 
 import { pause } from '../lib/wait.ts'
-import type { Patience } from './retry-policy.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 const SECOND_MS = 1_000
 const SLOW_DOWN = 0.7
@@ -12,8 +12,8 @@ const UNLIMITED_PER_SECOND = 1_000
 /** Who names a longer time is asked once in it whether that still holds: an account may have been topped up. */
 const MAX_PAUSE_MS = 3_600_000
 
-export class Rate {
-  readonly #patience: Patience
+export class RateLimiter {
+  readonly #policy: RetryPolicy
   #perSecond = Number.POSITIVE_INFINITY
   #pausedUntil = 0
   #slowedAt = 0
@@ -22,8 +22,8 @@ export class Rate {
   /** When the requests of the last second were sent. */
   #sent: number[] = []
 
-  constructor(patience: Patience) {
-    this.#patience = patience
+  constructor(policy: RetryPolicy) {
+    this.#policy = policy
   }
 
   get perSecond(): number {
@@ -64,14 +64,14 @@ export class Rate {
   /** A request sent at `sentAt` was refused. Those sent before the last slowing down say nothing new. */
   refused(sentAt: number, retryAfterMs: number | undefined): void {
     const now = Date.now()
-    const { rateLimitMs, maxCoolDownMs, firstPerSecond, random } = this.#patience
+    const { rateLimitMs, maxCoolDownMs, minPerSecond, random } = this.#policy
     if (sentAt < this.#slowedAt) {
       if (retryAfterMs !== undefined) this.#pauseUntil(now + retryAfterMs)
       return
     }
     // One 429 after a quiet second says little of the rate; the next ones will.
     const tried =
-      this.#perSecond === Number.POSITIVE_INFINITY ? Math.max(this.#sent.length, firstPerSecond) : this.#perSecond
+      this.#perSecond === Number.POSITIVE_INFINITY ? Math.max(this.#sent.length, minPerSecond) : this.#perSecond
     this.#perSecond = Math.max(1, tried * SLOW_DOWN)
     this.#slowedAt = now + 1
     const backOff = Math.min(maxCoolDownMs, rateLimitMs * 2 ** Math.min(5, this.#refusals++)) * (0.5 + random() / 2)

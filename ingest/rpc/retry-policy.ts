@@ -1,13 +1,13 @@
 /** How long an endpoint is let alone, and what is remembered of it. */
 
-export type Patience = {
+export type RetryPolicy = {
   /** After the first failure; doubled with each further one. */
   coolDownMs: number
   maxCoolDownMs: number
   /** After a 429 that does not say how long; doubled with each further one. */
   rateLimitMs: number
   /** Requests a second below which the first 429 does not bring the rate. */
-  firstPerSecond: number
+  minPerSecond: number
   /** A cap on ranges is believed for this long, then a wider range is tried again. */
   capMs: number
   /** An endpoint that was behind is asked last for this long. */
@@ -18,11 +18,11 @@ export type Patience = {
   random(): number
 }
 
-export const PATIENCE: Patience = {
+export const RETRY_POLICY: RetryPolicy = {
   coolDownMs: 500,
   maxCoolDownMs: 60_000,
   rateLimitMs: 1_000,
-  firstPerSecond: 20,
+  minPerSecond: 20,
   capMs: 600_000,
   behindMs: 30_000,
   compareMs: 15_000,

@@ -92,7 +92,7 @@ export async function getHeads(client: Client, finality: Finality): Promise<Head
     // Two nodes behind one address: the head may be of a branch that was left.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
-  if (named) finality.named(named)
+  if (named) finality.setNamed(named)
   else finality.refused()
   const known = named ?? finality.below(head.number)
   if (known) return { head, finalized: known.number, final: known, isGuess: false }

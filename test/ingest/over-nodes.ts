@@ -5,7 +5,7 @@ import { listen } from '../../ingest/follow/listener.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import { blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
-import type { Patience } from '../../ingest/rpc/retry-policy.ts'
+import type { RetryPolicy } from '../../ingest/rpc/retry-policy.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
 import { until } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
@@ -15,11 +15,11 @@ import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
 export const FROM = DAY.lastBlock - 1_200
 export const FINALIZED = DAY.lastBlock - 40
 const chain = recordedDayChain({ finalized: FINALIZED })
-export const PATIENCE: Patience = {
+export const FAST_RETRIES: RetryPolicy = {
   coolDownMs: 20,
   maxCoolDownMs: 80,
   rateLimitMs: 20,
-  firstPerSecond: 1_000,
+  minPerSecond: 1_000,
   capMs: 60_000,
   behindMs: 200,
   compareMs: 50,
@@ -41,11 +41,11 @@ export type Listening = {
   stop(): Promise<void>
 }
 
-type Options = { timeoutMs?: number; path?: string; patience?: Partial<Patience> }
+type Options = { timeoutMs?: number; path?: string; retryPolicy?: Partial<RetryPolicy> }
 
 export function listenTo(
   nodes: readonly RpcServer[],
-  { timeoutMs = 10_000, path = '', patience }: Options = {},
+  { timeoutMs = 10_000, path = '', retryPolicy }: Options = {},
 ): Listening {
   const log = arrayLog()
   const facts: IngestFact[] = []
@@ -53,7 +53,7 @@ export function listenTo(
   const network = NETWORKS.ethereum
   const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
   const urls = nodes.map(({ url }) => `${url}${path}`)
-  const { endpoints } = connectChain(urls, { ...shared, timeoutMs, patience: { ...PATIENCE, ...patience } })
+  const { endpoints } = connectChain(urls, { ...shared, timeoutMs, retryPolicy: { ...FAST_RETRIES, ...retryPolicy } })
   let failure: unknown
   const listening = listen(endpoints, {
     ...shared,

@@ -5,7 +5,7 @@ import { bootstrapPrices } from '../../ingest/blocks/reference-price.ts'
 import { Registry } from '../../ingest/pools/registry.ts'
 import { UsdPrices } from '../../ingest/pricing/usd.ts'
 import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
-import { onBranch } from '../../ingest/rpc/pin-to-block.ts'
+import { pinToBlock } from '../../ingest/rpc/pin-to-block.ts'
 import { ancestorOf, type Block, mine, mineHistory, OLDEST } from './block.ts'
 import { inVirtualTime } from './clock.ts'
 import { NETWORK, POOLS, REFERENCE_POOL } from './market.ts'
@@ -65,7 +65,7 @@ describe('what is looked up', () => {
     const other = nodeAt(sibling, parent)
     const usd = new UsdPrices(NETWORK)
     const bootstrap = (clients: Client[]) =>
-      inVirtualTime(() => bootstrapPrices(onBranch(endpointsOf(clients), head), NETWORK, usd, head.number + 1))
+      inVirtualTime(() => bootstrapPrices(pinToBlock(endpointsOf(clients), head), NETWORK, usd, head.number + 1))
     await expect(bootstrap([other])).rejects.toThrow(`${sibling.hash} in the place of block ${head.number}`)
     expect(usd.unknown()).toContain(REFERENCE_POOL)
     await bootstrap([other, nodeAt(head, parent)])
@@ -91,7 +91,7 @@ describe('what is looked up', () => {
     } as const
     const learn = (clients: Client[]) => {
       const registry = new Registry(endpointsOf(clients), NETWORK)
-      return inVirtualTime(() => registry.learn([event], head).then(() => registry.get(pool.id)?.kind))
+      return inVirtualTime(() => registry.resolvePools([event], head).then(() => registry.get(pool.id)?.kind))
     }
     const other = nodeAt(mine(parent, randomOf(2)), parent)
     await expect(learn([other])).rejects.toThrow('in the place of block')

@@ -2,7 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { listen, type WatchHeads } from '../../ingest/follow/listener.ts'
-import type { Start } from '../../ingest/follow/start-block.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -29,7 +29,7 @@ export type Surroundings = {
   random: Random
   report: (fact: IngestFact) => void
   /** Where an empty store begins. */
-  start?: Start
+  start?: StartBlock
 }
 
 const POLL_MS = 100

@@ -1,6 +1,6 @@
 /** Our processes at work in the simulated world, over a log that keeps its messages or over one that does not. */
 
-import type { Start } from '../../ingest/follow/start-block.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
 import type { Block } from './block.ts'
@@ -18,7 +18,7 @@ export type LifeOptions = {
   happened: Happened
   has: (fault: Fault) => boolean
   report: (fact: IngestFact) => void
-  start: Start
+  start: StartBlock
 }
 
 export class Life {

@@ -1,6 +1,6 @@
 /** One simulated life of a listener and an aggregator, given back by its seed, and the clean run that it is held to. */
 
-import type { Start } from '../../ingest/follow/start-block.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import { ACTS } from './acts.ts'
@@ -106,7 +106,7 @@ async function live(plan: Plan): Promise<Outcome> {
 }
 
 /** Mostly from where there is most to read. */
-function startOf(random: Random): Start {
+function startOf(random: Random): StartBlock {
   if (random.chance(0.7)) return { kind: 'block', number: START }
   return random.pick([{ kind: 'latest' }, { kind: 'blocks-ago', blocks: random.between(1, 15) }])
 }

@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { FlushEvent, WriteEvent } from '../../../aggregator/candles/changes.ts'
 import { PriorityQueue } from '../../../aggregator/store/priority-queue.ts'
-import { calm } from '../../../ingest/lib/live-priority.ts'
+import { whenIdle } from '../../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
@@ -215,7 +215,7 @@ export function openChangePoller(options: {
   function schedule(): void {
     if (timer) return
     timer = setTimeout(async () => {
-      await calm()
+      await whenIdle()
       // Whoever asks next is told what is wrong.
       await glance().catch(() => undefined)
       timer = undefined

@@ -120,10 +120,10 @@ export async function startListening(
   const position = await positionAfterStored(client, 'ethereum')
   const log = inProcessLog<Message>({ nextOffset: position.offset })
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-  const patience = { coolDownMs, maxCoolDownMs: Math.max(50, coolDownMs) }
+  const retryPolicy = { coolDownMs, maxCoolDownMs: Math.max(50, coolDownMs) }
   const { endpoints } = connectChain(
     nodes.map(({ url }) => url),
-    { network: ethereum, patience, ...shared },
+    { network: ethereum, retryPolicy, ...shared },
   )
   const stored = storedChain(client, 'ethereum')
   const stages = [

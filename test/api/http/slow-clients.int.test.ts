@@ -15,7 +15,7 @@ const SLOW_MS = 500
 const STUCK_MS = 1_000
 const IDLE = 300
 /** In ms: Node by itself would look for who is slow only after this. */
-const PATIENCE = { timeout: 20_000 }
+const FAST_RETRIES = { timeout: 20_000 }
 
 describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () => {
   let database: TestDatabase
@@ -44,7 +44,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     [...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   const expectOthersAnswered = async () => expect((await service.get(QUESTION)).status).toBe(200)
 
-  test('a request that comes a byte at a time is given up, with a 408', PATIENCE, async () => {
+  test('a request that comes a byte at a time is given up, with a 408', FAST_RETRIES, async () => {
     const slow = await open()
     const bytes = [...request(QUESTION)]
     const drip = setInterval(() => slow.send(bytes.shift() ?? ''), SLOW_MS / 10)
@@ -55,7 +55,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(answer).toContain('"code":"request_timeout"')
   })
 
-  test('connections that ask nothing are closed, and keep nobody waiting', PATIENCE, async () => {
+  test('connections that ask nothing are closed, and keep nobody waiting', FAST_RETRIES, async () => {
     const idle = await Promise.all(Array.from({ length: IDLE }, () => open()))
     await expectOthersAnswered()
     const answers = await Promise.all(idle.map(({ ended }) => ended))

@@ -58,7 +58,7 @@ describe('endpoints by their addresses', () => {
     connectChain(urls, {
       network: NETWORKS.ethereum,
       report: (fact) => void facts.push(fact),
-      patience: { coolDownMs: 5 },
+      retryPolicy: { coolDownMs: 5 },
     })
 
   test('are called by their hosts, and two of one host are told apart', async () => {

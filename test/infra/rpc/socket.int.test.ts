@@ -43,7 +43,7 @@ function connect() {
     },
     signal: stopping.signal,
     timeoutMs: 1_000,
-    patience: { coolDownMs: 50, maxCoolDownMs: 200 },
+    retryPolicy: { coolDownMs: 50, maxCoolDownMs: 200 },
   })
 }
 
@@ -155,7 +155,7 @@ test('a node that was never there is waited for', async () => {
 test.skipIf(typeof WebSocket !== 'undefined')(
   'a key that is refused is refused, and not merely unreachable',
   async () => {
-    const { endpoints } = connectChain([`${node.wsUrl}/no-such-path`], { patience: { coolDownMs: 10 } })
+    const { endpoints } = connectChain([`${node.wsUrl}/no-such-path`], { retryPolicy: { coolDownMs: 10 } })
     await expect(endpoints.run(getHead)).rejects.toThrow('(refused): HTTP 404')
   },
 )

@@ -40,7 +40,7 @@ afterAll(() => Promise.all(nodes.map((node) => node.stop())))
 
 function prove(number = block, servers = nodes) {
   const clients = servers.map(({ url }) => createClient({ transport: http(url, { retryCount: 0 }) }))
-  return proveBlock(endpointsOf(clients, { patience: { coolDownMs: 5, maxCoolDownMs: 5 } }), filter, number)
+  return proveBlock(endpointsOf(clients, { retryPolicy: { coolDownMs: 5, maxCoolDownMs: 5 } }), filter, number)
 }
 
 function twist(node: RpcServer | undefined, receipt: (logs: readonly RpcLog[]) => readonly RpcLog[]): void {

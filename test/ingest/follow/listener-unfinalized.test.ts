@@ -1,7 +1,7 @@
 /** Where a chain has left a listener's trail, against one that steps back block by block. */
 import { type Client, createClient, custom } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { Trail } from '../../../ingest/follow/unfinalized-chain.ts'
+import { UnfinalizedChain } from '../../../ingest/follow/unfinalized-chain.ts'
 import { ChainReplaced } from '../../../ingest/model/errors.ts'
 import type { BlockRef } from '../../../ingest/model/message.ts'
 import { madeUpHash } from '../../support/recorded.ts'
@@ -38,7 +38,7 @@ describe('the newest block of the trail that a node has too', () => {
     async (depth) => {
       for (const head of [TIP - 1, TIP, TIP + 1, TIP + 500].filter((number) => number > TIP - depth)) {
         const node = nodeOf({ forkedAt: TIP - depth + 1, head })
-        expect(await new Trail(refs).ancestorOn(node.client, 'ethereum')).toEqual(ref(TIP - depth))
+        expect(await new UnfinalizedChain(refs).ancestorOn(node.client, 'ethereum')).toEqual(ref(TIP - depth))
         expect(node.asked()).toBeLessThanOrEqual(2 + 2 * Math.ceil(Math.log2(depth + 1)))
       }
     },
@@ -46,12 +46,14 @@ describe('the newest block of the trail that a node has too', () => {
 
   test('is none where the node has another block in the place of the oldest, final or not', async () => {
     const node = nodeOf({ forkedAt: FIRST, head: TIP + 1 })
-    const ancestor = (trail: Trail) => trail.ancestorOn(node.client, 'ethereum')
-    await expect(ancestor(new Trail(refs))).rejects.toThrow(/is on another chain than what is stored: block 1000 is/)
-    await expect(ancestor(new Trail(refs, TIP - 9))).rejects.toThrow(
+    const ancestor = (trail: UnfinalizedChain) => trail.ancestorOn(node.client, 'ethereum')
+    await expect(ancestor(new UnfinalizedChain(refs))).rejects.toThrow(
+      /is on another chain than what is stored: block 1000 is/,
+    )
+    await expect(ancestor(new UnfinalizedChain(refs, TIP - 9))).rejects.toThrow(
       /replaced below its finality: block 3990 was final/,
     )
-    await expect(ancestor(new Trail(refs, TIP - 9))).rejects.toThrow(ChainReplaced)
+    await expect(ancestor(new UnfinalizedChain(refs, TIP - 9))).rejects.toThrow(ChainReplaced)
   })
 
   test.each([
@@ -60,13 +62,15 @@ describe('the newest block of the trail that a node has too', () => {
     ['all of them', FIRST - 1],
   ])('is not told by a node that lacks %s: it is behind', async (_, head) => {
     const { client } = nodeOf({ forkedAt: TIP + 1, head })
-    await expect(new Trail(refs).ancestorOn(client, 'ethereum')).rejects.toThrow(/does not have block \d+ yet/)
+    await expect(new UnfinalizedChain(refs).ancestorOn(client, 'ethereum')).rejects.toThrow(
+      /does not have block \d+ yet/,
+    )
   })
 })
 
 describe('what is final of a trail', () => {
   test('is its anchor: what lies below is dropped', async () => {
-    const trail = new Trail(refs)
+    const trail = new UnfinalizedChain(refs)
     trail.finalize(ref(TIP - 5))
     expect(trail.finalized).toBe(TIP - 5)
     expect(trail.has(ref(TIP - 6))).toBe(false)
@@ -75,7 +79,7 @@ describe('what is final of a trail', () => {
   })
 
   test('is not told by a final block of another branch, nor by one that was final before', () => {
-    const trail = new Trail(refs, TIP - 50)
+    const trail = new UnfinalizedChain(refs, TIP - 50)
     trail.finalize(ref(TIP - 5, 1))
     trail.finalize(ref(TIP - 60))
     expect(trail.finalized).toBe(TIP - 50)
@@ -83,7 +87,7 @@ describe('what is final of a trail', () => {
   })
 
   test('where not every block is there, the newest one at or below it', () => {
-    const trail = new Trail([ref(10), ref(20), ref(30)], 25)
+    const trail = new UnfinalizedChain([ref(10), ref(20), ref(30)], 25)
     expect([10, 20, 30].map((number) => trail.has(ref(number)))).toEqual([false, true, true])
   })
 })

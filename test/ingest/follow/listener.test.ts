@@ -2,7 +2,7 @@
 import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listen, type WatchHeads } from '../../../ingest/follow/listener.ts'
-import type { Start } from '../../../ingest/follow/start-block.ts'
+import type { StartBlock } from '../../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { blocksOf, type Message, tipOf } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
@@ -15,7 +15,7 @@ import { DAY, DAY_POOL, madeUpHash } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
 
-const FAST = { coolDownMs: 20, maxCoolDownMs: 100, rateLimitMs: 20, firstPerSecond: 1_000 }
+const FAST = { coolDownMs: 20, maxCoolDownMs: 100, rateLimitMs: 20, minPerSecond: 1_000 }
 const nothingStored: StoredChain = { tip: async () => undefined, below: async () => [] }
 const FROM = DAY.lastBlock - 3_000
 const FINALIZED = DAY.lastBlock - 30
@@ -36,7 +36,7 @@ afterEach(async () => {
 
 type Options = {
   stored?: StoredChain
-  start?: Start
+  start?: StartBlock
   pools?: ReadonlySet<`0x${string}`>
   log?: ArrayLog
   /** It is asked only when a head is told. */
@@ -56,7 +56,7 @@ function start(options: Options = {}): ArrayLog {
   const endpoints = endpointsOf([client], {
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
-    patience: FAST,
+    retryPolicy: FAST,
   })
   const listening = listen(endpoints, {
     network: NETWORKS.ethereum,

@@ -11,7 +11,7 @@ import { Registry } from '../../../ingest/pools/registry.ts'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { DAY, madeUpHash } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
-import { PATIENCE, startNode } from '../over-nodes.ts'
+import { FAST_RETRIES, startNode } from '../over-nodes.ts'
 
 const BLOCKS = DAY.lastBlock - DAY.firstBlock + 1
 const MAX_BLOCKS = 50
@@ -59,14 +59,14 @@ describe('v4 pools that PositionManager does not know', () => {
     ids.map((pool) => ({ kind: 'initialized', pool, sqrtPriceX96: 1n }))
 
   function registryOn(stored?: StoredPools): Registry {
-    const { endpoints } = connectChain([node.url], { network, report: () => {}, patience: PATIENCE })
+    const { endpoints } = connectChain([node.url], { network, report: () => {}, retryPolicy: FAST_RETRIES })
     return new Registry(endpoints, network, stored)
   }
 
   test('five cost one search through the history', async () => {
     const ids = [0, 1, 2, 3, 4].map(idOf)
     const registry = registryOn()
-    expect(await registry.learn(eventsOf(ids), head)).toEqual([])
+    expect(await registry.resolvePools(eventsOf(ids), head)).toEqual([])
     expect(ids.map((id) => registry.get(id))).toEqual(
       ids.map((id, index) => ({ kind: 'pool', pool: expect.objectContaining({ id, fee: 500 + index }) as Pool })),
     )
@@ -76,7 +76,7 @@ describe('v4 pools that PositionManager does not know', () => {
   test('fifty times as many cost a search for each 200', async () => {
     const ids = Array.from({ length: POOLS }, (_, index) => idOf(index))
     const registry = registryOn()
-    expect(await registry.learn(eventsOf(ids), head)).toEqual([])
+    expect(await registry.resolvePools(eventsOf(ids), head)).toEqual([])
     expect(ids.every((id) => registry.get(id)?.kind === 'pool')).toBe(true)
     expect(searches()).toBeLessThan(2 * WINDOWS + 20)
   })
@@ -84,12 +84,12 @@ describe('v4 pools that PositionManager does not know', () => {
   test('one that nobody initialised is skipped after one search, and the others are found', async () => {
     const registry = registryOn()
     const stranger = idOf(10_000)
-    expect(await registry.learn(eventsOf([stranger, idOf(200)]), head)).toEqual([
+    expect(await registry.resolvePools(eventsOf([stranger, idOf(200)]), head)).toEqual([
       { pool: stranger, reason: 'unknown-pool' },
     ])
     expect(registry.get(idOf(200))?.kind).toBe('pool')
     const before = searches()
-    await registry.learn(eventsOf([stranger]), head)
+    await registry.resolvePools(eventsOf([stranger]), head)
     expect(searches()).toBe(before)
   })
 
@@ -104,7 +104,7 @@ describe('v4 pools that PositionManager does not know', () => {
       initialSqrtPriceX96: 0n,
     }
     const registry = registryOn(async (ids) => (ids.includes(pool.id) ? [pool] : []))
-    await registry.learn(eventsOf([pool.id]), head)
+    await registry.resolvePools(eventsOf([pool.id]), head)
     expect(registry.get(pool.id)).toEqual({ kind: 'pool', pool })
     expect(node.calls).toEqual({})
   })
@@ -115,12 +115,12 @@ describe('v4 pools that PositionManager does not know', () => {
     node.faults.onCall = () => {
       if (searches() > WINDOWS / 2) node.faults.nextStatus = new Array<number>(8).fill(500)
     }
-    await expect(registry.learn(eventsOf([idOf(0)]), head)).rejects.toThrow('did not answer')
+    await expect(registry.resolvePools(eventsOf([idOf(0)]), head)).rejects.toThrow('did not answer')
     delete node.faults.onCall
     node.faults.nextStatus = []
     const before = searches()
     expect(before).toBeGreaterThan(WINDOWS / 2)
-    expect(await registry.learn(eventsOf([idOf(0)]), head)).toEqual([])
+    expect(await registry.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
     expect(registry.get(idOf(0))?.kind).toBe('pool')
     expect(searches() - before).toBeLessThan(WINDOWS / 2 + 20)
   })

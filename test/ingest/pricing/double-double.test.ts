@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { nearest, nearestInteger, type Pair, product, quotient, toPair } from '../../../ingest/pricing/double-double.ts'
+import {
+  type DoubleDouble,
+  nearest,
+  nearestInteger,
+  product,
+  quotient,
+  toDoubleDouble,
+} from '../../../ingest/pricing/double-double.ts'
 
 const positive = fc.oneof(
   fc.bigInt({ min: 1n, max: 2n ** 260n }),
@@ -12,17 +19,17 @@ describe('a pair of doubles', () => {
   test('one made of an integer, a product or a quotient is off by less than 2^-100 of itself', () => {
     fc.assert(
       fc.property(positive, positive, (a, b) => {
-        expect(isNear(toPair(a), a, 1n)).toBe(true)
-        expect(isNear(product(toPair(a), toPair(b)), a * b, 1n)).toBe(true)
-        expect(isNear(quotient(toPair(a), toPair(b)), a, b)).toBe(true)
+        expect(isNear(toDoubleDouble(a), a, 1n)).toBe(true)
+        expect(isNear(product(toDoubleDouble(a), toDoubleDouble(b)), a * b, 1n)).toBe(true)
+        expect(isNear(quotient(toDoubleDouble(a), toDoubleDouble(b)), a, b)).toBe(true)
       }),
       { numRuns: 2_000 },
     )
   })
 
   test('negative ones as well', () => {
-    expect(toPair(-(2n ** 70n) - 1n)).toEqual({ hi: -(2 ** 70), lo: -1 })
-    expect(toPair(-5n)).toEqual({ hi: -5, lo: 0 })
+    expect(toDoubleDouble(-(2n ** 70n) - 1n)).toEqual({ hi: -(2 ** 70), lo: -1 })
+    expect(toDoubleDouble(-5n)).toEqual({ hi: -5, lo: 0 })
   })
 
   test('it says which double is nearest, and does not say where that may lie on either side of a tie', () => {
@@ -50,7 +57,7 @@ describe('a pair of doubles', () => {
 })
 
 /** Compared as fractions: `value` = mantissa / 2^shift. */
-function isNear({ hi, lo }: Pair, numerator: bigint, denominator: bigint): boolean {
+function isNear({ hi, lo }: DoubleDouble, numerator: bigint, denominator: bigint): boolean {
   const SHIFT = 700n
   const scaled = scale(hi, SHIFT) + scale(lo, SHIFT)
   const error = scaled * denominator - (numerator << SHIFT)

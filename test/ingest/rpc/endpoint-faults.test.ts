@@ -55,7 +55,7 @@ describe.each(PASSING)('%s', (_, faults, problem) => {
       if (method === 'eth_getLogs' && ++answered === 3) Object.assign(first.faults, structuredClone(faults))
     }
     const nodes = who === 'a node alone' ? [first] : [first, second]
-    const { problemsOf, factsOf } = await expectCleanOver(nodes, { timeoutMs: 400, patience: { compareMs: 60_000 } })
+    const { problemsOf, factsOf } = await expectCleanOver(nodes, { timeoutMs: 400, retryPolicy: { compareMs: 60_000 } })
     expect(new Set(problemsOf(first))).toEqual(new Set(problem ? [problem] : []))
     if (problem === undefined || problem === 'rate-limited') return
     const endpoint = hostOf(first)
@@ -103,11 +103,11 @@ describe('429', () => {
 })
 
 describe('a rate limit', () => {
-  const patience = { firstPerSecond: 20, rateLimitMs: 200 }
+  const retryPolicy = { minPerSecond: 20, rateLimitMs: 200 }
 
   test('of a node alone is found, and kept to', async () => {
     first.faults.limit = { perSecond: 40 }
-    const { problemsOf, factsOf } = await expectCleanOver([first], { patience })
+    const { problemsOf, factsOf } = await expectCleanOver([first], { retryPolicy })
     expect(new Set(problemsOf(first))).toEqual(new Set(['rate-limited']))
     const calls = Object.values(first.calls).reduce((sum, count) => sum + count, 0)
     expect(first.refused).toBeGreaterThan(0)
@@ -117,7 +117,7 @@ describe('a rate limit', () => {
 
   test('is of one endpoint: the other one is not slowed down', async () => {
     first.faults.limit = { perSecond: 10, headers: { 'retry-after': '60' } }
-    const { problemsOf } = await expectCleanOver([first, second], { patience })
+    const { problemsOf } = await expectCleanOver([first, second], { retryPolicy })
     expect(problemsOf(first)).toContain('rate-limited')
     expect(problemsOf(second)).toEqual([])
   })

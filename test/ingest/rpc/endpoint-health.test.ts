@@ -1,13 +1,13 @@
 /** When an endpoint rests, and how it is tried out again. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Health } from '../../../ingest/rpc/circuit-breaker.ts'
-import { PATIENCE } from '../../../ingest/rpc/retry-policy.ts'
+import { CircuitBreaker } from '../../../ingest/rpc/circuit-breaker.ts'
+import { RETRY_POLICY } from '../../../ingest/rpc/retry-policy.ts'
 
-let health: Health
+let health: CircuitBreaker
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: 0 })
-  health = new Health({ ...PATIENCE, coolDownMs: 100, maxCoolDownMs: 1_000, random: () => 1 })
+  health = new CircuitBreaker({ ...RETRY_POLICY, coolDownMs: 100, maxCoolDownMs: 1_000, random: () => 1 })
 })
 
 afterEach(() => {

@@ -1,16 +1,16 @@
 /** What a rate learns from refusals, in virtual time. */
 import { setMaxListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Rate } from '../../../ingest/rpc/rate-limiter.ts'
-import { PATIENCE } from '../../../ingest/rpc/retry-policy.ts'
+import { RateLimiter } from '../../../ingest/rpc/rate-limiter.ts'
+import { RETRY_POLICY } from '../../../ingest/rpc/retry-policy.ts'
 
 const { signal } = new AbortController()
 setMaxListeners(0, signal)
-let rate: Rate
+let rate: RateLimiter
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1_000_000 })
-  rate = new Rate({ ...PATIENCE, rateLimitMs: 1_000, firstPerSecond: 20, random: () => 1 })
+  rate = new RateLimiter({ ...RETRY_POLICY, rateLimitMs: 1_000, minPerSecond: 20, random: () => 1 })
 })
 
 afterEach(() => {

@@ -12,7 +12,7 @@ import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { Faults, RpcServer } from '../../support/rpc-server.ts'
-import { PATIENCE } from '../over-nodes.ts'
+import { FAST_RETRIES } from '../over-nodes.ts'
 
 /** On a rollup thousands of blocks are not final. */
 const FINAL = DAY.lastBlock - 1_500
@@ -49,7 +49,7 @@ function listenTo(over: readonly RpcServer[], stored?: StoredTip): Listening {
   const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
   const { endpoints } = connectChain(
     over.map(({ url }) => url),
-    { ...shared, patience: PATIENCE },
+    { ...shared, retryPolicy: FAST_RETRIES },
   )
   const chain: StoredChain = {
     tip: async () => stored,
