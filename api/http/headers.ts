@@ -1,7 +1,7 @@
 /** Headers of an answer: which pool it speaks of, and how long it may be kept. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
-import type { MarketAnswer } from '../market/market.ts'
+import type { MarketAnswer } from '../market/answer.ts'
 import { viewPair } from '../market/model/orientation.ts'
 import { formatTime } from '../query/time.ts'
 import type { TimeRange } from '../query/time-range.ts'

@@ -28,8 +28,8 @@ export async function startApi(
 ): Promise<Serving> {
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
-  const everyMs = onWritten ? TOLD_LOOK_MS : LOOK_MS
-  const market = openMarket({ reader: store.reader, networks, clock, everyMs, report })
+  const pollMs = onWritten ? TOLD_LOOK_MS : LOOK_MS
+  const market = openMarket({ reader: store.reader, networks, clock, pollMs, report })
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins, pageCode })

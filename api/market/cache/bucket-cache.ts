@@ -1,4 +1,4 @@
-/** Stored candles held in memory, in chunks: what was asked lately is answered without the store. */
+/** Stored candles in memory, in chunks of fixed time ranges, evicted least recently used first. ../README.md says how they stay true. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Resolution } from '../../../aggregator/candles/candle.ts'
 import type { TimeRange } from '../../query/time-range.ts'
@@ -16,11 +16,11 @@ import {
   chunkRange,
 } from './chunk-keys.ts'
 
-/** Wider questions are rare, and would drive out what everybody else asks for. */
+/** Wider queries are rare, and their chunks would evict those of all other charts. */
 const MAX_CHUNKS = 48
-/** Whatever nobody tells of is seen at the latest after this. */
+/** Bounds the age of a chunk whose change was lost. */
 const MAX_AGE_MS = 60 * 60_000
-/** What a chunk weighs besides its rows. */
+/** Memory of a chunk beside its rows. */
 const CHUNK_BYTES = 600
 
 export type Chunk = {
@@ -29,16 +29,16 @@ export type Chunk = {
   /** `from ≤ time < to` */
   range: TimeRange
   rows: BucketRows
-  /** When the rows were asked for, on the cache's own clock. */
+  /** The number of the query that read the rows, see `nextQueryNumber`. */
   queriedAt: number
   loadedMs: number
 }
 
-/** Buckets of a pool that have changed; those that lost their trades as well. */
+/** Changed buckets of a pool, those that lost their trades included. */
 type ChunkUpdate = { key: string; resolution: Resolution; rows: BucketRows; queriedAt: number }
 
 type PendingChunk = { load: Promise<Chunk>; isStale: boolean }
-/** Of a pool, by the number of the place. */
+/** By `chunkNumber`. */
 type PoolChunks = { chunks: Map<number, Chunk>; pending: Map<number, PendingChunk> }
 
 export class BucketCache {
@@ -46,12 +46,12 @@ export class BucketCache {
   readonly #mostBytes: number
   readonly #onRead: (isHeld: boolean) => void
   readonly #pools = new Map<string, PoolChunks>()
-  /** The chunk that was not needed for the longest time first. */
+  /** Least recently used first. */
   readonly #byUse = new Set<Chunk>()
   #bytes = 0
   #clock = 0
 
-  /** `onRead` hears of each question whether everything was held. */
+  /** `onRead` is called with each query: whether all of its chunks were cached. */
   constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
     this.#load = bucketLoads(reader, () => this.nextQueryNumber())
     this.#mostBytes = mostBytes
@@ -62,17 +62,17 @@ export class BucketCache {
     return this.#bytes
   }
 
-  /** Goes up with every question to the store: of two answers, the one that was asked for later knows more. */
+  /** Orders the queries to the store: the rows of a later one are at least as new. */
   nextQueryNumber(): number {
     return ++this.#clock
   }
 
-  /** Whether anything of a pool is held or on its way, by `listingKey`. */
+  /** True where a pool has cached or pending chunks, by `listingKey`. */
   has(key: string): boolean {
     return this.#pools.has(key)
   }
 
-  /** Of which resolutions something is held of some pools. */
+  /** The resolutions of the cached chunks of these pools. */
   resolutions(keys: Iterable<string>): Resolution[] {
     const found = new Set<Resolution>()
     for (const key of keys)
@@ -80,16 +80,16 @@ export class BucketCache {
     return [...found]
   }
 
-  /** The ascending chunks that a range is in; undefined where they would be too many. */
+  /** The chunks of a range, ascending; undefined where the range is too wide for the cache. */
   read(listing: Listing, resolution: Resolution, range: TimeRange): Chunk[] | Promise<Chunk[]> | undefined {
     if (chunkCount(resolution, range) > MAX_CHUNKS) return undefined
-    // What was before is likely to be asked for next.
+    // The close before the range is likely to be needed next.
     const chunks = this.#chunks(listing, chunkKeysIn(resolution, range), ({ from }) => chunkKeysBefore(from))
     this.#onRead(Array.isArray(chunks))
     return chunks
   }
 
-  /** The chunks that a stretch of each resolution is in, asked for by one question. */
+  /** The chunks of one range for each resolution; the missing ones are read by one query. */
   async readAll(listing: Listing, ranges: RangesByResolution): Promise<Chunk[]> {
     return this.#chunks(
       listing,
@@ -97,7 +97,7 @@ export class BucketCache {
     )
   }
 
-  /** What traded last before a second; undefined where nothing did. */
+  /** The last trade before a second; undefined where there is none. */
   async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
       const [chunk] = await this.#chunks(listing, [chunkKeyBefore(to)])
@@ -116,14 +116,14 @@ export class BucketCache {
     return hour && hour.from >= day.from ? hour : day
   }
 
-  /** The pool has other trades than it had: what is on its way may not know of them. */
+  /** The trades of the pool have changed: pending chunks may have been read before, so they are not cached. */
   markStale(key: string): void {
     const held = this.#pools.get(key)
     if (!held) return
     for (const loading of held.pending.values()) loading.isStale = true
   }
 
-  /** Puts what was read after a change in place of what is held. What was asked for later than that knows it already. */
+  /** Replaces changed buckets in the cached chunks. Chunks of a later query have the change already. */
   update({ key, resolution, rows, queriedAt }: ChunkUpdate): void {
     for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
       if (chunk.resolution !== resolution || chunk.queriedAt > queriedAt) continue
@@ -137,7 +137,7 @@ export class BucketCache {
     this.#shrink()
   }
 
-  /** Gives up what is held of a range of seconds. */
+  /** Drops the chunks that overlap a range. */
   evict(key: string, range: TimeRange): void {
     for (const chunk of this.#pools.get(key)?.chunks.values() ?? []) {
       if (chunk.range.from < range.to && range.from < chunk.range.to) this.#drop(chunk)
@@ -149,7 +149,7 @@ export class BucketCache {
     for (const chunk of [...this.#byUse]) this.#drop(chunk)
   }
 
-  /** `besides`: what is read along where something has to be read, by the first of that. */
+  /** `besides`: chunks that are read along with the missing ones, by the first of these. */
   #chunks(
     listing: Listing,
     places: readonly ChunkKey[],
@@ -179,7 +179,7 @@ export class BucketCache {
     return loading?.isStale ? undefined : loading?.load
   }
 
-  /** One question for all of them: of each resolution, ascending, from the first to the last. */
+  /** One query: for each resolution the range from the first chunk to the last. */
   #fetch(listing: Listing, places: readonly ChunkKey[]): void {
     const ranges = new Map<Resolution, TimeRange>()
     for (const place of places) {
@@ -212,7 +212,7 @@ export class BucketCache {
       isStale: false,
       load: load
         .then((chunk) => {
-          // Whoever waits has an answer of just now; the next one asks again.
+          // A stale chunk still answers the queries that wait for it, which began before the change; the next query reads again.
           if (!loading.isStale) this.#keep(held, number, chunk)
           return chunk
         })
@@ -222,7 +222,7 @@ export class BucketCache {
         }),
     }
     held.pending.set(number, loading)
-    // Whoever needs it is told; what was read along may be needed by nobody.
+    // Waiting queries get the error from their own promise; a chunk that was read along may have none.
     loading.load.catch(() => undefined)
   }
 

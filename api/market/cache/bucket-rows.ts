@@ -1,4 +1,4 @@
-/** Stored candles of one pool and one resolution, ascending, kept in the very bytes in which ClickHouse sent them (RowBinary). */
+/** Stored candles of one pool and one resolution, ascending, kept as ClickHouse sends them (RowBinary). */
 import type { Bucket as StoredBucket } from '../../../aggregator/candles/open-candles.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { PriceKind } from '../../query/query.ts'
@@ -18,7 +18,7 @@ const PRICE_BYTES = 8
 
 export type BucketRows = DataView
 
-/** One row, as ClickHouse would send it. */
+/** One row in the same encoding. */
 export function rowOf({ start, candle }: StoredBucket): BucketRows {
   const row = new DataView(new ArrayBuffer(ROW_BYTES))
   row.setUint32(0, start, true)
@@ -41,14 +41,14 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
   return row
 }
 
-/** Whose rows they are: a pool's place in the list that was asked for, and a resolution. */
+/** `place`: the index of the pool in the list of the query. */
 type RowGroup = { place: number; resolution: number }
 
 const NO_ROWS = rowsFrom(new Uint8Array())
 /** Before a row: its place (UInt16) and its resolution (UInt32). */
 const PLACE_BYTES = 6
 
-/** The rows of each pool and resolution: see buckets.sql and changed-buckets.sql. `untraded`: with those that lost their trades. */
+/** The rows of each pool and resolution, see buckets.sql and changed-buckets.sql. `untraded`: keeps the rows that lost their trades. */
 export function groupRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: RowGroup) => BucketRows {
   const view = rowsFrom(bytes)
   const numberOf = ({ place, resolution }: RowGroup) => place * 2 ** 32 + resolution
@@ -89,13 +89,13 @@ export function indexFrom(rows: BucketRows, time: UnixSeconds): number {
   return low
 }
 
-/** The rows of `from ≤ time < to`, of a copy: nobody else's bytes are held for it. */
+/** A copy of the rows of `from ≤ time < to`: a view would keep the whole response in memory. */
 export function cut(rows: BucketRows, { from, to }: TimeRange): BucketRows {
   const bytes = bytesOf(rows)
   return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
 }
 
-/** With `fresh` in place of what was there of the same times; those without trades go. Where all were there, they are written over. */
+/** `rows` with `fresh` in place of those of equal times; fresh rows without trades are removed. In place where all times are present. */
 export function merged(rows: BucketRows, fresh: BucketRows): BucketRows {
   if (overwritten(rows, fresh)) return rows
   const pieces: Uint8Array[] = []
@@ -131,10 +131,10 @@ function bytesAt(rows: BucketRows, index: number): Uint8Array {
   return bytesOf(rows).subarray(index * ROW_BYTES, (index + 1) * ROW_BYTES)
 }
 
-/** What traded last before some second, and in which bucket: `from ≤ time < to`. */
+/** The close of the last trade before a second, and the bucket of that trade: `from ≤ time < to`. */
 export type Close = TimeRange & { close: number; spot_close: number }
 
-/** Of the newest row before a second; undefined where there is none. */
+/** The close of the newest row before a second; undefined where there is none. */
 export function closeIn(rows: BucketRows, resolution: number, before: UnixSeconds): Close | undefined {
   const index = indexFrom(rows, before) - 1
   if (index < 0) return undefined
@@ -152,7 +152,7 @@ export function foldRows(
   const prices = kind === 'spot' ? SPOT_OPEN : OPEN
   const folded: FoldedCandle[] = []
   let current: FoldedCandle | undefined
-  // The words of the volume so far.
+  // The 32-bit words of the volume so far.
   const words = new Float64Array(WORDS)
   const close = () => {
     if (current) current.volume = takeSum(words)
@@ -182,10 +182,10 @@ export function foldRows(
   return folded
 }
 
-/** Prices of the view's first token in its second within a stored bucket, execution and spot alike. */
+/** The price range of a stored bucket in the order of the view, over execution and spot prices; `close` is the spot price. */
 export type PriceRow = { start: number; seconds: number; low: number; high: number; close: number }
 
-/** What the view's first token cost within each bucket of `from ≤ time < to`. */
+/** One row for each bucket of `from ≤ time < to`. */
 export function priceRows(rows: BucketRows, { from, to }: TimeRange, seconds: number, forward: boolean): PriceRow[] {
   const found: PriceRow[] = []
   const end = indexFrom(rows, to)
@@ -205,7 +205,7 @@ export type Volume = { trades: number; usdMicros: bigint }
 
 export const NO_VOLUME: Volume = { trades: 0, usdMicros: 0n }
 
-/** What was traded in `from ≤ time < to`. */
+/** The sum over `from ≤ time < to`. */
 export function volumeIn(rows: BucketRows, { from, to }: TimeRange): Volume {
   const words = new Float64Array(WORDS)
   let trades = 0

@@ -1,34 +1,37 @@
-/** Changes that nobody has told of: whether there are any is counted, and nothing costs less to ask. */
+/**
+ * Detects writes of other processes by the row count of `changes`, which ClickHouse answers from part metadata. The poll that it saves
+ * reads tips and changes of every network.
+ */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { queryRows, readSql } from '../../lib/store.ts'
 
 const COUNT = readSql(new URL('./changes-count.sql', import.meta.url))
 
-export type Unheard = {
-  /** So many rows have been told of. */
-  hear(rows: number): void
+export type ChangeCounter = {
+  /** This process has written so many rows, and has applied them. */
+  add(rows: number): void
   /**
-   * Whether there are other rows than there were. While flushes are being heard of, those of one that is about to be told are not worth
-   * a look: it will have been heard of by the next time.
+   * True where the count differs from the expected one. While own flushes arrive, a difference must last for two counts: the rows of a flush
+   * are visible before its notification.
    */
-  isThere(isHearing: boolean): Promise<boolean>
+  hasNew(isFlushing: boolean): Promise<boolean>
 }
 
-export function unheardChanges(reader: ClickHouseClient): Unheard {
-  let counted: number | undefined
-  let wasOther = false
+export function openChangeCounter(reader: ClickHouseClient): ChangeCounter {
+  let expected: number | undefined
+  let differed = false
   return {
-    hear(rows) {
-      if (counted !== undefined) counted += rows
+    add(rows) {
+      if (expected !== undefined) expected += rows
     },
-    async isThere(isHearing) {
+    async hasNew(isFlushing) {
       const [row] = await queryRows<{ changes: string }>(reader, COUNT)
-      const changes = Number(row?.changes)
-      const isOther = changes !== counted
-      const isNews = isOther && (wasOther || !isHearing)
-      if (isNews) counted = changes
-      wasOther = isOther && !isNews
-      return isNews
+      const count = Number(row?.changes)
+      const differs = count !== expected
+      const isNew = differs && (differed || !isFlushing)
+      if (isNew) expected = count
+      differed = differs && !isNew
+      return isNew
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Into which pieces the time of a pool is cut, of each resolution, to be held in memory. */
+/** Chunks of the cache: fixed ranges of a pool's time, one width for each resolution. */
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { bucketOf } from '../../query/interval.ts'
@@ -7,15 +7,15 @@ import { resolutionOf } from '../model/windows.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
-/** More than the store can count. */
+/** Beyond the range of DateTime in ClickHouse. */
 const ALL_TIME = 50_000 * DAY
-/** How much time a chunk holds: a question for 100 candles needs a few of them. */
+/** A query for 100 candles needs a few chunks. */
 const CHUNK_SECONDS: Readonly<Record<Resolution, number>> = { 1: HOUR, 60: DAY, 3600: 30 * DAY, 86400: ALL_TIME }
 
-/** Where a chunk begins. */
+/** `from`: the start of the chunk. */
 export type ChunkKey = { resolution: Resolution; from: UnixSeconds }
 
-/** How many chunks it takes to hold a range, wherever it begins. */
+/** The number of chunks that a range overlaps. */
 export function chunkCount(resolution: Resolution, { from, to }: TimeRange): number {
   return Math.ceil((to - bucketOf(from, CHUNK_SECONDS[resolution])) / CHUNK_SECONDS[resolution])
 }
@@ -28,13 +28,13 @@ export function chunkKeysIn(resolution: Resolution, { from, to }: TimeRange): Ch
   return places
 }
 
-/** The coarsest chunk that ends at a second, so the one that tells most about what was before. */
+/** The coarsest chunk that ends at a second: it covers the most time before it. */
 export function chunkKeyBefore(second: UnixSeconds): ChunkKey {
   const resolution = resolutionOf(second)
   return { resolution, from: bucketOf(second - 1, CHUNK_SECONDS[resolution]) }
 }
 
-/** The one before, the one before that, and so on to the beginning of time. */
+/** The chunk before a second, the one before that one, and so on back to 1970. */
 export function chunkKeysBefore(second: UnixSeconds): ChunkKey[] {
   if (second <= 0) return []
   const place = chunkKeyBefore(second)
@@ -46,7 +46,7 @@ export function chunkRange({ resolution, from }: ChunkKey): TimeRange {
   return { from, to: from + CHUNK_SECONDS[resolution] }
 }
 
-/** A number for each: seconds since 1970 leave room for it. */
+/** Unique for each chunk of a pool. */
 export function chunkNumber({ resolution, from }: ChunkKey): number {
   return from * RESOLUTIONS.length + RESOLUTIONS.indexOf(resolution)
 }

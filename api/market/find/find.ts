@@ -131,11 +131,17 @@ function isReference({ network, pool }: Listing): boolean {
   return network.referencePools.some((reference) => reference.pool.toLowerCase() === pool.id)
 }
 
-/** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
-export async function trustedMatches(
+/** Every pool of a pair on these networks. */
+export async function poolsOfPair(
   store: MarketStore,
-  { listed, unlisted }: SymbolMatches,
-): Promise<readonly Match[]> {
+  symbol: NamedPair,
+  networks: readonly NetworkName[],
+): Promise<readonly Listing[]> {
+  return listingsOf(await trustedMatches(store, matchSymbol(store.catalogue, symbol.splits, networks)))
+}
+
+/** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
+async function trustedMatches(store: MarketStore, { listed, unlisted }: SymbolMatches): Promise<readonly Match[]> {
   if (listed.length > 0 || unlisted.length === 0) return listed
   const values = await readValues(store, listingsOf(unlisted))
   return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)

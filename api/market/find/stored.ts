@@ -1,7 +1,7 @@
 /** Networks of which nothing is stored yet: that no token or pool of them is known says nothing of the chain. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { Problem } from '../../lib/problem.ts'
-import type { NetworkState } from '../cache/change-poller.ts'
+import type { NetworkState } from '../cache/coverage.ts'
 
 const RETRY_SECONDS = 10
 

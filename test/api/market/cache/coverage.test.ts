@@ -50,9 +50,11 @@ test('while nothing is stored nothing is known', () => {
 })
 
 test('what comes after the tip is not known once the ledger is late', () => {
-  expect(gapSinceTip(tip, tip.timestamp + 59)).toEqual([])
-  expect(gapSinceTip(tip, tip.timestamp + 60)).toEqual([{ from: 9_001, to: Number.POSITIVE_INFINITY }])
-  expect(gapSinceTip(undefined, 0)).toEqual([])
+  expect(gapSinceTip({ tip, backfilled: [] }, tip.timestamp + 59)).toEqual([])
+  expect(gapSinceTip({ tip, backfilled: [] }, tip.timestamp + 60)).toEqual([
+    { from: 9_001, to: Number.POSITIVE_INFINITY },
+  ])
+  expect(gapSinceTip({ tip: undefined, backfilled: [] }, 0)).toEqual([])
 })
 
 test('only what lies within a range counts', () => {

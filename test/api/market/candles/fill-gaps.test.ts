@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { fillGaps, lastFillable } from '../../../../api/market/candles/candles.ts'
+import { fillGaps, lastFillable } from '../../../../api/market/candles/fill-gaps.ts'
 
 const traded = (time: number, close: number) => ({ time, open: 1, high: 9, low: 1, close, volume: 5, trades: 2 })
 const times = (rows: readonly { time: number }[]) => rows.map((row) => row.time)
 const window = { from: 0, to: 600 }
-const usual = { window, interval: 60, limit: 100, previous: undefined, lastFilled: 540, unknown: [] }
+const usual = { window, interval: 60, limit: 100, previous: undefined, lastFilled: 540, gaps: [] }
 const before = { from: -600, to: -540, close: 7 }
 
 test('an empty bucket carries the close before it, with no volume', () => {
@@ -17,7 +17,7 @@ test('a close from before the range fills its start', () => {
   expect(times(fillGaps({ ...usual, traded: [traded(120, 3)], previous: before }))[0]).toBe(0)
 })
 
-test('nothing is filled before the first trade or after the last vouched bucket', () => {
+test('nothing is filled before the first trade or after the last fillable bucket', () => {
   expect(fillGaps({ ...usual, traded: [] })).toEqual([])
   expect(times(fillGaps({ ...usual, traded: [traded(60, 3)], lastFilled: 180 }))).toEqual([60, 120, 180])
   expect(times(fillGaps({ ...usual, traded: [traded(60, 3), traded(420, 3)], lastFilled: 180 }))).toEqual([
@@ -32,27 +32,27 @@ test('the newest rows are kept', () => {
 
 test('filling ends with the bucket that holds the tip, or with now while the ledger keeps up', () => {
   const tip = { number: 1, hash: '0x', timestamp: 1_000 }
-  expect(lastFillable(tip, 1_059, 60)).toBe(1_020)
-  expect(lastFillable(tip, 1_060, 60)).toBe(960)
-  expect(lastFillable(tip, 990, 60)).toBe(960)
-  expect(lastFillable(undefined, 1_000, 60)).toBe(Number.NEGATIVE_INFINITY)
+  expect(lastFillable({ tip, backfilled: [] }, 1_059, 60)).toBe(1_020)
+  expect(lastFillable({ tip, backfilled: [] }, 1_060, 60)).toBe(960)
+  expect(lastFillable({ tip, backfilled: [] }, 990, 60)).toBe(960)
+  expect(lastFillable({ tip: undefined, backfilled: [] }, 1_000, 60)).toBe(Number.NEGATIVE_INFINITY)
 })
 
-test('nothing is carried over time that is not known', () => {
-  const unknown = [{ from: 210, to: 330 }]
+test('no close is carried over a gap of the coverage', () => {
+  const gaps = [{ from: 210, to: 330 }]
   const rows = (...trades: Parameters<typeof traded>[]) =>
-    times(fillGaps({ ...usual, unknown, traded: trades.map((trade) => traded(...trade)) }))
+    times(fillGaps({ ...usual, gaps, traded: trades.map((trade) => traded(...trade)) }))
   expect(rows([60, 3])).toEqual([60, 120])
   expect(rows([60, 3], [420, 3])).toEqual([60, 120, 420, 480, 540])
-  // Whether the trade came before or after what is unknown of its bucket, nobody can tell.
+  // The trade may lie before or after the gap within its bucket.
   expect(rows([180, 3])).toEqual([180])
-  // What is unknown is over when its bucket goes on.
+  // The gap ends within the bucket, so the buckets after it are complete.
   expect(rows([300, 3])).toEqual([300, 360, 420, 480, 540])
 })
 
-test('a close from before the range is not carried over time that is not known', () => {
+test('a close from before the range is not carried over a gap', () => {
   const first = (gap: { from: number; to: number }) =>
-    times(fillGaps({ ...usual, unknown: [gap], traded: [traded(120, 3)], previous: before }))[0]
+    times(fillGaps({ ...usual, gaps: [gap], traded: [traded(120, 3)], previous: before }))[0]
   expect(first({ from: -300, to: -200 })).toBe(120)
   expect(first({ from: -590, to: -550 })).toBe(120)
   expect(first({ from: Number.NEGATIVE_INFINITY, to: -550 })).toBe(0)

@@ -1,0 +1,111 @@
+/** Reads a network's `changes` table from one position on, and keeps a pool's change pending until the ledger shows its block. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
+import { listingKey } from '../model/listing.ts'
+import type { Tip } from '../model/tip.ts'
+import type { BucketCache } from './bucket-cache.ts'
+import type { CacheRefresh, PoolChange } from './cache-refresh.ts'
+
+const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
+const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
+
+/** A change whose block never reaches the ledger, such as that of a writer that died, is dropped after this time. */
+const MAX_PENDING_MS = 60_000
+
+export type ChangeRow = {
+  number: string
+  pool: PoolId
+  first: UnixSeconds
+  last: UnixSeconds
+  /** 0 for a write that does not name all pools that it touches, such as a rollback. */
+  block: string
+  version: string
+}
+
+/** Called with the pools whose rows outside of the candle cache are stale; without pools: all of the network. */
+export type OnChange = (network: NetworkName, pools?: Iterable<PoolId>) => void
+
+export type ChangeLog = {
+  /** The changes since the last read. The first read only takes the newest position. */
+  read(): Promise<readonly ChangeRow[]>
+  /** Refreshes the cache by these changes and by the pending ones; `tip` was read before them. */
+  apply(changes: readonly ChangeRow[], tip: Tip | undefined): Promise<void>
+  /** This process applies the change itself: its rows are skipped. */
+  skip(sequence: bigint): void
+  hasPending(): boolean
+  /** The next read is a first one. */
+  reset(): void
+}
+
+type PendingChange = PoolChange & { block: number; since: number }
+
+export function openChangeLog(options: {
+  reader: ClickHouseClient
+  network: NetworkName
+  cache: BucketCache
+  refresh: CacheRefresh
+  onChange: OnChange
+}): ChangeLog {
+  const { reader, network, cache, refresh, onChange } = options
+  const pending = new Map<PoolId, PendingChange>()
+  const skipped = new Set<bigint>()
+  let position: string | undefined
+
+  /** Merges the change into the pool's pending one. A change that the ledger shows already matters only to cached candles. */
+  function add({ pool, first, last, ...change }: ChangeRow, tip: Tip | undefined): void {
+    const known = pending.get(pool)
+    const [block, version] = [Number(change.block), BigInt(change.version)]
+    const isAwaited = known !== undefined || block > (tip?.number ?? 0)
+    if (!isAwaited && !cache.has(listingKey(network, pool))) return
+    pending.set(pool, {
+      pool,
+      first: Math.min(first, known?.first ?? first),
+      last: Math.max(last, known?.last ?? last),
+      block: Math.max(block, known?.block ?? 0),
+      version: known && known.version < version ? known.version : version,
+      since: performance.now(),
+    })
+  }
+
+  function dropSkipped(): void {
+    const reached = BigInt(position ?? 0)
+    for (const sequence of skipped) if (sequence <= reached) skipped.delete(sequence)
+  }
+
+  return {
+    async read() {
+      if (position !== undefined) return queryRows<ChangeRow>(reader, CHANGES, { network, after: position })
+      const [newest] = await queryRows<{ number: string }>(reader, NEWEST, { network })
+      position = newest?.number ?? '0'
+      return []
+    },
+    async apply(changes, tip) {
+      const changed = new Set(pending.keys())
+      let isOfAnyPool = false
+      for (const change of changes) {
+        position = change.number
+        if (skipped.has(BigInt(change.number))) continue
+        changed.add(change.pool)
+        if (change.block === '0') isOfAnyPool = true
+        add(change, tip)
+      }
+      dropSkipped()
+      onChange(network, isOfAnyPool ? undefined : changed)
+      if (pending.size === 0) return
+      for (const pool of pending.keys()) cache.markStale(listingKey(network, pool))
+      const isDone = ({ block, since }: PendingChange) =>
+        block <= (tip?.number ?? 0) || performance.now() - since > MAX_PENDING_MS
+      const done = [...pending].filter(([, change]) => isDone(change))
+      await refresh.readChanged(network, pending)
+      for (const [pool] of done) pending.delete(pool)
+    },
+    skip: (sequence) => void skipped.add(sequence),
+    hasPending: () => pending.size > 0,
+    reset() {
+      position = undefined
+    },
+  }
+}

@@ -1,0 +1,78 @@
+/** Buckets that were traded in: folded from cached chunks, or merged by ClickHouse where a range is too wide for the cache. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { queryRows, readSql } from '../../lib/store.ts'
+import type { PriceKind } from '../../query/query.ts'
+import type { TimeRange } from '../../query/time-range.ts'
+import type { BucketCache } from '../cache/bucket-cache.ts'
+import { type Close, closeIn, foldRows } from '../cache/bucket-rows.ts'
+import { type CandleView, type FoldedCandle, type PairView, viewCandle, viewPrice } from '../model/orientation.ts'
+import { clampTime, resolutionOf } from '../model/windows.ts'
+import type { Trade } from './fill-gaps.ts'
+
+const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
+
+export type CandleSource = { reader: ClickHouseClient; cache: BucketCache }
+
+/** `interval` in seconds; `limit` rows are enough. */
+export type StoredRequest = { view: PairView; interval: number; limit: number; price: PriceKind }
+
+export type StoredCandles = {
+  /** Ascending; the newest `limit` at least. */
+  traded: readonly CandleView[]
+  /** The newest trade before the range. */
+  closeBefore(): Promise<Trade | undefined>
+}
+
+export async function readStoredCandles(
+  { reader, cache }: CandleSource,
+  request: StoredRequest,
+  range: TimeRange,
+): Promise<StoredCandles> {
+  const { view, interval, price } = request
+  const window = { from: clampTime(range.from), to: clampTime(range.to) }
+  const tradeOf = (close: Close | undefined): Trade | undefined =>
+    close && { ...close, close: viewPrice(view.forward, price === 'spot' ? close.spot_close : close.close) }
+  const chunks = await cache.read(view.listing, resolutionOf(interval), window)
+  if (!chunks) {
+    return {
+      traded: await mergeInStore(reader, request, window),
+      closeBefore: async () => tradeOf(await cache.closeBefore(view.listing, window.from)),
+    }
+  }
+  const rows = chunks.map((chunk) => chunk.rows)
+  const folded = foldRows(rows, { interval, range: window, kind: price, token: view.forward ? 1 : 0 })
+  return {
+    traded: folded.map((candle) => viewCandle(view, candle)),
+    async closeBefore() {
+      const [first] = chunks
+      if (!first) return undefined
+      const held = closeIn(first.rows, first.resolution, window.from)
+      return tradeOf(held ?? (await cache.closeBefore(view.listing, first.range.from)))
+    },
+  }
+}
+
+type MergedRow = Record<'bucket' | `${'' | 'spot_'}${'open' | 'high' | 'low' | 'close'}`, number> &
+  Record<'volume0' | 'volume1' | 'trades', string>
+
+async function mergeInStore(
+  reader: ClickHouseClient,
+  request: StoredRequest,
+  range: TimeRange,
+): Promise<readonly CandleView[]> {
+  const { view, interval, limit, price } = request
+  const { network, pool } = view.listing
+  const resolution = resolutionOf(interval)
+  const parameters = { network: network.name, pool: pool.id, interval, resolution, ...range, limit }
+  const rows = await queryRows<MergedRow>(reader, CANDLES, parameters)
+  return rows.map((row) => viewCandle(view, fromRow(row, price, view.forward))).reverse()
+}
+
+function fromRow(row: MergedRow, price: PriceKind, forward: boolean): FoldedCandle {
+  const { bucket, open, high, low, close } = row
+  const prices =
+    price === 'spot'
+      ? { open: row.spot_open, high: row.spot_high, low: row.spot_low, close: row.spot_close }
+      : { open, high, low, close }
+  return { bucket, ...prices, volume: BigInt(forward ? row.volume1 : row.volume0), trades: Number(row.trades) }
+}

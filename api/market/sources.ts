@@ -1,0 +1,81 @@
+/** Everything that answers are read from: the pools, the ledgers' tips, and rows in memory where they are cached, else in ClickHouse. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { WriteEvent } from '../../aggregator/candles/changes.ts'
+import type { Network, NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Report } from '../../ingest/model/report.ts'
+import { coalesced } from '../lib/coalesced.ts'
+import type { ApiFact } from '../lib/fact.ts'
+import { BucketCache } from './cache/bucket-cache.ts'
+import { type NetworkStates, openChangePoller } from './cache/change-poller.ts'
+import { NewestTicks } from './candles/newest-ticks.ts'
+import { readTicks, type TickRequest } from './candles/ticks.ts'
+import { EXPANDED_NETWORKS } from './find/find.ts'
+import { requireStored } from './find/stored.ts'
+import type { TickView } from './model/orientation.ts'
+import { openCatalogue } from './pools/catalogue.ts'
+import { openPoolRows } from './pools/pool-rows.ts'
+import type { MarketStore } from './pools/pool-state.ts'
+
+export type MarketSources = {
+  reader: ClickHouseClient
+  cache: BucketCache
+  /**
+   * Tips and pools, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where
+   * none of `networks` has anything stored; an empty list never throws.
+   */
+  snapshot(networks?: readonly NetworkName[]): Promise<{ states: NetworkStates; store: MarketStore }>
+  states(): Promise<NetworkStates>
+  /** `closed`: the ledger is past the end of the range, so that new blocks do not change the answer. */
+  ticks(request: TickRequest, closed: boolean): Promise<readonly TickView[]>
+  /** Called by the aggregator of this process after each write, see cache/. */
+  onFlush(written: WriteEvent): void
+}
+
+export type SourceOptions = {
+  /** Read-only rights are enough. */
+  reader: ClickHouseClient
+  networks: readonly Network[]
+  /** Maximum age of the catalogue, the tips and the cached candles. */
+  freshMs: number
+  /** Interval at which changes are polled for, while queries arrive. */
+  pollMs: number
+  /** Upper bound of the cached candles. */
+  cacheBytes: number
+  report: Report<ApiFact> | undefined
+}
+
+export function openSources(options: SourceOptions): MarketSources {
+  const { reader, networks, freshMs, pollMs, cacheBytes, report } = options
+  const catalogue = openCatalogue(reader, networks, freshMs)
+  const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
+  const cache = new BucketCache(reader, cacheBytes, onRead)
+  const rows = openPoolRows(reader, cache)
+  const newestTicks = new NewestTicks((request) => readTicks(reader, request))
+  const closedTicks = coalesced<readonly TickView[]>(freshMs)
+  const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
+    rows.evict(network, pools)
+    newestTicks.evict(network, pools)
+  }
+  const names = networks.map((network) => network.name)
+  const poller = openChangePoller({ reader, networks: names, cache, freshMs, pollMs, onChange })
+
+  return {
+    reader,
+    cache,
+    async snapshot(asked = EXPANDED_NETWORKS) {
+      const [states, pools] = await Promise.all([poller.states(), catalogue.get()])
+      requireStored(states, asked)
+      return { states, store: { cache, rows, catalogue: pools } }
+    },
+    states: poller.states,
+    ticks(request, closed) {
+      if (!closed) return newestTicks.read(request)
+      const { view, range, limit, price } = request
+      const { network, pool } = view.listing
+      const key = `${network.name} ${pool.id} ${view.forward} ${range.from} ${range.to} ${limit} ${price}`
+      return closedTicks(key, () => readTicks(reader, request))
+    },
+    onFlush: poller.onFlush,
+  }
+}
