@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { backUp, checkName } from '../clickhouse/backups.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { print, runCommand, telling } from '../process/command.ts'
+import { print, progressPrinter, runCommand } from '../process/command.ts'
 import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
 
 const HELP: Help = {
@@ -20,7 +20,7 @@ const name = commandLine(HELP, () => {
 })
 await runCommand(
   async (store) => {
-    await backUp(store, name, telling())
+    await backUp(store, name, progressPrinter())
     print(`Saved as backups/${name}, beside the tables.`)
   },
   ({ folder }) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checkName, restore } from '../clickhouse/backups.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { print, runCommand, telling } from '../process/command.ts'
+import { print, progressPrinter, runCommand } from '../process/command.ts'
 import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
 
 const HELP: Help = {
@@ -20,7 +20,7 @@ const name = commandLine(HELP, () => {
 })
 await runCommand(
   async (store, config) => {
-    await restore(store, name, telling(), config.chain.kind)
+    await restore(store, name, progressPrinter(), config.chain.kind)
     await store.sync?.()
     print(`Restored from backups/${name}.`)
   },

@@ -17,10 +17,10 @@ import { startAdmin } from '../process/admin.ts'
 import { keyToPrint } from '../process/api-key.ts'
 import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
-import { announce as announcePresence } from '../process/presence.ts'
+import { announcePresence } from '../process/presence.ts'
 import { type Run, runProcess } from '../process/run.ts'
 import { type Logs, runAggregator, runListener, withLogs } from '../process/stages.ts'
-import { askHead } from '../rpc/chain-client.ts'
+import { readHead } from '../rpc/chain-client.ts'
 
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
 const FIRST_DATA_MS = 15_000
@@ -44,7 +44,7 @@ await runProcess(async (run, telemetry) => {
     const store = await openStore(config, chains.storeFolder, report, signal)
     void store.failed.then(fail)
     report({ kind: 'tables-ready' })
-    admin.watch(store)
+    admin.setStore(store)
     try {
       await runStages(chains, store, run)
     } catch (error) {
@@ -99,7 +99,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
       const written = (it: WriteEvent) => look(it)
       const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
       // In a cluster it is the command itself that reads: anybody can append to Kafka.
-      if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.history, store, attempt))
+      if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.backfillLog, store, attempt))
       await Promise.all(parts)
     }
     keep(withLogs('aggregator', name, store, run, stagesOf))
@@ -143,7 +143,7 @@ async function firstData(
   const unanswered = new Set<NetworkName>()
   await Promise.all(
     networks.map(async ({ network, urls }) => {
-      const head = await askHead(urls)
+      const head = await readHead(urls)
       if (!head) unanswered.add(network.name)
       const chain = storedChain(store.owner, network.name)
       while (head && !signal.aborted && Date.now() < giveUp) {

@@ -1,6 +1,6 @@
 /** `npm run status`: how far each network is read, stored and audited, and what is missing. */
 import { parseArgs } from 'node:util'
-import { blocksIn, type JobStatus, type NetworkStatus, networksOf, statusOf } from '../jobs/network-status.ts'
+import { blocksIn, type JobStatus, type NetworkSummary, networksOf, summarize } from '../jobs/network-status.ts'
 import { print, printTable, runCommand } from '../process/command.ts'
 import { commandLine, type Help, parsed } from '../process/help.ts'
 
@@ -24,7 +24,7 @@ const { json } = commandLine(HELP, () =>
 await runCommand(async (store, config) => {
   const now = Math.floor(Date.now() / 1000)
   const networks = await networksOf(store, config)
-  const statuses = await Promise.all(networks.map((network) => statusOf(store, config, network, now)))
+  const statuses = await Promise.all(networks.map((network) => summarize(store, config, network, now)))
   if (json) return print(JSON.stringify(statuses, undefined, 2))
   if (config.chain.kind === 'devnet') print('These are the tables of the devnet that stands in for ethereum.', '')
   if (statuses.length === 0) return print('Nothing is stored yet.')
@@ -40,7 +40,7 @@ await runCommand(async (store, config) => {
   printTable([['JOB', 'NETWORK', 'KIND', 'RANGE', 'STATE', 'PROGRESS'], ...jobs])
 })
 
-function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkStatus): string[] {
+function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkSummary): string[] {
   return [
     network,
     textOf(head),
@@ -66,18 +66,18 @@ function rangeOfTime(from: number, to: number): string {
   return from === 0 && to === 2 ** 32 - 1 ? 'all' : `${timeOf(from)} to ${timeOf(to)}`
 }
 
-function notesOfHalts({ network, halts }: NetworkStatus): string[] {
+function notesOfHalts({ network, halts }: NetworkSummary): string[] {
   return halts.map(
     ({ stage, since, reason }) => `${network}: its ${stage} has halted since ${timeOf(since)}: ${reason}`,
   )
 }
 
-function noteOfNothing({ network, tip, first }: NetworkStatus): string[] {
+function noteOfNothing({ network, tip, first }: NetworkSummary): string[] {
   if (first === undefined) return [`Nothing is stored yet of ${network}.`]
   return tip ? [] : [`No listener has stored anything of ${network} yet: its blocks are of backfills.`]
 }
 
-function notesOfGaps({ network, gaps }: NetworkStatus): string[] {
+function notesOfGaps({ network, gaps }: NetworkSummary): string[] {
   const [gap] = gaps
   if (!gap) return []
   const more = gaps.length - SHOWN_GAPS
@@ -92,7 +92,7 @@ function notesOfGaps({ network, gaps }: NetworkStatus): string[] {
   ]
 }
 
-function notesOfAudit({ network, first, audit }: NetworkStatus): string[] {
+function notesOfAudit({ network, first, audit }: NetworkSummary): string[] {
   if (!audit) return first === undefined ? [] : [`${network}: nothing is audited yet.`]
   const { mismatched, omitted, invented, repriced, undecided, repairing } = audit
   if (mismatched + repriced + undecided + repairing === 0) return []

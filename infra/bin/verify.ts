@@ -5,7 +5,7 @@ import { type Difference, verify } from '../../aggregator/verify/verify.ts'
 import { parseTime } from '../../api/query/time.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
-import { withStoreOf } from '../clickhouse/store.ts'
+import { withStore } from '../clickhouse/store.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { readHistory } from '../jobs/read-history.ts'
 import { rebuildCandles } from '../jobs/rebuild-job.ts'
@@ -27,7 +27,7 @@ const HELP: Help = {
 }
 const SHOWN = 20
 /** Names of pools travel in the address of the request; more of them are all of them. */
-const MOST_POOLS = 500
+const MAX_POOLS = 500
 
 type Request = { network: NetworkName; from: number | undefined; to: number | undefined; repair: boolean }
 
@@ -36,7 +36,7 @@ const NOTHING_STORED = 2
 
 const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  const found = await look(request, run)
+  const found = await verifyStore(request, run)
   if (found === 'nothing stored') {
     print(`Nothing is stored of ${request.network}: there is nothing to verify.`)
     process.exitCode = NOTHING_STORED
@@ -46,18 +46,18 @@ await runProcess(async (run) => {
   if (request.repair) {
     await repair(request.network, found, run)
     print('Looking again.')
-    const left = await look(request, run)
+    const left = await verifyStore(request, run)
     if (left === 'nothing stored' || left.length === 0) return
   }
   process.exitCode = 1
 })
 
-async function look({ network, from, to }: Request, run: Run): Promise<Difference[] | 'nothing stored'> {
+async function verifyStore({ network, from, to }: Request, run: Run): Promise<Difference[] | 'nothing stored'> {
   const { config, signal } = run
   const folder = (await currentStoreFolder(config)) ?? config.dataDir
   const found: Difference[] = []
   let isEmpty = false
-  await withStoreOf(config, folder, async ({ owner }) => {
+  await withStore(config, folder, async ({ owner }) => {
     for await (const difference of verify(owner, { network, from, to, signal })) {
       found.push(difference)
       if (found.length <= SHOWN) print(describe(difference))
@@ -84,7 +84,7 @@ async function repair(network: NetworkName, found: readonly Difference[], run: R
   await rebuildCandles(
     {
       network,
-      pools: pools.length > MOST_POOLS ? undefined : pools,
+      pools: pools.length > MAX_POOLS ? undefined : pools,
       from: Math.min(...starts),
       to: Math.max(...starts),
     },

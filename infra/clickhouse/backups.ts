@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Config } from '../config/config.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { followBackup, type Tell } from './follow-backup.ts'
+import { followBackup, type OnProgress } from './follow-backup.ts'
 import { migrate, refuseLater } from './migrate.ts'
 import type { Store } from './store.ts'
 
@@ -10,13 +10,13 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** What the database is called in a backup, whatever it is called on a server. */
 const SAVED_AS = 'candlepool'
 /** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
-const VOUCHING = ['blocks', 'coverage', 'audits', 'jobs']
+const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']
 /** Not saved, and made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
 const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 /** Without any of these a database is not one of ours, or not whole. */
-const EXPECTED = [...VOUCHING, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
+const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
 /** Processes leave rows in these by themselves: what they claim of a minute, and that one has halted. */
-const NO_ROWS_OF_A_USER = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims', 'presences']
+const INTERNAL_TABLES = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims', 'presences']
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name
@@ -25,14 +25,14 @@ export function checkName(name: string | undefined, usage: string): string {
   )
 }
 
-export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, tell: Tell): Promise<void> {
-  const parts = await Promise.all(shards.map(partOf))
+export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, tell: OnProgress): Promise<void> {
+  const parts = await Promise.all(shards.map(databaseOf))
   for (const { server, database } of parts) {
-    const tables = `BACKUP ${vouching(database, SAVED_AS)} TO ${folder(name, 'ledger')}`
+    const tables = `BACKUP ${ledgerTables(database, SAVED_AS)} TO ${folder(name, 'ledger')}`
     await followBackup(server, tables, (progress) => tell(`Saving the ledger: ${progress}`))
   }
   for (const { server, database } of parts) {
-    const others = [...VOUCHING, ...VIEWS].map((table) => `${database}.${table}`)
+    const others = [...LEDGER_TABLES, ...VIEWS].map((table) => `${database}.${table}`)
     const tables = `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`
     await followBackup(server, tables, (progress) => tell(`Saving the rows: ${progress}`))
   }
@@ -45,43 +45,43 @@ export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, te
 export async function restore(
   { shards, servers }: Pick<Store, 'shards' | 'servers'>,
   name: string,
-  tell: Tell,
+  tell: OnProgress,
   chain?: Config['chain']['kind'],
 ): Promise<void> {
   if (servers.length > shards.length)
     throw new UsageError('With replicas a backup is restored by hand, on one server of each shard.')
-  const parts = await Promise.all(shards.map(partOf))
+  const parts = await Promise.all(shards.map(databaseOf))
   for (const part of parts) await requireEmpty(part)
-  for (const part of parts) await restoreBeside(part, name, tell, chain)
+  for (const part of parts) await restoreAside(part, name, tell, chain)
   // Processes that were started meanwhile have stored something.
   for (const part of parts) await requireEmpty(part)
   for (const part of parts) await swap(part)
 }
 
 /** No statement leaves half a database where it is cut off: between two of them, the name has the empty tables, none, or those restored. */
-async function swap({ server, database }: Part): Promise<void> {
+async function swap({ server, database }: ShardDatabase): Promise<void> {
   const empty = `${database}_replaced`
   await command(server, `DROP DATABASE IF EXISTS ${empty} SYNC`)
   await command(server, `RENAME DATABASE ${database} TO ${empty}`)
-  await command(server, `RENAME DATABASE ${besideOf(database)} TO ${database}`)
+  await command(server, `RENAME DATABASE ${restoreNameOf(database)} TO ${database}`)
   // Also done by the next start.
   await migrate(server, { database })
   await command(server, `DROP DATABASE ${empty} SYNC`)
 }
 
-async function restoreBeside(
-  { server, database }: Part,
+async function restoreAside(
+  { server, database }: ShardDatabase,
   name: string,
-  tell: Tell,
+  tell: OnProgress,
   chain: Config['chain']['kind'] | undefined,
 ): Promise<void> {
-  const beside = besideOf(database)
+  const beside = restoreNameOf(database)
   const drop = `DROP DATABASE IF EXISTS ${beside} SYNC`
   await command(server, drop)
   try {
     const rows = `RESTORE DATABASE ${SAVED_AS} AS ${beside} FROM ${folder(name, 'rows')}`
     await followBackup(server, rows, (progress) => tell(`Restoring the rows: ${progress}`))
-    const ledger = `RESTORE ${vouching(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
+    const ledger = `RESTORE ${ledgerTables(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
     await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
     const tables = (await tablesOf(server, beside)).map((table) => table.name)
     const missing = EXPECTED.filter((table) => !tables.includes(table))
@@ -128,14 +128,14 @@ async function refuseOtherKind(
     )
 }
 
-function besideOf(database: string): string {
+function restoreNameOf(database: string): string {
   return `${database}_restored`
 }
 
 /** Whatever a user or a job has stored, a store of backfills alone too. */
-async function requireEmpty({ server, database }: Part): Promise<void> {
+async function requireEmpty({ server, database }: ShardDatabase): Promise<void> {
   const tables = await tablesOf(server, database)
-  if (tables.some(({ name, rows }) => rows > 0 && !NO_ROWS_OF_A_USER.includes(name)))
+  if (tables.some(({ name, rows }) => rows > 0 && !INTERNAL_TABLES.includes(name)))
     throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
 }
 
@@ -150,18 +150,18 @@ async function tablesOf(server: ClickHouseClient, database: string): Promise<{ n
   return answer.json<{ name: string; rows: number }>()
 }
 
-type Part = { server: ClickHouseClient; database: string }
+type ShardDatabase = { server: ClickHouseClient; database: string }
 
 /** As statements spell it: names take no parameters here, and config.ts lets none through that would have to be quoted. */
-async function partOf(server: ClickHouseClient): Promise<Part> {
+async function databaseOf(server: ClickHouseClient): Promise<ShardDatabase> {
   const result = await server.query({ query: 'SELECT currentDatabase() AS database', format: 'JSONEachRow' })
   const [{ database } = { database: '' }] = await result.json<{ database: string }>()
   return { server, database }
 }
 
 /** The tables that vouch, from one database into another. */
-function vouching(from: string, to: string): string {
-  return VOUCHING.map((table) => `TABLE ${from}.${table} AS ${to}.${table}`).join(', ')
+function ledgerTables(from: string, to: string): string {
+  return LEDGER_TABLES.map((table) => `TABLE ${from}.${table} AS ${to}.${table}`).join(', ')
 }
 
 function folder(name: string, part: string): string {

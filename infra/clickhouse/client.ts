@@ -4,7 +4,7 @@ import type { EngineAccess } from './engine-access.ts'
 import { ANALYST_LIMITS } from './engine-users.ts'
 import { watchedCommand } from './watched-command.ts'
 
-export type Connection = {
+export type ClickHouseConnection = {
   url: string
   username: string
   password: string
@@ -16,7 +16,7 @@ export type Connection = {
 }
 
 /** Statements have no time limit: see `watchedCommand`. Questions and inserts have `requestTimeoutMs`. */
-export function connect(connection: Connection): ClickHouseClient {
+export function connect(connection: ClickHouseConnection): ClickHouseClient {
   const client = open(connection)
   const unlimited = open({ ...connection, requestTimeoutMs: UNLIMITED_MS })
   const close = client.close.bind(client)
@@ -42,7 +42,7 @@ export function connectAnalyst({ url, database, users }: EngineAccess): ClickHou
 /** The longest that a timer takes, 24 days. */
 const UNLIMITED_MS = 2 ** 31 - 1
 
-function open(connection: Connection): ClickHouseClient {
+function open(connection: ClickHouseConnection): ClickHouseClient {
   const { url, username, password, database, settings, maxOpenConnections = 10, requestTimeoutMs = 60_000 } = connection
   return createClient({
     url,

@@ -14,7 +14,7 @@ export type Cluster = {
 }
 
 /** The database in which a server has its share of the rows. */
-export function shareOf(database: string): string {
+export function shardDatabaseOf(database: string): string {
   return `${database}_share`
 }
 
@@ -41,7 +41,7 @@ export async function migrateCluster(
   servers: readonly ClickHouseClient[],
   cluster: Cluster,
 ): Promise<ClickHouseClient[]> {
-  const places = await Promise.all(servers.map((server) => placeOf(server, cluster.name)))
+  const places = await Promise.all(servers.map((server) => replicaPositionOf(server, cluster.name)))
   const [{ replicas, isReplicated } = { replicas: 0, isReplicated: false }] = places
   const shards = places.map(({ shard }) => shard)
   const named = new Set(places.map(({ shard, replica }) => `${shard} ${replica}`)).size
@@ -52,7 +52,7 @@ export async function migrateCluster(
       `shards of the cluster ${cluster.name} have several replicas: give each server the macros shard and replica`,
     )
   for (const server of servers) {
-    await migrate(server, { database: shareOf(cluster.database), ...(isReplicated && { adapt: replicated }) })
+    await migrate(server, { database: shardDatabaseOf(cluster.database), ...(isReplicated && { adapt: replicated }) })
   }
   for (const server of servers) await distribute(server, cluster)
   return servers.filter((_, index) => shards.slice(0, index).every((shard) => shard !== shards[index]))
@@ -67,10 +67,10 @@ export async function refuseCluster(server: ClickHouseClient, database: string):
 
 const IS_OVER_SHARDS = "engine = 'Distributed'"
 
-type Place = { shard: number; replica: number; replicas: number; isReplicated: boolean }
+type ReplicaPosition = { shard: number; replica: number; replicas: number; isReplicated: boolean }
 
 /** Where a server finds itself in the cluster. */
-async function placeOf(server: ClickHouseClient, cluster: string): Promise<Place> {
+async function replicaPositionOf(server: ClickHouseClient, cluster: string): Promise<ReplicaPosition> {
   const [place] = await ask<{ shard: number; replica: number; replicas: number; macros: number }>(
     server,
     `SELECT
@@ -119,7 +119,7 @@ const UNDISTRIBUTED = `
 
 /** `Distributed` tables hold no rows: they can be made anew at any time, by several processes at once too. */
 async function distribute(server: ClickHouseClient, { name: cluster, database }: Cluster): Promise<void> {
-  const share = shareOf(database)
+  const share = shardDatabaseOf(database)
   await server.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
   const [own] = await ask<{ name: string }>(
     server,

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import type { Store } from './store.ts'
 
 /** How much of the chain is read again after a power cut. */
-const SETTLE_MS = 1_000
+const CHECKPOINT_MS = 1_000
 
 /** Puts on the disk what was written to the file system of an embedded engine's folder; undefined where no call does. */
 export async function syncOf(folder: string): Promise<(() => Promise<void>) | undefined> {
@@ -47,7 +47,7 @@ export async function prepareDisk(
   { fsync, log }: Pick<Config, 'fsync' | 'log'>,
 ): Promise<Disk | undefined> {
   // Kafka is read on from the ledger's versions, not from a block.
-  const disk = sync && fsync && log.kind === 'in-process' ? { sync, everyMs: SETTLE_MS } : undefined
+  const disk = sync && fsync && log.kind === 'in-process' ? { sync, everyMs: CHECKPOINT_MS } : undefined
   const synced = disk ? 'what is not settled' : fsync ? 'every write' : 'none'
   for (const server of servers) await applyDurability(server, synced)
   return disk

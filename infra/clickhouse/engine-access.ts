@@ -30,7 +30,7 @@ export async function findEngine(dataDir: string): Promise<EngineAccess | undefi
   const passwords = await readPasswords(paths)
   if (!running || !passwords) return undefined
   const access = accessOf(running.url, passwords)
-  return (await answers(access, paths)) ? access : undefined
+  return (await isAnswering(access, paths)) ? access : undefined
 }
 
 export function accessOf(url: string, passwords: Record<EngineUser, string>): EngineAccess {
@@ -43,12 +43,12 @@ export function accessOf(url: string, passwords: Record<EngineUser, string>): En
       accounts: { username: 'accounts', password: passwords.accounts },
       analyst: { username: 'analyst', password: passwords.analyst },
     },
-    sqlPassword: derived(passwords.owner, 'sql'),
+    sqlPassword: derivePassword(passwords.owner, 'sql'),
   }
 }
 
 /** True where the engine behind the address has our password and our tables: a copied folder knows the password of its original too. */
-export async function answers(access: EngineAccess, paths: EnginePaths, signal?: AbortSignal): Promise<boolean> {
+export async function isAnswering(access: EngineAccess, paths: EnginePaths, signal?: AbortSignal): Promise<boolean> {
   const client = connect({ ...access, ...access.users.owner, database: 'system', requestTimeoutMs: 2_000 })
   try {
     const result = await client.query({
@@ -102,7 +102,7 @@ export async function writeRunning(paths: EnginePaths, running: RunningEngine): 
 }
 
 /** Only the note of this engine: where it died, another one may have the folder by now. */
-export async function forgetRunning(paths: EnginePaths, pid: number): Promise<void> {
+export async function removeRunning(paths: EnginePaths, pid: number): Promise<void> {
   const running = await readRunning(paths)
   if (running?.pid === pid) await rm(paths.running, { force: true })
 }
@@ -122,7 +122,7 @@ export async function makeFolders(paths: EnginePaths): Promise<void> {
 /** The file is that of earlier versions: they knew no analysts. */
 const PASSWORDS = z
   .object({ owner: z.string(), api: z.string(), accounts: z.string() })
-  .transform((random) => ({ ...random, analyst: derived(random.owner, 'analyst') }))
+  .transform((random) => ({ ...random, analyst: derivePassword(random.owner, 'analyst') }))
 const RUNNING = z.object({ url: z.url(), pid: z.int(), owner: z.int() })
 
 async function readPasswords(paths: EnginePaths) {
@@ -145,7 +145,7 @@ function newPassword(): string {
 }
 
 /** As secret as `password`, which it does not tell. */
-function derived(password: string, purpose: string): string {
+function derivePassword(password: string, purpose: string): string {
   return createHmac('sha256', password).update(purpose).digest('base64url')
 }
 

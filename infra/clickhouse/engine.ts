@@ -8,14 +8,14 @@ import type { Report } from '../../ingest/model/report.ts'
 import { type Child, type Exit, startChild } from '../lib/child.ts'
 import {
   accessOf,
-  answers,
   type EngineAccess,
   ensurePasswords,
   findEngine,
-  forgetRunning,
+  isAnswering,
   makeFolders,
   readLockHolder,
   readRunning,
+  removeRunning,
   writeRunning,
   writeSecret,
 } from './engine-access.ts'
@@ -61,7 +61,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   await writeSecret(paths.config, configXml(paths, passwords, options.memoryLimitBytes ?? defaultMemoryLimit()))
   await writeSecret(paths.users, usersXml(passwords))
 
-  const giveUp = Date.now() + LOCK_PATIENCE_MS
+  const giveUp = Date.now() + LOCK_TIMEOUT_MS
   for (let attempt = 1; ; attempt++) {
     options.signal?.throwIfAborted()
     const port = options.port ?? (await freePort())
@@ -80,8 +80,8 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
-const LOCK_PATIENCE_MS = 5_000
-const START_PATIENCE_MS = 60_000
+const LOCK_TIMEOUT_MS = 5_000
+const START_TIMEOUT_MS = 60_000
 const GRACE_MS = 2_500
 
 async function launch(
@@ -112,14 +112,14 @@ async function launch(
   report?.({ kind: 'engine-started', url: access.url, pid: child.pid, dataDir: options.dataDir, milliseconds })
 
   const exited = child.exited.then(async (exit): Promise<EngineExit> => {
-    await forgetRunning(paths, child.pid)
+    await removeRunning(paths, child.pid)
     const ended = { ...exit, expected: stopping }
     report?.({ kind: 'engine-ended', exit: ended })
     return ended
   })
   async function stop() {
     stopping = true
-    await forgetRunning(paths, child.pid)
+    await removeRunning(paths, child.pid)
     await child.stop()
     await exited
   }
@@ -137,22 +137,22 @@ async function untilAnswers(
   void child.exited.then((ended) => {
     exit = ended
   })
-  const giveUp = Date.now() + START_PATIENCE_MS
-  while (!(await answers(access, paths, signal))) {
-    if (exit) throw await whyEnded(exit, paths, port)
+  const giveUp = Date.now() + START_TIMEOUT_MS
+  while (!(await isAnswering(access, paths, signal))) {
+    if (exit) throw await startErrorOf(exit, paths, port)
     if (signal?.aborted || Date.now() > giveUp) {
       await child.stop()
       signal?.throwIfAborted()
       throw new EngineError(
         'no-answer',
-        `ClickHouse did not answer within ${START_PATIENCE_MS / 1000} s; see ${paths.log}`,
+        `ClickHouse did not answer within ${START_TIMEOUT_MS / 1000} s; see ${paths.log}`,
       )
     }
     await sleep(20)
   }
 }
 
-async function whyEnded(exit: Exit, paths: EnginePaths, port: number): Promise<EngineError> {
+async function startErrorOf(exit: Exit, paths: EnginePaths, port: number): Promise<EngineError> {
   const said = exit.lastLines.filter((line) => !line.startsWith('Logging ')).join('\n')
   if (said.includes('Cannot lock file')) {
     const [running, holder] = await Promise.all([readRunning(paths), readLockHolder(paths)])

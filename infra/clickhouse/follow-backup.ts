@@ -4,27 +4,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 
 /** Takes a line about how far something is. */
-export type Tell = (line: string) => void
+export type OnProgress = (line: string) => void
 
-const LOOK_MS = 500
+const POLL_MS = 500
 /** A server that does not answer for so many looks in a row is given up. */
-const MAX_FAILED_LOOKS = 120
+const MAX_FAILED_POLLS = 120
 const MEGABYTE = 1_000_000
 
 /** `statement` without settings. Resolves once it has succeeded; throws why it failed. */
-export async function followBackup(client: ClickHouseClient, statement: string, tell: Tell): Promise<void> {
+export async function followBackup(client: ClickHouseClient, statement: string, tell: OnProgress): Promise<void> {
   const id = randomUUID()
   try {
     await client.command({ query: `${statement} SETTINGS id = '${id}' ASYNC`, http_headers: ANYWHERE })
   } catch (error) {
     // Where only the answer was lost, ClickHouse knows the id.
     if (error instanceof ClickHouseError) throw error
-    if (!(await look(client, id).catch(() => undefined))) throw error
+    if (!(await readProgress(client, id).catch(() => undefined))) throw error
   }
   for (let failed = 0; ; ) {
-    const found = await look(client, id).catch((error) => {
+    const found = await readProgress(client, id).catch((error) => {
       failed++
-      if (error instanceof ClickHouseError || failed > MAX_FAILED_LOOKS) throw error
+      if (error instanceof ClickHouseError || failed > MAX_FAILED_POLLS) throw error
       return 'no answer' as const
     })
     if (found !== 'no answer') {
@@ -35,17 +35,17 @@ export async function followBackup(client: ClickHouseClient, statement: string, 
       tell(`${found.files} files, ${Math.round(found.bytes / MEGABYTE)} MB`)
       if (ENDED.includes(found.status)) return
     }
-    await sleep(LOOK_MS)
+    await sleep(POLL_MS)
   }
 }
 
 const ENDED = ['BACKUP_CREATED', 'RESTORED']
 const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
 
-type Found = { status: string; error: string; files: number; bytes: number }
+type BackupProgress = { status: string; error: string; files: number; bytes: number }
 
 /** Undefined where the server does not know it, or no more. */
-async function look(client: ClickHouseClient, id: string): Promise<Found | undefined> {
+async function readProgress(client: ClickHouseClient, id: string): Promise<BackupProgress | undefined> {
   const answer = await client.query({
     query: `SELECT toString(status) AS status, error, toFloat64(greatest(num_files, files_read)) AS files,
               toFloat64(greatest(total_size, bytes_read)) AS bytes
@@ -54,5 +54,5 @@ async function look(client: ClickHouseClient, id: string): Promise<Found | undef
     format: 'JSONEachRow',
     http_headers: ANYWHERE,
   })
-  return (await answer.json<Found>())[0]
+  return (await answer.json<BackupProgress>())[0]
 }

@@ -111,7 +111,7 @@ async function apply(
   for (const [index, statement] of statementsOf(migration.sql).entries()) {
     try {
       await client.command({ query: adapt(statement) })
-      await untilRewritten(client)
+      await untilMutationsDone(client)
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause)
       throw new MigrationError(`${migration.name}.sql, statement ${index + 1}: ${reason}`, { cause })
@@ -165,13 +165,13 @@ function viewsIn(migrations: readonly Migration[]): { name: string; statement: s
 
 const VIEW = /^CREATE OR REPLACE VIEW (\w+)/m
 
-const LOOK_MS = 200
+const POLL_MS = 200
 
 /**
  * ClickHouse rewrites rows in the background, part by part, and goes on with it after a crash. On a large store that takes longer than
  * anybody waits for an answer, so it is asked for again and again. What fails is tried again for ever, so that it is never done.
  */
-async function untilRewritten(client: ClickHouseClient): Promise<void> {
+async function untilMutationsDone(client: ClickHouseClient): Promise<void> {
   for (;;) {
     const result = await client.query({
       query: `
@@ -182,7 +182,7 @@ async function untilRewritten(client: ClickHouseClient): Promise<void> {
     const [mutation] = await result.json<{ command: string; failure: string }>()
     if (!mutation) return
     if (mutation.failure !== '') throw new MigrationError(`${mutation.command} fails: ${mutation.failure}`)
-    await sleep(LOOK_MS)
+    await sleep(POLL_MS)
   }
 }
 

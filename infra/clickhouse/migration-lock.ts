@@ -5,14 +5,14 @@ import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 
 /** After this without a beat the holder is taken for dead. Statements are repeatable, so a holder that was wrongly given up does no harm. */
 const STALE_SECONDS = 20
-const BEAT_MS = 4_000
+const HEARTBEAT_MS = 4_000
 const TRY_MS = 100
 
 /** `work` may take as long as it does: until it ends, the lock is renewed. */
 export async function withMigrationLock<T>(
   client: ClickHouseClient,
   work: () => Promise<T>,
-  { beatMs = BEAT_MS } = {},
+  { beatMs = HEARTBEAT_MS } = {},
 ): Promise<T> {
   const holder = randomUUID()
   while (!(await acquire(client, holder))) {
@@ -20,7 +20,7 @@ export async function withMigrationLock<T>(
     await sleep(TRY_MS)
   }
   const done = new AbortController()
-  const beating = beat(client, holder, beatMs, done.signal)
+  const beating = sendHeartbeats(client, holder, beatMs, done.signal)
   try {
     return await work()
   } finally {
@@ -45,7 +45,12 @@ async function acquire(client: ClickHouseClient, holder: string): Promise<boolea
 }
 
 /** A statement that changes nothing but the time at which the table was last changed. */
-async function beat(client: ClickHouseClient, holder: string, everyMs: number, done: AbortSignal): Promise<void> {
+async function sendHeartbeats(
+  client: ClickHouseClient,
+  holder: string,
+  everyMs: number,
+  done: AbortSignal,
+): Promise<void> {
   for (;;) {
     await sleep(everyMs, undefined, { signal: done, ref: false }).catch(() => undefined)
     if (done.aborted) return

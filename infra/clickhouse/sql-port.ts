@@ -57,14 +57,23 @@ export async function startSqlPort({ engine, analyst, host, port, signal }: SqlP
   return { host, port: (server.address() as AddressInfo).port, closed }
 }
 
-type Engine = Pick<SqlPortOptions, 'engine' | 'analyst'>
+type SqlBackend = Pick<SqlPortOptions, 'engine' | 'analyst'>
 
-async function answer(incoming: IncomingMessage, response: ServerResponse, { engine, analyst }: Engine): Promise<void> {
+async function answer(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { engine, analyst }: SqlBackend,
+): Promise<void> {
   const url = new URL(incoming.url ?? '/', 'http://localhost')
   // As ClickHouse has it: drivers ask it before they have a password.
   if (url.pathname === '/ping') return void response.end('Ok.\n')
   if (!isAnalyst(incoming, url.searchParams, engine.sqlPassword)) {
-    throw new Refusal(401, 516, 'Authentication failed: the password of analyst is incorrect.', 'AUTHENTICATION_FAILED')
+    throw new SqlPortError(
+      401,
+      516,
+      'Authentication failed: the password of analyst is incorrect.',
+      'AUTHENTICATION_FAILED',
+    )
   }
   const statement = await statementOf(incoming, url.searchParams)
   if (statement.trim() === '') return void response.end('Ok.\n')
@@ -89,18 +98,18 @@ function isSame(one: string, other: string): boolean {
 async function statementOf(incoming: IncomingMessage, parameters: URLSearchParams): Promise<string> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = incoming.headers
   if (encoding !== 'identity' || parameters.get('decompress') === '1' || type.startsWith('multipart/'))
-    throw new Refusal(400, 36, 'The statement has to be plain text: switch off the compression of requests.')
+    throw new SqlPortError(400, 36, 'The statement has to be plain text: switch off the compression of requests.')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length
-    if (bytes > MAX_STATEMENT_BYTES) throw new Refusal(413, 62, 'The statement is longer than 64 kB.')
+    if (bytes > MAX_STATEMENT_BYTES) throw new SqlPortError(413, 62, 'The statement is longer than 64 kB.')
     chunks.push(chunk)
   }
   const body = Buffer.concat(chunks).toString()
   const query = parameters.get('query') ?? ''
   if (query !== '' && body.trim() !== '')
-    throw new Refusal(400, 36, 'The statement stands in the URL or in the body, not in both.')
+    throw new SqlPortError(400, 36, 'The statement stands in the URL or in the body, not in both.')
   return query === '' ? body : query
 }
 
@@ -112,7 +121,12 @@ async function refuseFiles(analyst: ClickHouseClient, statement: string): Promis
   })
   const [formatted] = await result.json<{ text: string }>()
   if (!formatted || namesFile(formatted.text))
-    throw new Refusal(403, 497, 'Nothing may be called file: the function of that name reads files.', 'ACCESS_DENIED')
+    throw new SqlPortError(
+      403,
+      497,
+      'Nothing may be called file: the function of that name reads files.',
+      'ACCESS_DENIED',
+    )
 }
 
 /** Outside of texts. A name that is quoted is written with escapes where it has to be, so that `file` has this spelling alone. */
@@ -148,7 +162,7 @@ function forward(
 }
 
 /** In the form of ClickHouse's own errors, so that a driver reads it as one. */
-class Refusal extends Error {
+class SqlPortError extends Error {
   readonly status: number
   readonly code: number
 
@@ -160,7 +174,7 @@ class Refusal extends Error {
 }
 
 function refuse(response: ServerResponse, error: unknown): void {
-  const refusal = refusalOf(error)
+  const refusal = sqlPortErrorOf(error)
   response.writeHead(refusal.status, {
     'Content-Type': 'text/plain; charset=UTF-8',
     'X-ClickHouse-Exception-Code': refusal.code,
@@ -170,9 +184,10 @@ function refuse(response: ServerResponse, error: unknown): void {
   response.end(`${refusal.message}\n`)
 }
 
-function refusalOf(error: unknown): Refusal {
-  if (error instanceof Refusal) return error
+function sqlPortErrorOf(error: unknown): SqlPortError {
+  if (error instanceof SqlPortError) return error
   // What the engine says of the statement's form.
-  if (error instanceof ClickHouseError) return new Refusal(400, Number(error.code), error.message, error.type ?? '')
-  return new Refusal(503, 210, 'ClickHouse does not answer.', 'NETWORK_ERROR')
+  if (error instanceof ClickHouseError)
+    return new SqlPortError(400, Number(error.code), error.message, error.type ?? '')
+  return new SqlPortError(503, 210, 'ClickHouse does not answer.', 'NETWORK_ERROR')
 }

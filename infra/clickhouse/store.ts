@@ -6,7 +6,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import { connect, connectAnalyst } from './client.ts'
-import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shareOf } from './cluster.ts'
+import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shardDatabaseOf } from './cluster.ts'
 import { syncOf } from './disk.ts'
 import { type EngineFact, startEngine } from './engine.ts'
 import { type EngineAccess, findEngine } from './engine-access.ts'
@@ -38,7 +38,7 @@ export type Store = {
 export type StoreFact = { kind: 'store-waiting'; url: string; error: unknown; retryMs: number }
 
 /** Who waits for a server that does not answer yet, and until when. */
-export type Waiting = { report: Report<StoreFact>; signal: AbortSignal }
+export type WaitOptions = { report: Report<StoreFact>; signal: AbortSignal }
 
 /** Opens the configured server or starts the engine in `folder`; the tables are there and up to date when it resolves. */
 export async function openStore(
@@ -68,7 +68,7 @@ export async function openStore(
 export async function findStore(
   config: Pick<Config, 'store'>,
   folder: string,
-  waiting?: Waiting,
+  waiting?: WaitOptions,
 ): Promise<Store | undefined> {
   if (config.store.kind === 'server') return openServer(config.store, waiting)
   const engine = await findEngine(folder)
@@ -76,7 +76,7 @@ export async function findStore(
 }
 
 /** The tables for as long as `use` takes: those of whoever runs on them already, else opened for the purpose. */
-export async function withStoreOf(
+export async function withStore(
   config: Pick<Config, 'store'>,
   folder: string,
   use: (store: Store) => Promise<void>,
@@ -89,27 +89,27 @@ export async function withStoreOf(
   }
 }
 
-async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Store> {
+async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<Store> {
   const { cluster, database, apiPassword, accountsPassword } = server
   const settings = cluster ? CLUSTER_SETTINGS : {}
   const owner = connect({ ...server, settings })
   const reader =
     apiPassword === undefined
-      ? connect({ ...server, settings: { ...settings, ...READS_LITTLE, ...READ_ONLY }, requestTimeoutMs: READER_MS })
+      ? connect({ ...server, settings: { ...settings, ...SMALL_READS, ...READ_ONLY }, requestTimeoutMs: READER_MS })
       : connect({
           ...server,
           username: 'api',
           password: apiPassword,
-          settings: { ...settings, ...READS_LITTLE },
+          settings: { ...settings, ...SMALL_READS },
           requestTimeoutMs: READER_MS,
         })
   const accounts =
     accountsPassword === undefined
       ? owner
       : connect({ ...server, username: 'accounts', password: accountsPassword, settings })
-  const servers = cluster?.urls.map((url) => connect({ ...server, url, database: shareOf(database), settings })) ?? [
-    owner,
-  ]
+  const servers = cluster?.urls.map((url) =>
+    connect({ ...server, url, database: shardDatabaseOf(database), settings }),
+  ) ?? [owner]
   const close = () => closeAll(new Set([owner, reader, accounts, ...servers]))
   async function bringUpToDate(): Promise<readonly ClickHouseClient[]> {
     if (cluster) return migrateCluster(servers, { name: cluster.name, database })
@@ -118,7 +118,7 @@ async function openServer(server: ServerConfig, waiting?: Waiting): Promise<Stor
     return servers
   }
   try {
-    const shards = await untilThere(server, bringUpToDate, waiting)
+    const shards = await untilReachable(server, bringUpToDate, waiting)
     return { owner, reader, accounts, analyst: reader, shards, servers, failed: never, close }
   } catch (error) {
     await close()
@@ -130,7 +130,11 @@ const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 10_000
 
 /** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
-function untilThere<T>({ url }: ServerConfig, task: () => Promise<T>, waiting: Waiting | undefined): Promise<T> {
+function untilReachable<T>(
+  { url }: ServerConfig,
+  task: () => Promise<T>,
+  waiting: WaitOptions | undefined,
+): Promise<T> {
   if (!waiting) return task()
   const { report, signal } = waiting
   return retried(task, {
@@ -152,7 +156,7 @@ function isAnswer(error: unknown): boolean {
 async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {
   const { url, database, users } = engine
   const owner = connect({ url, database, ...users.owner })
-  const reader = connect({ url, database, ...users.api, settings: READS_LITTLE, requestTimeoutMs: READER_MS })
+  const reader = connect({ url, database, ...users.api, settings: SMALL_READS, requestTimeoutMs: READER_MS })
   const accounts = connect({ url, database, ...users.accounts })
   const analyst = connectAnalyst(engine)
   await migrate(owner, { database })
@@ -164,7 +168,7 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
 const READ_ONLY = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1, ...API_LIMITS } as const
 
 /** A question for a few rows out of every part of a table: no time goes into readers that hand pieces on to each other. */
-const READS_LITTLE = {
+const SMALL_READS = {
   local_filesystem_read_method: 'pread',
   enable_multiple_prewhere_read_steps: 0,
   use_query_condition_cache: 0,

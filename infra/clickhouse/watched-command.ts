@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 
-export type WatchTimes = {
+export type PollTimes = {
   /** How long a statement is waited for before the server is asked about it. */
-  firstLookMs: number
-  lookMs: number
+  firstPollMs: number
+  pollMs: number
 }
 
-const TIMES: WatchTimes = { firstLookMs: 10_000, lookMs: 1_000 }
+const TIMES: PollTimes = { firstPollMs: 10_000, pollMs: 1_000 }
 
 /**
  * `command` over `unlimited`, whose requests have no time limit. `client` asks the server which statements still run: a statement whose
@@ -19,10 +19,10 @@ const TIMES: WatchTimes = { firstLookMs: 10_000, lookMs: 1_000 }
 export function watchedCommand(
   client: ClickHouseClient,
   unlimited: ClickHouseClient,
-  { firstLookMs, lookMs }: WatchTimes = TIMES,
+  { firstPollMs: firstLookMs, pollMs: lookMs }: PollTimes = TIMES,
 ): ClickHouseClient['command'] {
   /** Statements that may still run, unheard. */
-  const unheard = new Set<string>()
+  const unconfirmed = new Set<string>()
 
   async function isRunning(ids: Iterable<string>): Promise<boolean> {
     const answer = await client.query({
@@ -37,15 +37,15 @@ export function watchedCommand(
   }
 
   /** Throws where the server does not answer; a user who may not ask has nothing to wait for. */
-  async function untilHeard(): Promise<void> {
-    while (unheard.size > 0) {
-      const ids = [...unheard]
+  async function untilEnded(): Promise<void> {
+    while (unconfirmed.size > 0) {
+      const ids = [...unconfirmed]
       const running = await isRunning(ids).catch((error) => {
         if (error instanceof ClickHouseError) return false
         throw error
       })
       if (running) await sleep(lookMs)
-      else for (const id of ids) unheard.delete(id)
+      else for (const id of ids) unconfirmed.delete(id)
     }
   }
 
@@ -61,7 +61,7 @@ export function watchedCommand(
   }
 
   return async function command(parameters) {
-    await untilHeard()
+    await untilEnded()
     const id = parameters.query_id ?? randomUUID()
     const lost = new AbortController()
     const done = new AbortController()
@@ -73,7 +73,7 @@ export function watchedCommand(
     } catch (error) {
       if (error instanceof ClickHouseError) throw error
       if (lost.signal.aborted) throw new StatementLost({ cause: error })
-      unheard.add(id)
+      unconfirmed.add(id)
       throw error
     } finally {
       done.abort()

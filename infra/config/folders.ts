@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { Hash } from 'viem'
 import type { Config } from './config.ts'
 
-type Place = Pick<Config, 'dataDir' | 'chain'>
+type StoreLocation = Pick<Config, 'dataDir' | 'chain'>
 
 /** The folder of the tables that the last `npm start` of this configuration used; undefined before the first start of a devnet. */
-export async function currentStoreFolder({ dataDir, chain }: Place): Promise<string | undefined> {
+export async function currentStoreFolder({ dataDir, chain }: StoreLocation): Promise<string | undefined> {
   if (chain.kind === 'networks') return join(dataDir, 'store')
   const name = await readFile(devnetPointer(dataDir), 'utf8').catch(() => undefined)
   return name === undefined ? undefined : join(dataDir, name.trim())

@@ -2,10 +2,10 @@
 import type { Config } from './config.ts'
 import type { ServerConfig } from './server-config.ts'
 
-const HIDDEN = '***'
+const REDACTED = '***'
 
 /** Takes what this configuration holds in secret out of any text, and whatever looks like a key of ours. */
-export function hiderOf(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKey'>): (text: string) => string {
+export function createRedactor(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKey'>): (text: string) => string {
   const { chain, store, bootstrapApiKey } = config
   const own = chain.kind === 'networks' ? chain.networks.filter(({ isPublic }) => !isPublic) : []
   const secrets = [
@@ -15,7 +15,7 @@ export function hiderOf(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKe
   ]
   // A longer one may hold a shorter one.
   const ordered = [...new Set(secrets)].sort((a, b) => b.length - a.length)
-  return (text) => ordered.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), withoutAddresses(text))
+  return (text) => ordered.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), redactAddresses(text))
 }
 
 function secretsOf({ url, cluster, password, apiPassword = '', accountsPassword = '' }: ServerConfig): string[] {
@@ -24,13 +24,13 @@ function secretsOf({ url, cluster, password, apiPassword = '', accountsPassword 
 }
 
 /** Of an address only scheme and host stay: paths, queries and users of RPC endpoints are keys. */
-export function withoutAddresses(text: string): string {
+export function redactAddresses(text: string): string {
   return text
     .replace(/\b(https?|wss?):\/\/[^\s"'<>)]+/g, (address) => {
       const parsed = URL.canParse(address) ? new URL(address) : undefined
       return parsed ? `${parsed.protocol}//${parsed.host}` : 'an address'
     })
-    .replace(/\bcp_[\w-]{16,}/g, HIDDEN)
+    .replace(/\bcp_[\w-]{16,}/g, REDACTED)
 }
 
 /** A node may repeat the path that it was asked at, so its parts are hidden as well, as they are and as they are written. */

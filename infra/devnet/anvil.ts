@@ -55,7 +55,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   const address = new Promise<string>((resolve) => {
     listening = resolve
   })
-  const host = await secludedHost()
+  const host = await randomLoopbackHost()
   const child = startChild({
     command: anvilBinary(),
     args: argumentsOf(options, host),
@@ -68,7 +68,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   })
   options.onSpawn?.(child.pid)
   const patienceMs = options.loadState === undefined ? START_MS : LOAD_MS
-  const authority = await addressOrEnd(child, address, patienceMs, options.signal)
+  const authority = await listenAddress(child, address, patienceMs, options.signal)
   const httpUrl = `http://${authority}`
   const rpc = rpcOver(httpUrl)
   const [accounts] = await rpc([
@@ -92,7 +92,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
  * Anvil answers a WebSocket of any origin, and has no secret: a web page in a browser of this machine could read the chain and drive it. A page
  * can try the ports of 127.0.0.1, but not those of 16 million addresses. Where there is only 127.0.0.1 (macOS), it is that.
  */
-async function secludedHost(): Promise<string> {
+async function randomLoopbackHost(): Promise<string> {
   const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
   return (await canListen(host)) ? host : '127.0.0.1'
 }
@@ -139,7 +139,7 @@ export function anvilBinary(): string {
   }
 }
 
-async function addressOrEnd(
+async function listenAddress(
   child: Child,
   address: Promise<string>,
   patienceMs: number,

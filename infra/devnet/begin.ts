@@ -8,34 +8,34 @@ import { readBytecode } from './compile.ts'
 import { type Deployment, deployContracts, deploymentOf } from './deploy.ts'
 import type { DevnetFact } from './devnet.ts'
 import { mineHistory } from './history.ts'
-import type { Market } from './market.ts'
+import type { DevMarket } from './market.ts'
 import { marketsOf, openMarkets } from './open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
 import { readUsdPrices } from './spot-price.ts'
 import {
-  labelState,
-  ownState,
+  recordNodePid,
   removeDump,
   removeState,
+  restoreState,
   type StateFolder,
   type StateLabel,
-  takeState,
+  writeLabel,
 } from './state-file.ts'
 import { TOKEN_PLANS } from './token.ts'
 import { type Traders, tradersOf } from './traders.ts'
 
-export type BegunChain = {
+export type DevnetChain = {
   kind: 'new' | 'continued'
   anvil: Anvil
   chain: Chain
   deployment: Deployment
-  markets: readonly Market[]
+  markets: readonly DevMarket[]
   traders: Traders
   genesisHash: Hash
   tip: { number: number; timestamp: UnixSeconds }
 }
 
-type Ends = Pick<BegunChain, 'genesisHash' | 'tip'> & { label: StateLabel }
+type ChainEnds = Pick<DevnetChain, 'genesisHash' | 'tip'> & { label: StateLabel }
 
 export type BeginOptions = {
   historyHours: number
@@ -58,9 +58,9 @@ const NODE = {
 }
 
 /** Undefined where there is nothing to continue; says so where there was something that can't be used. */
-export async function continueChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain | undefined> {
+export async function continueChain(folder: StateFolder, options: BeginOptions): Promise<DevnetChain | undefined> {
   const { report, signal, seed } = options
-  const saved = await takeState(folder, planHash())
+  const saved = await restoreState(folder, planHash())
   if (saved.kind === 'none') return undefined
   try {
     if (saved.kind === 'unusable') throw new StateUnusable(saved.reason)
@@ -71,14 +71,14 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
       ...(genesisSeconds !== undefined && { genesisSeconds }),
       ...(gasLimit !== undefined && { gasLimit }),
     })
-    return await endedOnError(anvil, async () => {
+    return await stopOnError(anvil, async () => {
       const chain = await openChain(anvil)
       const { genesisHash, tip, label } = await readEnds(chain, saved.label)
       const deployment = deploymentOf(chain.accounts[0])
       const markets = marketsOf(MARKET_PLANS, deployment)
       const prices = await readUsdPrices(anvil.rpc, deployment, markets)
-      const traders = crowdOf({ chain, deployment, markets, prices, seed: seed ^ tip.number })
-      await labelState(folder, label)
+      const traders = createTraders({ chain, deployment, markets, prices, seed: seed ^ tip.number })
+      await writeLabel(folder, label)
       await removeDump(folder)
       return { kind: 'continued', anvil, chain, deployment, markets, traders, genesisHash, tip }
     })
@@ -93,7 +93,7 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
 }
 
 /** The history ends now, at the time of the call. */
-export async function beginChain(folder: StateFolder, options: BeginOptions): Promise<BegunChain> {
+export async function createChain(folder: StateFolder, options: BeginOptions): Promise<DevnetChain> {
   const { historyHours, seed, report, signal } = options
   report({ kind: 'devnet-begins', historyHours })
   await removeState(folder)
@@ -101,21 +101,21 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
   const from = Math.floor(Date.now() / 1_000) - blocks * HISTORY_BLOCK_SECONDS
   const genesisSeconds = from - SETUP_SECONDS
   const anvil = await startAnvil({ ...nodeOf(folder, signal), genesisSeconds })
-  const work = endedOnError(anvil, async (): Promise<BegunChain> => {
+  const work = stopOnError(anvil, async (): Promise<DevnetChain> => {
     const chain = await openChain(anvil)
     const deployment = deploymentOf(chain.accounts[0])
     await deployContracts(chain, deployment, genesisSeconds + 1)
     const pools = { plans: MARKET_PLANS, prices: FIRST_PRICES, timestamp: genesisSeconds + 2 }
     const markets = await openMarkets(chain, deployment, pools)
     report({ kind: 'devnet-deployed', contracts: Object.keys(deployment).length, pools: markets.length })
-    const traders = crowdOf({ chain, deployment, markets, prices: FIRST_PRICES, seed })
+    const traders = createTraders({ chain, deployment, markets, prices: FIRST_PRICES, seed })
     const onBlock = (done: number) => {
       if (done % PROGRESS_BLOCKS === 0) report({ kind: 'devnet-history', blocks: done, of: blocks })
     }
     await mineHistory(chain, traders, { from, blocks, blockSeconds: HISTORY_BLOCK_SECONDS, onBlock, signal })
     const { genesisHash, tip, label } = await readEnds(chain)
     // Not before the history is whole: a dump without this label is not taken up.
-    await labelState(folder, label)
+    await writeLabel(folder, label)
     return { kind: 'new', anvil, chain, deployment, markets, traders, genesisHash, tip }
   })
   return await work.catch(async (error: unknown) => {
@@ -124,20 +124,23 @@ export async function beginChain(folder: StateFolder, options: BeginOptions): Pr
   })
 }
 
-type Crowd = Pick<BegunChain, 'chain' | 'deployment' | 'markets'> & { prices: typeof FIRST_PRICES; seed: number }
+type TradersSetup = Pick<DevnetChain, 'chain' | 'deployment' | 'markets'> & {
+  prices: typeof FIRST_PRICES
+  seed: number
+}
 
 /** The first account has deployed everything and is left alone. */
-function crowdOf({ chain, deployment, markets, prices, seed }: Crowd): Traders {
+function createTraders({ chain, deployment, markets, prices, seed }: TradersSetup): Traders {
   const [, sender, ...others] = chain.accounts
   if (!sender) throw new Error('the node has no account to trade with')
-  return tradersOf({ seed, markets, prices, desk: deployment.desk, senders: [sender, ...others] })
+  return tradersOf({ seed, markets, prices, router: deployment.router, senders: [sender, ...others] })
 }
 
 function nodeOf(folder: StateFolder, signal: AbortSignal) {
-  return { ...NODE, dumpState: folder.dump, onSpawn: (pid: number) => ownState(folder, pid), signal }
+  return { ...NODE, dumpState: folder.dump, onSpawn: (pid: number) => recordNodePid(folder, pid), signal }
 }
 
-async function readEnds({ rpc }: Chain, saved?: StateLabel): Promise<Ends> {
+async function readEnds({ rpc }: Chain, saved?: StateLabel): Promise<ChainEnds> {
   const [genesis, latest] = (await rpc([
     { method: 'eth_getBlockByNumber', params: ['0x0', false] },
     { method: 'eth_getBlockByNumber', params: ['latest', false] },
@@ -166,7 +169,7 @@ function planHash(): Hash {
   return keccak256(toHex(JSON.stringify([TOKEN_PLANS, MARKET_PLANS, readBytecode()])))
 }
 
-async function endedOnError<T>(anvil: Anvil, work: () => Promise<T>): Promise<T> {
+async function stopOnError<T>(anvil: Anvil, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

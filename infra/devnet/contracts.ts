@@ -56,7 +56,7 @@ export const bytes32TokenAbi = parseAbi(['constructor(bytes32 name, bytes32 symb
 export const noDecimalsTokenAbi = parseAbi(['constructor(string name, string symbol)'])
 
 /** Our own trader and liquidity provider; amounts are positive for exact input, on v3 and v4 alike. */
-export const deskAbi = parseAbi([
+export const routerAbi = parseAbi([
   POOL_KEY,
   'struct PoolV3 { address pool; address token0; address token1; }',
   'struct LevelV3 { PoolV3 pool; uint160 low; uint160 high; }',

@@ -13,10 +13,10 @@ import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { type ContractName, readBytecode } from './compile.ts'
 import {
   bytes32TokenAbi,
-  deskAbi,
   noDecimalsTokenAbi,
   poolManagerAbi,
   positionManagerAbi,
+  routerAbi,
   stateViewAbi,
   tokenAbi,
   uniswapBytecode,
@@ -29,7 +29,7 @@ export type Deployment = {
   poolManager: Address
   positionManager: Address
   stateView: Address
-  desk: Address
+  router: Address
   /** The native currency is not among them. */
   tokens: readonly DevToken[]
   /** The same tokens' addresses in the order in which they are created. */
@@ -41,9 +41,9 @@ const MULTICALL3_DEPLOYER: Address = '0x05f32B3cC3888453ff71B01135B34FF8e41263F2
 /** The tokens come after the five contracts. */
 const FIRST_TOKEN_NONCE = 5
 const UNSUBSCRIBE_GAS_LIMIT = 300_000n
-const NOBODY: Address = '0x0000000000000000000000000000000000000000'
-/** What the desk owns of each token: never runs out, and sums of it do not overflow. */
-const FORTUNE = 1n << 160n
+const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000'
+/** What the router owns of each token: never runs out, and sums of it do not overflow. */
+const ROUTER_BALANCE = 1n << 160n
 
 /**
  * Where everything will be, or is since an earlier start: an account's contracts have addresses that depend on nothing else.
@@ -62,7 +62,7 @@ export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = 
     poolManager: addressOf(1),
     positionManager: addressOf(2),
     stateView: addressOf(3),
-    desk: addressOf(4),
+    router: addressOf(4),
     tokens: plans.map((plan, index) => ({ ...plan, address: at(ordered, index) })),
     tokensByNonce: addresses,
   }
@@ -70,7 +70,7 @@ export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = 
 
 /** Takes one block of an empty chain. */
 export async function deployContracts(chain: Chain, deployment: Deployment, timestamp: number): Promise<void> {
-  const { deployer: from, poolManager, desk, tokens, tokensByNonce } = deployment
+  const { deployer: from, poolManager, router, tokens, tokensByNonce } = deployment
   const own = readBytecode()
   const weth = tokenNamed(tokens, 'WETH').address
   const creations: Hex[] = [
@@ -79,28 +79,28 @@ export async function deployContracts(chain: Chain, deployment: Deployment, time
     // Nobody pays through Permit2 here, and nobody looks at the positions' pictures.
     creation(positionManagerAbi, uniswapBytecode('positionManager'), [
       poolManager,
-      NOBODY,
+      ZERO_ADDRESS,
       UNSUBSCRIBE_GAS_LIMIT,
-      NOBODY,
+      ZERO_ADDRESS,
       weth,
     ]),
     creation(stateViewAbi, uniswapBytecode('stateView'), [poolManager]),
-    creation(deskAbi, own.Desk, [poolManager]),
+    creation(routerAbi, own.Desk, [poolManager]),
     ...tokensByNonce.map((address) => tokenCreation(own, tokens, address)),
   ]
-  const fortunes = tokens.map((token): Transaction => {
-    const data = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [desk, FORTUNE] })
+  const mints = tokens.map((token): Transaction => {
+    const data = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [router, ROUTER_BALANCE] })
     return { from, to: token.address, data }
   })
   await chain.rpc([
     { method: 'anvil_impersonateAccount', params: [MULTICALL3_DEPLOYER] },
-    { method: 'anvil_setBalance', params: [desk, hex(FORTUNE)] },
+    { method: 'anvil_setBalance', params: [router, hex(ROUTER_BALANCE)] },
     // It pays for the ether of the first positions.
-    { method: 'anvil_setBalance', params: [from, hex(FORTUNE)] },
+    { method: 'anvil_setBalance', params: [from, hex(ROUTER_BALANCE)] },
   ])
   const transactions = [
     ...creations.map((data): Transaction => ({ from, data })),
-    ...fortunes,
+    ...mints,
     { from: MULTICALL3_DEPLOYER, data: multicall3Creation() },
   ]
   const sent = await chain.mineBlock(transactions, timestamp)

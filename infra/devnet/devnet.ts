@@ -4,7 +4,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Exit } from '../lib/child.ts'
 import { lockFolder } from '../lib/folder-lock.ts'
-import { type BeginOptions, type BegunChain, beginChain, continueChain } from './begin.ts'
+import { type BeginOptions, continueChain, createChain, type DevnetChain } from './begin.ts'
 import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'
 import { readSpotPrices } from './spot-price.ts'
@@ -88,6 +88,6 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   return { httpUrl, wsUrl, network: devnetNetwork(deployment, markets), genesisHash, pid, stop, exited }
 }
 
-async function continueOrBegin(folder: StateFolder, options: BeginOptions): Promise<BegunChain> {
-  return (await continueChain(folder, options)) ?? (await beginChain(folder, options))
+async function continueOrBegin(folder: StateFolder, options: BeginOptions): Promise<DevnetChain> {
+  return (await continueChain(folder, options)) ?? (await createChain(folder, options))
 }

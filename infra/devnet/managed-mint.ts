@@ -4,7 +4,7 @@ import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
 import type { Transaction } from './chain.ts'
 import { positionManagerAbi, tokenAbi } from './contracts.ts'
 import type { Deployment } from './deploy.ts'
-import type { PoolKey, Position } from './market.ts'
+import type { LiquidityPosition, V4PoolKey } from './market.ts'
 
 /** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */
 const MINT_POSITION_AND_SETTLE_BOTH: Hex = '0x020b0b'
@@ -15,8 +15,8 @@ const ENDLESS_TOKENS = 1n << 120n
 const NO_DEADLINE = 2n ** 256n - 1n
 
 export function managedMint(
-  key: PoolKey,
-  position: Position,
+  key: V4PoolKey,
+  position: LiquidityPosition,
   { positionManager }: Deployment,
   from: Address,
 ): Transaction[] {

@@ -2,9 +2,9 @@
 import type { Network, TrustedToken } from '../../ingest/model/network.ts'
 import { DEVNET_CHAIN_ID } from './anvil.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'
-import type { Market } from './market.ts'
+import type { DevMarket } from './market.ts'
 
-export function devnetNetwork(deployment: Deployment, markets: readonly Market[]): Network {
+export function devnetNetwork(deployment: Deployment, markets: readonly DevMarket[]): Network {
   const { factory, poolManager, stateView, positionManager, tokens } = deployment
   const weth = tokenNamed(tokens, 'WETH').address
   const reference = markets.find(({ token0, token1 }) => token0.symbol === 'USDC' && token1.symbol === 'WETH')

@@ -13,7 +13,7 @@ import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
 import { type Deployment, tokenNamed } from './deploy.ts'
 import { managedMint } from './managed-mint.ts'
-import { type Market, mintCall, type PoolKey, type Position } from './market.ts'
+import { type DevMarket, type LiquidityPosition, mintCall, type V4PoolKey } from './market.ts'
 import type { MarketPlan } from './plan.ts'
 import { fullRange, liquidityWorth, sqrtPriceX96Of, ticksAround } from './sqrt-price.ts'
 import type { DevToken } from './token.ts'
@@ -24,16 +24,16 @@ const LOWEST_FEE = { fee: 100, tickSpacing: 1 }
 const NATIVE: DevToken = { address: NATIVE_CURRENCY, symbol: 'ETH', name: 'Ether', decimals: 18, shape: 'plain' }
 
 /** Dollars for a whole token, by symbol. */
-type Prices = Readonly<Record<string, number>>
+type TokenPrices = Readonly<Record<string, number>>
 
 /** Two blocks: the pools, then their liquidity. */
 export async function openMarkets(
   chain: Chain,
   deployment: Deployment,
-  { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: Prices; timestamp: number },
-): Promise<Market[]> {
+  { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: TokenPrices; timestamp: number },
+): Promise<DevMarket[]> {
   const [from] = chain.accounts
-  const { factory, desk } = deployment
+  const { factory, router } = deployment
   const markets = marketsOf(plans, deployment)
   const creations = markets.flatMap((market) => {
     const sqrtPriceX96 = sqrtPriceX96Of(priceIn(prices, market), decimalsOf(market))
@@ -52,7 +52,7 @@ export async function openMarkets(
     return plan.depth.flatMap(({ usd, width }): Transaction[] => {
       const position = positionWorth(usd, width, market, prices)
       if (plan.managed && market.place.kind === 'v4') return managedMint(market.place.key, position, deployment, from)
-      return [{ from, to: desk, data: mintCall(market, position) }]
+      return [{ from, to: router, data: mintCall(market, position) }]
     })
   })
   const provided = await chain.mineBlock(provisions, timestamp + 1)
@@ -61,18 +61,18 @@ export async function openMarkets(
 }
 
 /** Where the pools will be, or are since an earlier start. */
-export function marketsOf(plans: readonly MarketPlan[], deployment: Deployment): Market[] {
+export function marketsOf(plans: readonly MarketPlan[], deployment: Deployment): DevMarket[] {
   const poolCodeHash = keccak256(uniswapBytecode('v3Pool'))
   return plans.map((plan) => marketOf(plan, deployment, poolCodeHash))
 }
 
-function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): Market {
+function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): DevMarket {
   const { fee, tickSpacing, pair } = plan
   const [token0, token1] = pair.map((symbol) => (symbol === 'ETH' ? NATIVE : tokenNamed(tokens, symbol)))
   if (!token0 || !token1) throw new Error('a pair has two tokens')
   const common = { token0, token1, fee, tickSpacing }
   if (plan.protocol === 'v4') {
-    const key: PoolKey = {
+    const key: V4PoolKey = {
       currency0: token0.address,
       currency1: token1.address,
       fee,
@@ -88,12 +88,12 @@ function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHas
   return { ...common, id: pool, place: { kind: 'v3', pool: { pool, token0: token0.address, token1: token1.address } } }
 }
 
-function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: PoolKey): Hex {
+function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: V4PoolKey): Hex {
   const parameters = parseAbiParameters('address, address, uint24, int24, address')
   return keccak256(encodeAbiParameters(parameters, [currency0, currency1, fee, tickSpacing, hooks]))
 }
 
-function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint, deployment: Deployment) {
+function creationOf({ place, token0, token1, fee }: DevMarket, sqrtPriceX96: bigint, deployment: Deployment) {
   if (place.kind === 'v4') {
     const data = encodeFunctionData({
       abi: poolManagerAbi,
@@ -115,21 +115,26 @@ function creationOf({ place, token0, token1, fee }: Market, sqrtPriceX96: bigint
 }
 
 /** Token1 per token0 at these dollar prices. */
-export function priceIn(prices: Prices, { token0, token1 }: Market): number {
+export function priceIn(prices: TokenPrices, { token0, token1 }: DevMarket): number {
   return usdOf(prices, token0) / usdOf(prices, token1)
 }
 
-export function usdOf(prices: Prices, { symbol }: DevToken): number {
+export function usdOf(prices: TokenPrices, { symbol }: DevToken): number {
   const price = prices[symbol]
   if (price === undefined) throw new Error(`the devnet has no price for ${symbol}`)
   return price
 }
 
-export function decimalsOf({ token0, token1 }: Market) {
+export function decimalsOf({ token0, token1 }: DevMarket) {
   return { decimals0: token0.decimals, decimals1: token1.decimals }
 }
 
-export function positionWorth(usd: number, width: number | undefined, market: Market, prices: Prices): Position {
+export function positionWorth(
+  usd: number,
+  width: number | undefined,
+  market: DevMarket,
+  prices: TokenPrices,
+): LiquidityPosition {
   const price = priceIn(prices, market)
   const decimals = decimalsOf(market)
   const { tickSpacing, token1 } = market

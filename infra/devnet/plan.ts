@@ -18,9 +18,9 @@ export type MarketPlan = {
 }
 
 /** Dollars for a whole token. */
-export type UsdPrices = Record<TokenSymbol, number>
+export type DevUsdPrices = Record<TokenSymbol, number>
 
-export const FIRST_PRICES: UsdPrices = { ETH: 3_200, WETH: 3_200, WBTC: 96_000, MKR: 1_600, USDC: 1, DAI: 0.9998 }
+export const FIRST_PRICES: DevUsdPrices = { ETH: 3_200, WETH: 3_200, WBTC: 96_000, MKR: 1_600, USDC: 1, DAI: 0.9998 }
 
 const MILLION = 1_000_000
 

@@ -1,20 +1,20 @@
 /** What the world outside of the pools thinks that the tokens are worth: a random walk that is calm on most days and stormy on some. */
-import { FIRST_PRICES, type UsdPrices } from './plan.ts'
+import { type DevUsdPrices, FIRST_PRICES } from './plan.ts'
 import type { Random } from './random.ts'
 
 export type PricePath = {
-  prices(): UsdPrices
-  isStormy(): boolean
+  prices(): DevUsdPrices
+  isVolatile(): boolean
   advance(seconds: number): void
 }
 
 /** Yearly deviation of ETH's logarithm, and how long such weather lasts on average. */
-const WEATHERS = {
+const REGIMES = {
   calm: { deviation: 0.35, seconds: 2_400 },
   normal: { deviation: 0.7, seconds: 3_600 },
   storm: { deviation: 1.6, seconds: 720 },
 } as const
-type Weather = keyof typeof WEATHERS
+type Regime = keyof typeof REGIMES
 
 const YEAR = 365 * 86_400
 const JUMPS_PER_SECOND = 0.5 / 3_600
@@ -26,13 +26,13 @@ const MKR = { correlation: 0.6, scale: 1.3 }
 const RETURN_SECONDS = 20 * 86_400
 const DAI = { mean: 0.9999, deviation: 0.0003, returnSeconds: 3_600 }
 
-export function pricePathOf(random: Random, start: UsdPrices): PricePath {
-  let weather: Weather = 'normal'
+export function pricePathOf(random: Random, start: DevUsdPrices): PricePath {
+  let regime: Regime = 'normal'
   let { ETH, WBTC: btc, MKR: mkr, DAI: dai } = start
 
   function advance(seconds: number) {
-    const { deviation, seconds: lasting } = WEATHERS[weather]
-    if (random.uniform() < 1 - Math.exp(-seconds / lasting)) weather = nextWeather(weather)
+    const { deviation, seconds: lasting } = REGIMES[regime]
+    if (random.uniform() < 1 - Math.exp(-seconds / lasting)) regime = nextRegime(regime)
     const size = deviation * Math.sqrt(seconds / YEAR)
     const jump = random.uniform() < JUMPS_PER_SECOND * seconds ? JUMP_DEVIATION * random.normal() : 0
     const common = random.normal() * size + jump
@@ -45,14 +45,14 @@ export function pricePathOf(random: Random, start: UsdPrices): PricePath {
     dai += (DAI.mean - dai) * pull + DAI.deviation * Math.sqrt(1 - (1 - pull) ** 2) * random.normal()
   }
 
-  function nextWeather(now: Weather): Weather {
+  function nextRegime(now: Regime): Regime {
     if (now !== 'normal') return 'normal'
     return random.uniform() < 0.6 ? 'calm' : 'storm'
   }
 
   return {
     prices: () => ({ ETH, WETH: ETH, WBTC: btc, MKR: mkr, USDC: 1, DAI: dai }),
-    isStormy: () => weather === 'storm',
+    isVolatile: () => regime === 'storm',
     advance,
   }
 }

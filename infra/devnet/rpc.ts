@@ -20,7 +20,7 @@ export function rpcOver(url: string): Rpc {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(batch),
     })
-    const answers = (await response.json()) as Answer[] | Answer
+    const answers = (await response.json()) as BatchResponse[] | BatchResponse
     if (!Array.isArray(answers)) throw new RpcError('a batch', answers.error?.message ?? `status ${response.status}`)
     return answers.map((answer) => {
       const method = calls[answer.id]?.method ?? 'a call'
@@ -30,4 +30,4 @@ export function rpcOver(url: string): Rpc {
   }
 }
 
-type Answer = { id: number; result?: unknown; error?: { message: string } }
+type BatchResponse = { id: number; result?: unknown; error?: { message: string } }

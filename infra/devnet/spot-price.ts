@@ -2,9 +2,9 @@
 import { decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
 import { stateViewAbi, v3PoolAbi } from './contracts.ts'
 import type { Deployment } from './deploy.ts'
-import type { Market } from './market.ts'
+import type { DevMarket } from './market.ts'
 import { decimalsOf } from './open-markets.ts'
-import type { UsdPrices } from './plan.ts'
+import type { DevUsdPrices } from './plan.ts'
 import type { Rpc, RpcCall } from './rpc.ts'
 import { priceOf } from './sqrt-price.ts'
 
@@ -12,7 +12,7 @@ import { priceOf } from './sqrt-price.ts'
 export async function readSpotPrices(
   rpc: Rpc,
   { stateView }: Deployment,
-  markets: readonly Market[],
+  markets: readonly DevMarket[],
 ): Promise<number[]> {
   const answers = await rpc(markets.map((market) => slot0Call(market, stateView)))
   return markets.map((market, index) => {
@@ -25,7 +25,7 @@ export async function readSpotPrices(
   })
 }
 
-function slot0Call({ id, place }: Market, stateView: Hex): RpcCall {
+function slot0Call({ id, place }: DevMarket, stateView: Hex): RpcCall {
   const call =
     place.kind === 'v3'
       ? { to: place.pool.pool, data: encodeFunctionData({ abi: v3PoolAbi, functionName: 'slot0' }) }
@@ -34,7 +34,11 @@ function slot0Call({ id, place }: Market, stateView: Hex): RpcCall {
 }
 
 /** By the first pool of each pair. */
-export async function readUsdPrices(rpc: Rpc, deployment: Deployment, markets: readonly Market[]): Promise<UsdPrices> {
+export async function readUsdPrices(
+  rpc: Rpc,
+  deployment: Deployment,
+  markets: readonly DevMarket[],
+): Promise<DevUsdPrices> {
   const spots = await readSpotPrices(rpc, deployment, markets)
   const spotOf = (symbol0: string, symbol1: string) => {
     const index = markets.findIndex(({ token0, token1 }) => token0.symbol === symbol0 && token1.symbol === symbol1)

@@ -4,21 +4,26 @@ const TICK_BASE = 1.0001
 const Q96 = 2 ** 96
 const MAX_TICK = 887_272
 
-type Decimals = { decimals0: number; decimals1: number }
+type PairDecimals = { decimals0: number; decimals1: number }
 
 /** `price` is token1 per token0, decimal-adjusted. */
-export function sqrtPriceX96Of(price: number, { decimals0, decimals1 }: Decimals): bigint {
+export function sqrtPriceX96Of(price: number, { decimals0, decimals1 }: PairDecimals): bigint {
   return BigInt(Math.floor(Math.sqrt(price * 10 ** (decimals1 - decimals0)) * Q96))
 }
 
-export function priceOf(sqrtPriceX96: bigint, { decimals0, decimals1 }: Decimals): number {
+export function priceOf(sqrtPriceX96: bigint, { decimals0, decimals1 }: PairDecimals): number {
   return (Number(sqrtPriceX96) / Q96) ** 2 * 10 ** (decimals0 - decimals1)
 }
 
 export type Ticks = { tickLower: number; tickUpper: number }
 
 /** From price / (1 + width) to price · (1 + width), on the grid of usable ticks. */
-export function ticksAround(price: number, width: number, spacing: number, { decimals0, decimals1 }: Decimals): Ticks {
+export function ticksAround(
+  price: number,
+  width: number,
+  spacing: number,
+  { decimals0, decimals1 }: PairDecimals,
+): Ticks {
   const raw = price * 10 ** (decimals1 - decimals0)
   const tickOf = (value: number) => Math.log(value) / Math.log(TICK_BASE)
   const tickLower = Math.floor(tickOf(raw / (1 + width)) / spacing) * spacing
@@ -32,7 +37,7 @@ export function fullRange(spacing: number): Ticks {
   return { tickLower: -tickUpper, tickUpper }
 }
 
-export type Worth = Decimals & {
+export type Worth = PairDecimals & {
   /** Token1 per token0, decimal-adjusted. */
   price: number
   /** Dollars for a whole token1. */

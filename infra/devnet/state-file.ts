@@ -48,8 +48,8 @@ export async function openStateFolder(dataDir: string): Promise<StateFolder> {
 }
 
 /** Makes `load` from the last dump, without the call traces that nobody asks for: they are nine tenths of it. */
-export async function takeState(folder: StateFolder, plan: Hash): Promise<SavedState> {
-  await oldNodeEnded(folder)
+export async function restoreState(folder: StateFolder, plan: Hash): Promise<SavedState> {
+  await untilPreviousNodeExits(folder)
   const hasDump = await exists(folder.dump)
   const hasLabel = await exists(folder.label)
   if (!hasDump && hasLabel) return { kind: 'unusable', reason: 'its node was killed before it wrote its state' }
@@ -82,19 +82,19 @@ export async function removeState(folder: StateFolder): Promise<void> {
 }
 
 /** So that the next start can wait for a node that outlives us; written before the node can write anything. */
-export function ownState({ pid }: StateFolder, nodePid: number): void {
+export function recordNodePid({ pid }: StateFolder, nodePid: number): void {
   writeFileSync(pid, String(nodePid))
 }
 
 /** From here on, what the node leaves behind can be taken up. */
-export async function labelState({ label }: StateFolder, content: StateLabel): Promise<void> {
+export async function writeLabel({ label }: StateFolder, content: StateLabel): Promise<void> {
   const draft = `${label}.new`
   await writeFile(draft, JSON.stringify(content))
   await rename(draft, label)
 }
 
 /** Where our predecessor was killed, its node is still writing the dump; where the guard was killed too, the node has to be told to. */
-async function oldNodeEnded({ pid: pidFile, dump }: StateFolder): Promise<void> {
+async function untilPreviousNodeExits({ pid: pidFile, dump }: StateFolder): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
   if (!pid) return
   const ended = async () => {

@@ -1,9 +1,17 @@
 /** The crowd: people who trade for reasons of their own, arbitrageurs who keep the pools together, providers who come and go. */
 import type { Address, Hex } from 'viem'
 import type { Transaction } from './chain.ts'
-import { burnCall, type Level, levelCall, type Market, mintCall, type Position, swapCall } from './market.ts'
+import {
+  type ArbitrageRange,
+  arbitrageCall,
+  burnCall,
+  type DevMarket,
+  type LiquidityPosition,
+  mintCall,
+  swapCall,
+} from './market.ts'
 import { decimalsOf, positionWorth, priceIn, usdOf } from './open-markets.ts'
-import type { UsdPrices } from './plan.ts'
+import type { DevUsdPrices } from './plan.ts'
 import { type PricePath, pricePathOf } from './price-path.ts'
 import { type Random, randomOf } from './random.ts'
 import { sqrtPriceX96Of } from './sqrt-price.ts'
@@ -18,12 +26,12 @@ export type Traders = {
 
 export type TradersOptions = {
   seed: number
-  markets: readonly Market[]
+  markets: readonly DevMarket[]
   /** Who signs. */
   senders: readonly [Address, ...Address[]]
-  desk: Address
+  router: Address
   /** What the tokens are worth at first. */
-  prices: UsdPrices
+  prices: DevUsdPrices
 }
 
 /** Sizes are log-normal: half are under the median, one in a hundred is forty times as large. */
@@ -36,13 +44,13 @@ const ARBITRAGE_SECONDS = 8
 const PROVISIONS_PER_SECOND = 25 / 3_600
 const PROVIDERS_AT_MOST = 40
 
-export function tradersOf({ seed, markets, senders, desk, prices: start }: TradersOptions): Traders {
+export function tradersOf({ seed, markets, senders, router, prices: start }: TradersOptions): Traders {
   const random = randomOf(seed)
   const path = pricePathOf(random, start)
-  const open: { market: Market; position: Position }[] = []
-  const send = (data: Hex): Transaction => ({ from: random.pick(senders), to: desk, data })
+  const open: { market: DevMarket; position: LiquidityPosition }[] = []
+  const send = (data: Hex): Transaction => ({ from: random.pick(senders), to: router, data })
 
-  function provision(prices: UsdPrices): Hex[] {
+  function provision(prices: DevUsdPrices): Hex[] {
     const [market, ...others] = markets
     if (!market) return []
     const leaving = random.uniform() < open.length / PROVIDERS_AT_MOST ? open.shift() : undefined
@@ -59,20 +67,20 @@ export function tradersOf({ seed, markets, senders, desk, prices: start }: Trade
       path.advance(seconds)
       const prices = path.prices()
       const trades = markets.flatMap((market) => {
-        const { tradesPerHour } = habitsOf(market)
-        const lively = path.isStormy() ? 2.5 : 1
+        const { tradesPerHour } = activityOf(market)
+        const lively = path.isVolatile() ? 2.5 : 1
         const count = random.poisson((tradesPerHour * lively * seconds) / 3_600)
         return Array.from({ length: count }, () => trade(random, market, prices))
       })
       const changes = random.uniform() < PROVISIONS_PER_SECOND * seconds ? provision(prices) : []
       const levels = arbitrage(random, markets, { path, seconds, spots })
-      return [...trades, ...changes, ...(levels.length > 0 ? [levelCall(levels)] : [])].map(send)
+      return [...trades, ...changes, ...(levels.length > 0 ? [arbitrageCall(levels)] : [])].map(send)
     },
   }
 }
 
 /** Trades an hour and the median size in dollars. */
-function habitsOf({ place, token0, token1, fee }: Market): { tradesPerHour: number; medianUsd: number } {
+function activityOf({ place, token0, token1, fee }: DevMarket): { tradesPerHour: number; medianUsd: number } {
   const pair = `${place.kind} ${token0.symbol}/${token1.symbol} ${fee}`
   const habits: Record<string, { tradesPerHour: number; medianUsd: number }> = {
     'v3 USDC/WETH 500': { tradesPerHour: 420, medianUsd: 1_800 },
@@ -84,8 +92,8 @@ function habitsOf({ place, token0, token1, fee }: Market): { tradesPerHour: numb
   return habits[pair] ?? { tradesPerHour: 45, medianUsd: 700 }
 }
 
-function trade(random: Random, market: Market, prices: UsdPrices): Hex {
-  const { medianUsd } = habitsOf(market)
+function trade(random: Random, market: DevMarket, prices: DevUsdPrices): Hex {
+  const { medianUsd } = activityOf(market)
   const whale = random.uniform() < WHALE_CHANCE
   const usd = (whale ? WHALE_USD : medianUsd) * Math.exp((whale ? 0.7 : SIZE_DEVIATION) * random.normal())
   const zeroForOne = random.uniform() < 0.5
@@ -101,12 +109,16 @@ function rawAmount(tokens: number, decimals: number): bigint {
   return raw > 0n ? raw : 1n
 }
 
-type Moment = { path: PricePath; seconds: number; spots: readonly number[] | undefined }
+type MarketMoment = { path: PricePath; seconds: number; spots: readonly number[] | undefined }
 
 /** Where a pool's price is further from the world's than its fee, there is something to earn. */
-function arbitrage(random: Random, markets: readonly Market[], { path, seconds, spots }: Moment): Level[] {
+function arbitrage(
+  random: Random,
+  markets: readonly DevMarket[],
+  { path, seconds, spots }: MarketMoment,
+): ArbitrageRange[] {
   const prices = path.prices()
-  const chance = path.isStormy() ? 1 : 1 - Math.exp(-seconds / ARBITRAGE_SECONDS)
+  const chance = path.isVolatile() ? 1 : 1 - Math.exp(-seconds / ARBITRAGE_SECONDS)
   return markets.flatMap((market, index) => {
     if (random.uniform() >= chance) return []
     const price = priceIn(prices, market)

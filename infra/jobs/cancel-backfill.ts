@@ -1,20 +1,20 @@
 /** A backfill that its operator takes back: what it has read stays, and the process that reads it stops. */
 import { failJob, readJob } from '../../aggregator/jobs/job.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { withStoreOf } from '../clickhouse/store.ts'
+import { withStore } from '../clickhouse/store.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
 import type { Run } from '../process/run.ts'
-import { TAKEN_BACK } from './job-runner.ts'
+import { CANCELLED } from './job-runner.ts'
 
 export async function cancelBackfill(network: NetworkName, id: number, { config }: Run): Promise<void> {
   const folder = (await currentStoreFolder(config)) ?? config.dataDir
-  await withStoreOf(config, folder, async ({ owner }) => {
+  await withStore(config, folder, async ({ owner }) => {
     const job = await readJob(owner, network, id)
     if (job?.kind !== 'backfill' || job.state !== 'open')
       throw new UsageError(`${network} has no open backfill ${id}: npm run status lists the jobs.`)
-    await failJob(owner, job, TAKEN_BACK)
+    await failJob(owner, job, CANCELLED)
     print(`Job ${id} of ${network} is taken back. What it has read stays.`)
   })
 }

@@ -5,8 +5,8 @@ import { readHalts } from '../../aggregator/ledger/halts.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { type Role, servedNetworks } from '../process/presence.ts'
 
-const PATIENCE_MS = 10_000
-const LOOK_MS = 2_000
+const FIRST_NOTICE_MS = 10_000
+const POLL_MS = 2_000
 
 /** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
 export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
@@ -30,7 +30,7 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
 
   return async (job) => {
     const now = performance.now()
-    if (now - began < PATIENCE_MS || now - lookedAt < LOOK_MS) return undefined
+    if (now - began < FIRST_NOTICE_MS || now - lookedAt < POLL_MS) return undefined
     lookedAt = now
     const reason = await reasonOf(job)
     if (reason === undefined || reason === told) return undefined

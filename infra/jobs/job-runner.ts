@@ -16,7 +16,7 @@ import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /** Until the signal aborts; jobs that are open then are taken up at the next start. */
 export async function runJobs(
@@ -31,7 +31,7 @@ export async function runJobs(
     // Tables that do not answer have no jobs for us now.
     const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
   }
 }
 
@@ -69,7 +69,7 @@ export async function runJob(
   } catch (error) {
     if (stop.aborted) return
     const isTakenBack = ended.signal.aborted
-    report({ kind: 'job-failed', network: network.name, job: id, error: isTakenBack ? new Error(TAKEN_BACK) : error })
+    report({ kind: 'job-failed', network: network.name, job: id, error: isTakenBack ? new Error(CANCELLED) : error })
     // Tables that do not answer keep it open, and it is taken up again.
     if (!isTakenBack) await failJob(store.owner, job, describeError(error)).catch(() => undefined)
   } finally {
@@ -78,11 +78,11 @@ export async function runJob(
 }
 
 /** The reason of a job that its operator has taken back. */
-export const TAKEN_BACK = 'It was taken back.'
+export const CANCELLED = 'It was taken back.'
 
 async function untilClosed({ network, id }: Job, { owner }: Store, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
     const job = await readJob(owner, network, id).catch(() => undefined)
     if (job && job.state !== 'open') return
   }

@@ -10,10 +10,10 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
-import { askHead } from '../rpc/chain-client.ts'
+import { readHead } from '../rpc/chain-client.ts'
 import { readProgress } from './progress.ts'
 
-export type NetworkStatus = {
+export type NetworkSummary = {
   network: NetworkName
   /** Of the chain; absent where no endpoint is configured or none answers. */
   head?: number
@@ -65,16 +65,16 @@ export async function networksOf({ owner }: Store, { chain }: Config): Promise<N
   return [...new Set([...configured, ...stored.map((it) => it.network)])]
 }
 
-export async function statusOf(
+export async function summarize(
   store: Store,
   { chain, pools }: Config,
   network: NetworkName,
   now: UnixSeconds,
-): Promise<NetworkStatus> {
+): Promise<NetworkSummary> {
   const { owner } = store
   const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
   const [head, newest, known, records, halts, jobs] = await Promise.all([
-    urls ? askHead(urls) : undefined,
+    urls ? readHead(urls) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),

@@ -6,17 +6,17 @@ import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { findStore, openStore, type Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
-import { kafkaHistory } from '../kafka/kafka.ts'
+import { kafkaBackfillLog } from '../kafka/kafka.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { type Role, requireServed, servedNetworks } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { waitingNotice } from './job-notice.ts'
 import { runJob } from './job-runner.ts'
 import { progressLine, readProgress } from './progress.ts'
-import { withAggregator } from './standalone.ts'
+import { withStandaloneAggregator } from './standalone.ts'
 
 const LINE_MS = 5_000
-const LOOK_MS = 300
+const POLL_MS = 300
 
 /** `again`: what earlier jobs have read is read again. */
 export type HistoryRequest = JobRequest & { again: boolean }
@@ -28,10 +28,15 @@ export async function readHistory(request: HistoryRequest, run: Run): Promise<vo
   const folder = (await currentStoreFolder(config)) ?? config.dataDir
   const running = await findStore(config, folder)
   if (!running)
-    return alone(request, requireNetwork(network), await openStore(config, folder, run.report, run.signal), run)
+    return readStandalone(
+      request,
+      requireNetwork(network),
+      await openStore(config, folder, run.report, run.signal),
+      run,
+    )
   try {
-    if (config.log.kind === 'kafka') await inCluster(request, requireNetwork(network), running, run)
-    else await besideOwner(request, running, run)
+    if (config.log.kind === 'kafka') await readInCluster(request, requireNetwork(network), running, run)
+    else await readInOwner(request, running, run)
   } finally {
     await running.close()
   }
@@ -55,24 +60,24 @@ function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
 }
 
 /** The process that owns the tables reads; this one watches. */
-async function besideOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
+async function readInOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
   await requireServed(store, request.network, 'jobs', run.signal)
   const job = await open(request, store)
   run.signal.addEventListener('abort', () => print(`Job ${job.id} goes on without this window.`), { once: true })
-  await watch(job, store, run, 'jobs')
+  await followJob(job, store, run, 'jobs')
 }
 
 /** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
-async function inCluster(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+async function readInCluster(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
   const { config, report, signal } = run
   if (config.log.kind !== 'kafka') return
   const served = await servedNetworks(store.owner, 'aggregator')
   if (served.length > 0) await requireServed(store, request.network, 'aggregator', signal)
-  const history = await kafkaHistory({ brokers: config.log.brokers, network: request.network, report, signal })
+  const history = await kafkaBackfillLog({ brokers: config.log.brokers, network: request.network, report, signal })
   const job = await open(request, store)
   const reading = runJob(job, network, history, store, run)
   try {
-    await watch(job, store, run, 'aggregator')
+    await followJob(job, store, run, 'aggregator')
   } finally {
     await history.close()
     await reading
@@ -80,12 +85,12 @@ async function inCluster(request: HistoryRequest, network: NetworkConfig, store:
 }
 
 /** Nothing else runs on the tables: this process reads and stores. */
-async function alone(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+async function readStandalone(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
   try {
-    await withAggregator(network.network.name, store, run, async (history) => {
+    await withStandaloneAggregator(network.network.name, store, run, async (history) => {
       const job = await open(request, store)
       const reading = runJob(job, network, history, store, run)
-      await watch(job, store, run, undefined)
+      await followJob(job, store, run, undefined)
       await reading
     })
   } finally {
@@ -100,7 +105,7 @@ async function open({ again, ...request }: HistoryRequest, { owner, shards }: St
 }
 
 /** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */
-async function watch(job: Job, store: Store, { signal }: Run, role: Role | undefined): Promise<void> {
+async function followJob(job: Job, store: Store, { signal }: Run, role: Role | undefined): Promise<void> {
   const total = job.to - job.from + 1
   const start = await readProgress(store, job)
   const began = performance.now()
@@ -119,7 +124,7 @@ async function watch(job: Job, store: Store, { signal }: Run, role: Role | undef
     if (isOver) return
     const waits = await notice?.(state)
     if (waits !== undefined) print(process.stdout.isTTY ? `\n${waits}` : waits)
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
   }
 }
 

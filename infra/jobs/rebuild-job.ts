@@ -7,9 +7,9 @@ import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { type WaitingNotice, waitingNotice } from './job-notice.ts'
-import { withAggregator } from './standalone.ts'
+import { withStandaloneAggregator } from './standalone.ts'
 
-const LOOK_MS = 300
+const POLL_MS = 300
 
 /** `from` and `to` of the request are seconds since 1970. Throws where it failed. */
 export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, run: Run): Promise<void> {
@@ -20,14 +20,14 @@ export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, r
   try {
     if (running) await requireServed(store, request.network, 'aggregator', run.signal)
     const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')
-    if (running) return await watch(job, store, run, waitingNotice(job, store, 'aggregator'))
-    await withAggregator(request.network, store, run, () => watch(job, store, run))
+    if (running) return await followJob(job, store, run, waitingNotice(job, store, 'aggregator'))
+    await withStandaloneAggregator(request.network, store, run, () => followJob(job, store, run))
   } finally {
     await store.close()
   }
 }
 
-async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
+async function followJob({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
   let told = ''
   while (!signal.aborted) {
     const job = await readJob(store.owner, network, id)
@@ -37,6 +37,6 @@ async function watch({ network, id }: Job, store: Store, { signal }: Run, notice
     told = job?.reason ?? told
     const waits = await notice?.(job)
     if (waits !== undefined) print(waits)
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
   }
 }

@@ -14,9 +14,9 @@ import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { type WaitingNotice, waitingNotice } from './job-notice.ts'
-import { withAggregator } from './standalone.ts'
+import { withStandaloneAggregator } from './standalone.ts'
 
-const LOOK_MS = 300
+const POLL_MS = 300
 
 export type RewindRequest = { network: NetworkName; to: number }
 
@@ -42,10 +42,10 @@ export async function rewindNetwork(
     const ask = async () => {
       const request = { network, from: to.number + 1, to: tip.number, pools: undefined, concurrency: 1 }
       const job = await openJob(store.owner, request, 'rewind')
-      await watch(job, store, run, running && waitingNotice(job, store, 'aggregator'))
+      await followJob(job, store, run, running && waitingNotice(job, store, 'aggregator'))
     }
     if (running) await ask()
-    else await withAggregator(network, store, run, ask)
+    else await withStandaloneAggregator(network, store, run, ask)
     return plan
   } finally {
     await store.close()
@@ -88,13 +88,13 @@ async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: R
   )
 }
 
-async function watch({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
+async function followJob({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
   while (!signal.aborted) {
     const job = await readJob(store.owner, network, id)
     if (job?.state === 'failed') throw new Error(`The rewind failed: ${job.reason}`)
     if (job?.state === 'done') return
     const waits = await notice?.(job)
     if (waits !== undefined) print(waits)
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
   }
 }

@@ -9,7 +9,7 @@ import type { Store } from '../clickhouse/store.ts'
 import { inProcessLog } from '../kafka/in-process.ts'
 import type { Run } from '../process/run.ts'
 
-export async function withAggregator(
+export async function withStandaloneAggregator(
   network: NetworkName,
   store: Store,
   run: Run,

@@ -1,6 +1,6 @@
 /** Room between the Kafka client, which pushes, and the reader, which pulls: what comes while he is busy becomes one value. */
 
-export type Slot<T> = {
+export type BackpressureBuffer<T> = {
   /** Resolves at once with true where there is room, else when there is or after the given time. */
   room(milliseconds: number): Promise<boolean>
   /** Only where there is room. */
@@ -12,9 +12,9 @@ export type Slot<T> = {
   close(): void
 }
 
-export type SlotOptions<T> = { merge(earlier: T, later: T): T; isFull(held: T): boolean }
+export type BackpressureBufferOptions<T> = { merge(earlier: T, later: T): T; isFull(held: T): boolean }
 
-export function slot<T>({ merge, isFull }: SlotOptions<T>): Slot<T> {
+export function backpressureBuffer<T>({ merge, isFull }: BackpressureBufferOptions<T>): BackpressureBuffer<T> {
   let held: { value: T } | undefined
   let end: { error: Error | undefined } | undefined
   let wakeTaker = () => {}

@@ -11,7 +11,7 @@ import { type BlockContent, blocksOf, type Message, type RangeOverwrite } from '
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
-import { fromWhole, toWhole, type Whole } from './bigint-json.ts'
+import { fromJsonBigint, type JsonBigint, toJsonBigint } from './bigint-json.ts'
 import { UnreadableMessage } from './errors.ts'
 
 /** Goes up when an older reader would misread; a reader keeps a decoder for every version that a topic may still hold. */
@@ -23,19 +23,25 @@ type WireTick = {
   pool: number
   logIndex: number
   transactionHash: Hash
-  amount0: Whole
-  amount1: Whole
-  sqrtPriceX96: Whole
-  liquidity: Whole
+  amount0: JsonBigint
+  amount1: JsonBigint
+  sqrtPriceX96: JsonBigint
+  liquidity: JsonBigint
   poolTick: number
   fee: number
   price: number
   spotPrice: number
-  amountUsdMicros: Whole
+  amountUsdMicros: JsonBigint
 }
-type WireLiquidity = { pool: number; logIndex: number; tickLower: number; tickUpper: number; liquidityDelta: Whole }
-type WireBalance = { pool: number; balance0: Whole; balance1: Whole }
-type WirePool = Omit<Pool, 'initialSqrtPriceX96'> & { initialSqrtPriceX96: Whole }
+type WireLiquidity = {
+  pool: number
+  logIndex: number
+  tickLower: number
+  tickUpper: number
+  liquidityDelta: JsonBigint
+}
+type WireBalance = { pool: number; balance0: JsonBigint; balance1: JsonBigint }
+type WirePool = Omit<Pool, 'initialSqrtPriceX96'> & { initialSqrtPriceX96: JsonBigint }
 /** The last four are how many rows of each kind the block has. */
 type WireBlock = {
   number: number
@@ -105,30 +111,30 @@ export function encode(message: AnyMessage): Buffer {
       pool: ticks.map(indexOf),
       logIndex: ticks.map((tick) => tick.logIndex),
       transactionHash: ticks.map((tick) => tick.transactionHash),
-      amount0: ticks.map((tick) => toWhole(tick.amount0)),
-      amount1: ticks.map((tick) => toWhole(tick.amount1)),
-      sqrtPriceX96: ticks.map((tick) => toWhole(tick.sqrtPriceX96)),
-      liquidity: ticks.map((tick) => toWhole(tick.liquidity)),
+      amount0: ticks.map((tick) => toJsonBigint(tick.amount0)),
+      amount1: ticks.map((tick) => toJsonBigint(tick.amount1)),
+      sqrtPriceX96: ticks.map((tick) => toJsonBigint(tick.sqrtPriceX96)),
+      liquidity: ticks.map((tick) => toJsonBigint(tick.liquidity)),
       poolTick: ticks.map((tick) => tick.poolTick),
       fee: ticks.map((tick) => tick.fee),
       price: ticks.map((tick) => finite(tick.price, tick)),
       spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
-      amountUsdMicros: ticks.map((tick) => toWhole(tick.amountUsdMicros)),
+      amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
     },
     pools: blocks.flatMap((block) =>
-      block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toWhole(pool.initialSqrtPriceX96) })),
+      block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toJsonBigint(pool.initialSqrtPriceX96) })),
     ),
     liquidity: {
       pool: liquidity.map(indexOf),
       logIndex: liquidity.map((change) => change.logIndex),
       tickLower: liquidity.map((change) => change.tickLower),
       tickUpper: liquidity.map((change) => change.tickUpper),
-      liquidityDelta: liquidity.map((change) => toWhole(change.liquidityDelta)),
+      liquidityDelta: liquidity.map((change) => toJsonBigint(change.liquidityDelta)),
     },
     balances: {
       pool: balances.map(indexOf),
-      balance0: balances.map((balance) => toWhole(balance.balance0)),
-      balance1: balances.map((balance) => toWhole(balance.balance1)),
+      balance0: balances.map((balance) => toJsonBigint(balance.balance0)),
+      balance1: balances.map((balance) => toJsonBigint(balance.balance1)),
     },
   }
   return Buffer.from(JSON.stringify(wire))
@@ -201,21 +207,21 @@ function tickAt({ ticks, poolIds }: Wire, row: number): Tick {
     pool: at(poolIds, at(ticks.pool, row)),
     logIndex: at(ticks.logIndex, row),
     transactionHash: at(ticks.transactionHash, row),
-    amount0: fromWhole(at(ticks.amount0, row)),
-    amount1: fromWhole(at(ticks.amount1, row)),
-    sqrtPriceX96: fromWhole(at(ticks.sqrtPriceX96, row)),
-    liquidity: fromWhole(at(ticks.liquidity, row)),
+    amount0: fromJsonBigint(at(ticks.amount0, row)),
+    amount1: fromJsonBigint(at(ticks.amount1, row)),
+    sqrtPriceX96: fromJsonBigint(at(ticks.sqrtPriceX96, row)),
+    liquidity: fromJsonBigint(at(ticks.liquidity, row)),
     poolTick: at(ticks.poolTick, row),
     fee: at(ticks.fee, row),
     price: at(ticks.price, row),
     spotPrice: at(ticks.spotPrice, row),
-    amountUsdMicros: fromWhole(at(ticks.amountUsdMicros, row)),
+    amountUsdMicros: fromJsonBigint(at(ticks.amountUsdMicros, row)),
   }
 }
 
 function poolAt({ pools }: Wire, row: number): Pool {
   const pool = at(pools, row)
-  return { ...pool, initialSqrtPriceX96: fromWhole(pool.initialSqrtPriceX96) }
+  return { ...pool, initialSqrtPriceX96: fromJsonBigint(pool.initialSqrtPriceX96) }
 }
 
 function liquidityAt({ liquidity, poolIds }: Wire, row: number): LiquidityChange {
@@ -224,15 +230,15 @@ function liquidityAt({ liquidity, poolIds }: Wire, row: number): LiquidityChange
     logIndex: at(liquidity.logIndex, row),
     tickLower: at(liquidity.tickLower, row),
     tickUpper: at(liquidity.tickUpper, row),
-    liquidityDelta: fromWhole(at(liquidity.liquidityDelta, row)),
+    liquidityDelta: fromJsonBigint(at(liquidity.liquidityDelta, row)),
   }
 }
 
 function balanceAt({ balances, poolIds }: Wire, row: number): PoolBalance {
   return {
     pool: at(poolIds, at(balances.pool, row)),
-    balance0: fromWhole(at(balances.balance0, row)),
-    balance1: fromWhole(at(balances.balance1, row)),
+    balance0: fromJsonBigint(at(balances.balance0, row)),
+    balance1: fromJsonBigint(at(balances.balance1, row)),
   }
 }
 

@@ -2,13 +2,13 @@
 import type { EachBatchPayload, Kafka } from 'kafkajs'
 import { ticksIn } from '../../ingest/model/message.ts'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
-import { slot } from './backpressure-buffer.ts'
+import { backpressureBuffer } from './backpressure-buffer.ts'
 import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler, type Rejected } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
 import { atMost, OUTAGE_RETRY, pause, type RetryContext, refusalOf, retried } from './retry.ts'
-import { type Claim, soleMember } from './single-owner-assignor.ts'
+import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
 
@@ -35,7 +35,7 @@ export type OpenedReader = {
 /** Wait in the broker while nothing is new; a message that comes ends it at once. */
 const FETCH_WAIT_MS = 50
 /** The size of what is taken in while other messages are being stored; the rest stays with the broker. */
-const MOST_WAITING = 50_000
+const MAX_BUFFERED = 50_000
 const COMMIT_EVERY_MS = 1000
 const LEAVE_TIMEOUT_MS = 5000
 
@@ -48,14 +48,14 @@ export function openReader(
 ): OpenedReader {
   const { topic, report } = context
   const heartbeatInterval = Math.min(1000, Math.floor(sessionTimeoutMs / 5))
-  const claim: Claim = { since: 0 }
-  const batches = slot<Batch>({
+  const claim: OwnershipClaim = { since: 0 }
+  const batches = backpressureBuffer<Batch>({
     merge: (earlier, later) => ({
       entries: [...earlier.entries, ...later.entries],
       rejected: [...earlier.rejected, ...later.rejected],
       size: earlier.size + later.size,
     }),
-    isFull: ({ size }) => size >= MOST_WAITING,
+    isFull: ({ size }) => size >= MAX_BUFFERED,
   })
   let rejected: Rejected[] = []
   const assemble = assembler({
@@ -64,7 +64,7 @@ export function openReader(
   })
   const consumer = kafka.consumer({
     groupId: group,
-    partitionAssigners: [soleMember(claim)],
+    partitionAssigners: [singleOwnerAssignor(claim)],
     sessionTimeout: sessionTimeoutMs,
     rebalanceTimeout: 2 * sessionTimeoutMs,
     heartbeatInterval,
@@ -108,7 +108,7 @@ export function openReader(
       claim.since = Date.now()
       report({ kind: 'log-reading', topic, group, position: from })
       // By being empty it says something: nothing is added to it.
-      batches.put({ entries: [], rejected: [], size: MOST_WAITING })
+      batches.put({ entries: [], rejected: [], size: MAX_BUFFERED })
       void failPastTheEnd()
     } else if (!ours) {
       return fail(new AssignmentLost(topic, 'another process reads now'))
@@ -127,7 +127,7 @@ export function openReader(
   /** kafkajs would begin anew from the oldest record, and only once there is one. */
   async function failPastTheEnd(): Promise<void> {
     const bounds = await retried('ask', context, () => boundsOf(kafka, topic)).catch(() => undefined)
-    if (bounds && from > bounds.ends) fail(new PositionGone(topic, from, bounds.ends))
+    if (bounds && from > bounds.end) fail(new PositionGone(topic, from, bounds.end))
   }
 
   async function onBatch({ batch, heartbeat, resolveOffset, isStale }: EachBatchPayload): Promise<void> {

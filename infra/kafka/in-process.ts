@@ -9,7 +9,7 @@ export type InProcessLog<M = Message> = TickLog<M> & {
   close(): Promise<void>
 }
 
-type Waiting<M> = { messages: readonly M[]; stored: () => void; failed: (error: Error) => void }
+type PendingAppend<M> = { messages: readonly M[]; stored: () => void; failed: (error: Error) => void }
 
 /**
  * `append` resolves when the reader asks for the batch after the one that held its messages. It waits for a reader where there is none,
@@ -19,11 +19,11 @@ type Waiting<M> = { messages: readonly M[]; stored: () => void; failed: (error: 
 export function inProcessLog<M = Message>({ nextOffset }: { nextOffset: Offset }): InProcessLog<M> {
   const closed = new AbortController()
   let next = nextOffset
-  let waiting: Waiting<M>[] = []
+  let waiting: PendingAppend<M>[] = []
   let wake = () => {}
   let reading = false
 
-  function failAll(failed: readonly Waiting<M>[], error: Error): void {
+  function failAll(failed: readonly PendingAppend<M>[], error: Error): void {
     for (const append of failed) append.failed(error)
   }
 
@@ -49,7 +49,7 @@ export function inProcessLog<M = Message>({ nextOffset }: { nextOffset: Offset }
       const onEnd = () => wake()
       ended.addEventListener('abort', onEnd)
       next = Math.max(next, from)
-      let taken: Waiting<M>[] = []
+      let taken: PendingAppend<M>[] = []
       try {
         // As on Kafka: the log is this reader's now.
         if (!ended.aborted) yield []

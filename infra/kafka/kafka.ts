@@ -13,7 +13,7 @@ import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import type { OpenedReader } from './group-reader.ts'
 import { entryAt, lastEntry, recordsOf } from './lookup.ts'
-import { setAside } from './quarantine.ts'
+import { quarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY, retried } from './retry.ts'
 import { boundsOf, ensureTopic } from './topic.ts'
@@ -48,7 +48,7 @@ export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
 }
 
 /** The same for what jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
-export async function kafkaHistory(options: KafkaLogOptions): Promise<KafkaLog<RangeOverwrite>> {
+export async function kafkaBackfillLog(options: KafkaLogOptions): Promise<KafkaLog<RangeOverwrite>> {
   return (await openTopic(options, { topic: 'backfill', group: 'backfill' })) as KafkaLog<RangeOverwrite>
 }
 
@@ -57,7 +57,7 @@ async function openTopic(
   names: { topic: string; group: string },
 ): Promise<KafkaLog<AnyMessage>> {
   const { brokers, network, report, clientId = 'candlepool', prefix = '', sessionTimeoutMs = 15_000 } = options
-  compressQuickly()
+  useFastGzip()
   const client = (retry: RetryOptions) =>
     new Kafka({
       ...options.security,
@@ -68,7 +68,7 @@ async function openTopic(
       logCreator: () => (entry) => reportEntry(report, entry),
     })
   const kafka = client(CLIENT_RETRY)
-  const patient = client(OUTAGE_RETRY)
+  const outageClient = client(OUTAGE_RETRY)
   const closing = new AbortController()
   const context = { topic: `${prefix}${names.topic}.${network}`, report, closed: closing.signal }
   const reading = { group: `${prefix}candlepool.${names.group}.${network}`, sessionTimeoutMs }
@@ -85,12 +85,12 @@ async function openTopic(
     },
     last: () => lastEntry(kafka, context),
     at: (offset) => entryAt(kafka, context, offset),
-    end: async () => (await retried('ask', context, () => boundsOf(kafka, context.topic))).ends,
+    end: async () => (await retried('ask', context, () => boundsOf(kafka, context.topic))).end,
     async reject(offset, reason) {
-      await setAside(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
+      await quarantine(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
     },
     read: (from, signal) =>
-      readTopic(patient, context, reading, from, signal, (opened) => {
+      readTopic(outageClient, context, reading, from, signal, (opened) => {
         reader = opened
       }),
     async confirm() {
@@ -105,7 +105,7 @@ async function openTopic(
 }
 
 /** gzip at level 1: ticks are mostly random bytes, on which level 6 takes twice the time for 2 % less. kafkajs keeps one table of codecs. */
-function compressQuickly(): void {
+function useFastGzip(): void {
   const compress = promisify<Buffer, { level: number }, Buffer>(gzip)
   const decompress = promisify<Buffer, Buffer>(gunzip)
   CompressionCodecs[CompressionTypes.GZIP] = () => ({

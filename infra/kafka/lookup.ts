@@ -9,22 +9,22 @@ import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
 
 /** Most messages are one record and the largest a few, so the first look finds the entry nearly always. */
-const FIRST_LOOK = 8
+const FIRST_LOOKBACK = 8
 /** A first join to a group takes the broker 3 s by default (`group.initial.rebalance.delay.ms`). */
-const LOOK_TIMEOUT_MS = 30_000
+const LOOKUP_TIMEOUT_MS = 30_000
 
 export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry<AnyMessage> | undefined> {
   return retried('ask', context, async () => {
-    const { begins, ends } = await boundsOf(kafka, context.topic)
-    return newestUpTo(kafka, context.topic, begins, ends - 1)
+    const { start, end } = await boundsOf(kafka, context.topic)
+    return newestUpTo(kafka, context.topic, start, end - 1)
   })
 }
 
 export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
   return retried('ask', context, async () => {
-    const { begins, ends } = await boundsOf(kafka, context.topic)
-    if (offset < begins || offset >= ends) return undefined
-    const newest = await newestUpTo(kafka, context.topic, begins, offset)
+    const { start, end } = await boundsOf(kafka, context.topic)
+    if (offset < start || offset >= end) return undefined
+    const newest = await newestUpTo(kafka, context.topic, start, offset)
     return newest?.offset === offset ? newest : undefined
   })
 }
@@ -32,10 +32,10 @@ export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Pr
 /** All records of the message whose last one is at this offset, as far as the topic still has them. */
 export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): Promise<StoredRecord[]> {
   return retried('ask', context, async () => {
-    const { begins, ends } = await boundsOf(kafka, context.topic)
-    if (offset < begins || offset >= ends) return []
+    const { start, end } = await boundsOf(kafka, context.topic)
+    if (offset < start || offset >= end) return []
     const [last] = await recordsBetween(kafka, context.topic, offset, offset)
-    const first = Math.max(begins, offset - (last?.part?.index ?? 0))
+    const first = Math.max(start, offset - (last?.part?.index ?? 0))
     return first < offset ? recordsBetween(kafka, context.topic, first, offset) : last ? [last] : []
   })
 }
@@ -44,16 +44,16 @@ export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): 
 async function newestUpTo(
   kafka: Kafka,
   topic: string,
-  begins: Offset,
+  start: Offset,
   end: Offset,
 ): Promise<Entry<AnyMessage> | undefined> {
-  for (let look = FIRST_LOOK; end >= begins; look *= 8) {
-    const start = Math.max(begins, end + 1 - look)
+  for (let look = FIRST_LOOKBACK; end >= start; look *= 8) {
+    const from = Math.max(start, end + 1 - look)
     const assemble = assembler({})
-    const newest = (await recordsBetween(kafka, topic, start, end))
+    const newest = (await recordsBetween(kafka, topic, from, end))
       .map(assemble)
       .findLast((entry) => entry !== undefined)
-    if (newest || start === begins) return newest
+    if (newest || from === start) return newest
   }
   return undefined
 }
@@ -69,7 +69,7 @@ async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: O
   const records: StoredRecord[] = []
   try {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`No answer within ${LOOK_TIMEOUT_MS} ms.`)), LOOK_TIMEOUT_MS)
+      const timer = setTimeout(() => reject(new Error(`No answer within ${LOOKUP_TIMEOUT_MS} ms.`)), LOOKUP_TIMEOUT_MS)
       const settle = (error?: Error) => {
         clearTimeout(timer)
         if (error) reject(error)

@@ -6,8 +6,8 @@ import { type AnyMessage, decode, encode } from './codec.ts'
 export const MAX_PART_BYTES = 900_000
 
 /** Which part of a large message a record holds; a message that fits one record has none. */
-export type Part = { messageId: string; index: number; count: number }
-export type LogRecord = { value: Buffer; part: Part | undefined }
+export type MessagePart = { messageId: string; index: number; count: number }
+export type LogRecord = { value: Buffer; part: MessagePart | undefined }
 export type StoredRecord = LogRecord & { offset: Offset }
 
 /** A message that can't be read, in its records. */

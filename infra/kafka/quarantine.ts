@@ -7,7 +7,7 @@ import { atMost, CLIENT_RETRY, type RetryContext, retried, textOf } from './retr
 import { ensureTopic } from './topic.ts'
 
 /** Copies are there again whenever the messages are read again. */
-export async function setAside(kafka: Kafka, context: RetryContext, rejected: readonly Rejected[]): Promise<void> {
+export async function quarantine(kafka: Kafka, context: RetryContext, rejected: readonly Rejected[]): Promise<void> {
   const topic = `${context.topic}.rejected`
   const records = rejected.flatMap(({ offset, reason, records }) =>
     records.map((record) => ({ ...record, because: { reason, offset: String(offset) } })),

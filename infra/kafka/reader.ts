@@ -4,7 +4,7 @@ import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import type { AnyMessage } from './codec.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
-import { setAside } from './quarantine.ts'
+import { quarantine } from './quarantine.ts'
 import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
@@ -56,7 +56,7 @@ async function* acknowledging(
     for (const { offset, reason } of rejected) {
       context.report({ kind: 'message-rejected', topic: context.topic, offset, reason })
     }
-    if (rejected.length > 0) await setAside(kafka, context, rejected)
+    if (rejected.length > 0) await quarantine(kafka, context, rejected)
     yield entries
     const last = entries.at(-1)
     if (last) reader.stored(last.offset)

@@ -4,10 +4,10 @@ import kafkajs, { type GroupMember, type PartitionAssigner } from 'kafkajs'
 const { AssignerProtocol } = kafkajs
 
 /** When this member was given the partitions, in milliseconds since 1970; 0 where it never was. */
-export type Claim = { since: number }
+export type OwnershipClaim = { since: number }
 
 /** Each member says with its join since when it has held the partitions; the leader of the group leaves them with the last holder. */
-export function soleMember(claim: Claim): PartitionAssigner {
+export function singleOwnerAssignor(claim: OwnershipClaim): PartitionAssigner {
   return ({ cluster }) => ({
     name: 'candlepool-sole-member',
     version: 1,
@@ -19,7 +19,7 @@ export function soleMember(claim: Claim): PartitionAssigner {
       }
     },
     async assign({ members, topics }) {
-      const chosen = holderOf(members)
+      const chosen = ownerAmong(members)
       const partitions = topics.map((topic) => [
         topic,
         cluster.findTopicPartitionMetadata(topic).map((p) => p.partitionId),
@@ -37,7 +37,7 @@ export function soleMember(claim: Claim): PartitionAssigner {
 }
 
 /** The latest claim, for an older one is of a member that was cut off; among those without, the first by name, whoever leads. */
-function holderOf(members: readonly GroupMember[]): string | undefined {
+function ownerAmong(members: readonly GroupMember[]): string | undefined {
   const claims = members.map(({ memberId, memberMetadata }) => ({ memberId, since: sinceOf(memberMetadata) }))
   claims.sort((a, b) => b.since - a.since || (a.memberId < b.memberId ? -1 : 1))
   return claims[0]?.memberId
@@ -46,6 +46,6 @@ function holderOf(members: readonly GroupMember[]): string | undefined {
 function sinceOf(memberMetadata: Buffer): number {
   const userData = AssignerProtocol.MemberMetadata.decode(memberMetadata)?.userData
   if (!userData || userData.length === 0) return 0
-  const { since }: Claim = JSON.parse(userData.toString())
+  const { since }: OwnershipClaim = JSON.parse(userData.toString())
   return since
 }

@@ -5,10 +5,10 @@ import { atMost, type RetryContext, retried } from './retry.ts'
 
 /** Long enough for an aggregator that was down over a weekend; older messages are in the tables. */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000
-const MOST_REPLICAS = 3
+const MAX_REPLICAS = 3
 
-/** `begins` is the oldest kept offset, `ends` the one that the next record will have. */
-export type Bounds = { begins: Offset; ends: Offset }
+/** `start` is the oldest kept offset, `end` the one that the next record will have. */
+export type Bounds = { start: Offset; end: Offset }
 
 /** Makes the topic if it is missing. The settings of one that exists are its operator's choice, except for the single partition. */
 export async function ensureTopic(kafka: Kafka, context: RetryContext): Promise<void> {
@@ -17,7 +17,7 @@ export async function ensureTopic(kafka: Kafka, context: RetryContext): Promise<
     withAdmin(kafka, async (admin) => {
       if (!(await admin.listTopics()).includes(topic)) {
         const { brokers } = await admin.describeCluster()
-        const replicas = Math.min(MOST_REPLICAS, brokers.length)
+        const replicas = Math.min(MAX_REPLICAS, brokers.length)
         const settings = {
           'cleanup.policy': 'delete',
           'retention.ms': String(RETENTION_MS),
@@ -47,7 +47,7 @@ export function boundsOf(kafka: Kafka, topic: string): Promise<Bounds> {
   return withAdmin(kafka, async (admin) => {
     const [partition] = await admin.fetchTopicOffsets(topic)
     if (!partition) throw new Error(`The topic ${topic} has no partition.`)
-    return { begins: Number(partition.low), ends: Number(partition.high) }
+    return { start: Number(partition.low), end: Number(partition.high) }
   })
 }
 

@@ -1,7 +1,7 @@
 /** A wait that ends: what is late counts as failed. */
 
 /** Rejects after `ms`; whatever the work comes to then is ignored. */
-export async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+export async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`It took longer than ${ms / 1000} s.`)), ms)

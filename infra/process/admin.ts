@@ -4,39 +4,39 @@ import { collectDefaultMetrics } from 'prom-client'
 import { serve } from '../../api/http/server.ts'
 import { readTips } from '../../api/market/model/tip.ts'
 import type { Store } from '../clickhouse/store.ts'
-import { inTime } from '../lib/with-timeout.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 import { storeMetrics } from '../telemetry/metrics-store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Run } from './run.ts'
 
 /** Whoever probes does not wait long. */
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
 export type Admin = {
   /** Until it is told, the process is not ready for want of one. */
-  watch(store: Pick<Store, 'owner' | 'servers'>): void
+  setStore(store: Pick<Store, 'owner' | 'servers'>): void
 }
 
 /** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. The port has no key. Opens before the tables do, since one may wait for them long. */
 export async function startAdmin(
   { config, report, signal }: Pick<Run, 'config' | 'report' | 'signal'>,
-  { metrics, standing }: Pick<Telemetry, 'metrics' | 'standing'>,
+  { metrics, readiness }: Pick<Telemetry, 'metrics' | 'readiness'>,
 ): Promise<Admin> {
   let store: Pick<Store, 'owner' | 'servers'> | undefined
   const admin: Admin = {
-    watch(it) {
+    setStore(it) {
       store = it
     },
   }
   if (config.adminPort === undefined) return admin
   collectDefaultMetrics({ register: metrics })
-  const lookAtStore = storeMetrics(metrics)
+  const updateStoreMetrics = storeMetrics(metrics)
 
   async function reasonsNow(): Promise<string[]> {
     if (!store) return ['The tables are not open yet: ClickHouse is started or waited for.']
     try {
-      const tips = await inTime(readTips(store.owner, standing.networks()), PATIENCE_MS)
-      return standing.reasons({ now: Date.now() / 1000, mostSeconds: config.readyTipSeconds, tips })
+      const tips = await withTimeout(readTips(store.owner, readiness.networks()), TIMEOUT_MS)
+      return readiness.reasons({ now: Date.now() / 1000, maxTipAgeSeconds: config.readyTipSeconds, tips })
     } catch {
       return ['ClickHouse does not answer.']
     }
@@ -48,12 +48,12 @@ export async function startAdmin(
   })
   app.get('/health/ready', async (_request, response) => {
     const reasons = await reasonsNow()
-    const standingBy = standing.standingBy()
+    const standingBy = readiness.standingBy()
     const status = reasons.length > 0 ? 'not ready' : standingBy.length > 0 ? 'standing by' : 'ready'
     response.status(reasons.length > 0 ? 503 : 200).json({ status, reasons, standingBy })
   })
   app.get('/metrics', async (_request, response) => {
-    await lookAtStore(store?.servers ?? [])
+    await updateStoreMetrics(store?.servers ?? [])
     response.type(metrics.contentType).send(await metrics.metrics())
   })
   const { host, port } = await serve({

@@ -12,8 +12,8 @@ import type { Run } from './run.ts'
 const DRAIN_MS = 3_000
 
 /** Where nobody tells of what is written, and where the same process writes it. */
-const LOOK_MS = 50
-const TOLD_LOOK_MS = 500
+const POLL_MS = 50
+const NOTIFIED_POLL_MS = 500
 
 /**
  * Resolves once the port is open; `closed` once the last answer is out and all usage is stored.
@@ -28,7 +28,7 @@ export async function startApi(
 ): Promise<Serving> {
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
-  const pollMs = onWritten ? TOLD_LOOK_MS : LOOK_MS
+  const pollMs = onWritten ? NOTIFIED_POLL_MS : POLL_MS
   const market = openMarket({ reader: store.reader, networks, clock, pollMs, report })
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })

@@ -1,6 +1,6 @@
 /** What the commands share: the tables, whether or not something is running, and errors in plain words. */
 
-import { type Store, withStoreOf } from '../clickhouse/store.ts'
+import { type Store, withStore } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
@@ -20,7 +20,7 @@ export async function runCommand(
     if (folder === undefined && config.store.kind === 'embedded') {
       throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
     }
-    await withStoreOf(config, folder ?? config.dataDir, (store) => command(store, config))
+    await withStore(config, folder ?? config.dataDir, (store) => command(store, config))
   } catch (error) {
     const isPlain = error instanceof UsageError || error instanceof BadConfiguration
     process.stderr.write(`${isPlain ? error.message : describeError(error)}\n`)
@@ -33,12 +33,12 @@ export function print(...lines: readonly string[]): void {
 }
 
 /** Progress of a command, on standard error: each line once, and no more than one in five seconds. */
-export function telling(): (line: string) => void {
-  let toldAt = performance.now()
+export function progressPrinter(): (line: string) => void {
+  let printedAt = performance.now()
   let last = ''
   return (line) => {
-    if (line === last || performance.now() - toldAt < LINE_MS) return
-    toldAt = performance.now()
+    if (line === last || performance.now() - printedAt < LINE_MS) return
+    printedAt = performance.now()
     last = line
     process.stderr.write(`${line}\n`)
   }

@@ -5,18 +5,18 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Store } from '../clickhouse/store.ts'
-import { hiderOf } from '../config/secrets.ts'
+import { createRedactor } from '../config/secrets.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import type { Run } from './run.ts'
 
 /** A halted stage looks again so often: an endpoint may have been mended, or a right given. */
-const AGAIN_MS = 60_000
+const RETRY_MS = 60_000
 /** At once where the stored tip moves, as a rewind does. */
-const LOOK_MS = 1_000
+const POLL_MS = 1_000
 
 /** What a stage reports once it works. */
-const WORKS: Record<HaltedStage, Fact['kind']> = { listener: 'head-seen', aggregator: 'aggregator-started' }
+const WORKING_FACTS: Record<HaltedStage, Fact['kind']> = { listener: 'head-seen', aggregator: 'aggregator-started' }
 
 /**
  * Runs `task` until the signal aborts. Where it fails, this stage of this network halts: the others of the process go on. Each attempt
@@ -30,13 +30,14 @@ export async function runHaltable(
   task: (run: Run) => Promise<void>,
 ): Promise<void> {
   const { report, signal } = run
-  const hide = hiderOf(run.config)
+  const hide = createRedactor(run.config)
   /** What was said of the halt; empty where a process before this one may have noted one. */
   let halted: string | undefined = ''
 
   const watched: Report<Fact> = (fact) => {
     report(fact)
-    if (fact.kind !== WORKS[stage] || !('network' in fact) || fact.network !== network || halted === undefined) return
+    if (fact.kind !== WORKING_FACTS[stage] || !('network' in fact) || fact.network !== network || halted === undefined)
+      return
     if (halted !== '') report({ kind: 'stage-resumed', stage, network })
     halted = undefined
     // Where the tables do not answer, the next fact tries again.
@@ -59,11 +60,11 @@ export async function runHaltable(
     } finally {
       attempt.abort()
     }
-    await untilWorthALook(network, store, signal)
+    await untilRetry(network, store, signal)
   }
 }
 
-async function untilWorthALook(network: NetworkName, store: Store, signal: AbortSignal): Promise<void> {
+async function untilRetry(network: NetworkName, store: Store, signal: AbortSignal): Promise<void> {
   const stored = storedChain(store.owner, network)
   const tip = () =>
     stored.tip().then(
@@ -71,9 +72,9 @@ async function untilWorthALook(network: NetworkName, store: Store, signal: Abort
       () => undefined,
     )
   const before = await tip()
-  const again = Date.now() + AGAIN_MS
+  const again = Date.now() + RETRY_MS
   while (!signal.aborted && Date.now() < again) {
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
     const now = await tip()
     if (now !== undefined && now !== before) return
   }

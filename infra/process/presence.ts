@@ -14,10 +14,10 @@ const LEASE_SECONDS = 30
 const RENEW_MS = 5_000
 /** A process that starts has its tables before it has its stages. */
 const START_MS = 10_000
-const LOOK_MS = 250
+const POLL_MS = 250
 
 /** Renews the lease until the signal aborts, and ends it then. */
-export async function announce(
+export async function announcePresence(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
   roles: readonly Role[],
@@ -66,7 +66,7 @@ export async function requireServed(
     const served = await servedNetworks(owner, role)
     if (served.includes(network) || signal.aborted) return
     if (served.length > 0 || performance.now() > giveUp) throw new UsageError(refusal(network, role, served))
-    await pause(LOOK_MS, signal)
+    await pause(POLL_MS, signal)
   }
 }
 

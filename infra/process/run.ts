@@ -3,7 +3,7 @@
 import type { Report } from '../../ingest/model/report.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { hiderOf } from '../config/secrets.ts'
+import { createRedactor } from '../config/secrets.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -18,7 +18,7 @@ export type Run = {
 }
 
 /** Longer than any orderly stop takes. */
-const STOP_PATIENCE_MS = 10_000
+const STOP_TIMEOUT_MS = 10_000
 
 /** Runs `main`, which returns once it has stopped after the signal. */
 export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promise<void>): Promise<void> {
@@ -37,12 +37,12 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
       if (stop.signal.aborted) process.exit(130)
       report({ kind: 'stopping', reason: name })
       stop.abort()
-      setTimeout(() => process.exit(1), STOP_PATIENCE_MS).unref()
+      setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
     })
   }
   try {
     const config = readConfig()
-    hide = hiderOf(config)
+    hide = createRedactor(config)
     const telemetry = openTelemetry(config)
     report = telemetry.report
     await main({ config, report, signal: stop.signal, fail }, telemetry)

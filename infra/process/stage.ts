@@ -4,7 +4,7 @@ import { findStore, type Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { startAdmin } from './admin.ts'
-import { announce } from './presence.ts'
+import { announcePresence } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
 import { type Logs, withLogs } from './stages.ts'
 
@@ -28,7 +28,7 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
       )
     }
     try {
-      admin.watch(store)
+      admin.setStore(store)
       await stage(store, run)
     } finally {
       await store.close()
@@ -51,7 +51,7 @@ export function runOnLogs(
     const networks = networksOf(run)
     const names = networks.map(({ network }) => network.name)
     await Promise.all([
-      ...(stage === 'aggregator' ? [announce(store.owner, names, ['aggregator'], run.signal)] : []),
+      ...(stage === 'aggregator' ? [announcePresence(store.owner, names, ['aggregator'], run.signal)] : []),
       ...networks.map((network) =>
         withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
       ),

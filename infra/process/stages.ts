@@ -22,7 +22,7 @@ import { prepareDisk } from '../clickhouse/disk.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config, NetworkConfig } from '../config/config.ts'
 import { inProcessLog } from '../kafka/in-process.ts'
-import { kafkaHistory, kafkaLog } from '../kafka/kafka.ts'
+import { kafkaBackfillLog, kafkaLog } from '../kafka/kafka.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import type { StageName } from '../telemetry/fact.ts'
 import { runAudit } from './audit-stage.ts'
@@ -33,7 +33,7 @@ import type { Run } from './run.ts'
 export type Logs = {
   stream: TickLog
   /** What jobs have read. */
-  history: TickLog<RangeOverwrite>
+  backfillLog: TickLog<RangeOverwrite>
   close(): Promise<void>
 }
 
@@ -42,13 +42,13 @@ const RPC_RETRY_MS = 2_000
 
 /** Kafka's topics where brokers are configured, else hand-overs, of which the stream goes on above what is stored. */
 export async function openLogs(config: Config['log'], network: NetworkName, store: Store, run: Run): Promise<Logs> {
-  const [stream, history] = await open()
-  return { stream, history, close: () => Promise.all([stream.close(), history.close()]).then(() => {}) }
+  const [stream, backfillLog] = await open()
+  return { stream, backfillLog, close: () => Promise.all([stream.close(), backfillLog.close()]).then(() => {}) }
 
   async function open() {
     if (config.kind === 'kafka') {
       const options = { brokers: config.brokers, network, report: run.report, signal: run.signal }
-      return Promise.all([kafkaLog(options), kafkaHistory(options)])
+      return Promise.all([kafkaLog(options), kafkaBackfillLog(options)])
     }
     const { offset } = await untilStored({ network, ...run }, () => positionAfterStored(store.owner, network))
     return [inProcessLog({ nextOffset: offset }), inProcessLog<RangeOverwrite>({ nextOffset: 0 })] as const
@@ -81,7 +81,7 @@ export function runListener(network: NetworkConfig, logs: Logs, store: Store, ru
 
 async function runListening(
   { network, urls, isPublic, start }: NetworkConfig,
-  { stream: log, history }: Logs,
+  { stream: log, backfillLog }: Logs,
   store: Store,
   run: Run,
 ): Promise<void> {
@@ -111,7 +111,7 @@ async function runListening(
       signal,
     }),
   )
-  await Promise.all([listening, runAudit(endpoints, network, history, store, run)])
+  await Promise.all([listening, runAudit(endpoints, network, backfillLog, store, run)])
 }
 
 /** An endpoint that is down at start-up is waited for as one that goes down later is; a wrong one is not. */
@@ -162,13 +162,13 @@ export function runAggregator(
   )
 
   async function aggregateOnce({ report, signal }: Run): Promise<void> {
-    const { stream: log, history } = logs
+    const { stream: log, backfillLog } = logs
     const { owner, shards, servers } = store
     const { position, disk } = await untilStored({ network, report, signal }, async () => {
       for (const server of servers) await applyRetention(server, config.retention)
       return { disk: await prepareDisk(store, config), position: await findPosition(owner, network, log) }
     })
-    await aggregate(owner, { network, log, history, position, shards, disk, report, onWritten, signal })
+    await aggregate(owner, { network, log, history: backfillLog, position, shards, disk, report, onWritten, signal })
   }
 }
 

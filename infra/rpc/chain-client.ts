@@ -34,7 +34,7 @@ export function connectChain(urls: readonly string[], options: ChainOptions = {}
 }
 
 /** Undefined where none of them answers soon. */
-export async function askHead(urls: readonly string[]): Promise<Header | undefined> {
+export async function readHead(urls: readonly string[]): Promise<Header | undefined> {
   const done = new AbortController()
   const { endpoints } = connectChain(urls, { retryPolicy: { coolDownMs: 100 }, timeoutMs: 5_000, signal: done.signal })
   try {

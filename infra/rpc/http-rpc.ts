@@ -3,20 +3,20 @@ import { type Client, createClient, custom, HttpRequestError, RpcRequestError } 
 import { BadAnswer } from '../../ingest/rpc/rpc-error.ts'
 import { postTo } from './http-post.ts'
 
-type Asked = {
+type PendingCall = {
   body: { jsonrpc: '2.0'; id: number; method: string; params?: unknown }
   resolve(result: unknown): void
   reject(error: unknown): void
 }
 
-type Answer = { id?: unknown; result?: unknown; error?: { code: number; message: string } }
+type JsonRpcResponse = { id?: unknown; result?: unknown; error?: { code: number; message: string } }
 
 const MAX_BATCH = 100
 
 /** Asks once: whether and whom to ask again is decided where all endpoints are known. `name` is what errors call it. */
 export function openHttp(url: string, name: string, timeoutMs: number): Client {
   const post = postTo(url, name, timeoutMs)
-  let waiting: Asked[] = []
+  let waiting: PendingCall[] = []
   let lastId = 0
   let takesBatches = true
 
@@ -34,7 +34,7 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
     for (const batch of batchesOf(asked)) send(batch)
   }
 
-  function send(batch: readonly Asked[]): void {
+  function send(batch: readonly PendingCall[]): void {
     if (batch.length === 1 || !takesBatches) {
       for (const asked of batch) askAlone(asked).catch(asked.reject)
       return
@@ -48,22 +48,22 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
     })
   }
 
-  async function askAlone(asked: Asked): Promise<void> {
-    const answer = (await post(asked.body)) as Answer | null
+  async function askAlone(asked: PendingCall): Promise<void> {
+    const answer = (await post(asked.body)) as JsonRpcResponse | null
     settle(asked, Array.isArray(answer) ? answer[0] : answer)
   }
 
-  async function askTogether(batch: readonly Asked[]): Promise<void> {
+  async function askTogether(batch: readonly PendingCall[]): Promise<void> {
     const answers = await post(batch.map(({ body }) => body))
     // One object stands for a whole batch where the gateway refuses it.
     if (!Array.isArray(answers))
       throw new HttpRequestError({ url: name, status: 200, details: JSON.stringify(answers) })
-    const byId = new Map(answers.map((answer: Answer | null) => [answer?.id ?? undefined, answer]))
+    const byId = new Map(answers.map((answer: JsonRpcResponse | null) => [answer?.id ?? undefined, answer]))
     // What a node says of no request in particular, it says of those that it left out.
     for (const asked of batch) settle(asked, byId.get(asked.body.id) ?? byId.get(undefined))
   }
 
-  function settle({ body, resolve, reject }: Asked, answer: Answer | null | undefined): void {
+  function settle({ body, resolve, reject }: PendingCall, answer: JsonRpcResponse | null | undefined): void {
     if (answer?.error) reject(new RpcRequestError({ body, error: answer.error, url: name }))
     else if (answer?.result !== undefined) resolve(answer.result)
     else {
@@ -76,8 +76,8 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
 }
 
 /** One range of logs a batch at most: its answer is long, and the next one's is on its way while it is read. */
-function batchesOf(asked: readonly Asked[]): Asked[][] {
-  const batches: Asked[][] = []
+function batchesOf(asked: readonly PendingCall[]): PendingCall[][] {
+  const batches: PendingCall[][] = []
   let hasRange = false
   for (const one of asked) {
     const last = batches.at(-1)
@@ -91,7 +91,7 @@ function batchesOf(asked: readonly Asked[]): Asked[][] {
   return batches
 }
 
-function isRange({ body: { method, params } }: Asked): boolean {
+function isRange({ body: { method, params } }: PendingCall): boolean {
   return method === 'eth_getLogs' && Array.isArray(params) && 'fromBlock' in params[0]
 }
 

@@ -19,8 +19,8 @@ export type Socket = {
   watchHeads: WatchHeads
 }
 
-const WATCH_AGAIN_MS = 2_000
-const REFUSED_MS = 60_000
+const RESUBSCRIBE_MS = 2_000
+const UNSUPPORTED_RETRY_MS = 60_000
 
 /** Asks once, as `openHttp` does; closes when the signal aborts. */
 export function openSocket(url: string, name: string, timeoutMs: number, signal: AbortSignal): Socket {
@@ -82,10 +82,10 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
       if (stopped.aborted) void unsubscribe()
     } catch (error) {
       // It answers, and has no heads to tell.
-      if (typeof (error as { code?: unknown }).code === 'number') return REFUSED_MS
+      if (typeof (error as { code?: unknown }).code === 'number') return UNSUPPORTED_RETRY_MS
     }
     if (!stopped.aborted) drop(connection)
-    return WATCH_AGAIN_MS
+    return RESUBSCRIBE_MS
   }
 
   signal.addEventListener('abort', () => drop(current), { once: true })
@@ -97,7 +97,7 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
       void (async () => {
         while (!stopped.aborted) {
           // The listener polls as well, so a socket that is down costs time, not blocks.
-          const ms = await watch((header) => stopped.aborted || onHead(header), stopped).catch(() => WATCH_AGAIN_MS)
+          const ms = await watch((header) => stopped.aborted || onHead(header), stopped).catch(() => RESUBSCRIBE_MS)
           await pause(ms, stopped)
         }
       })()

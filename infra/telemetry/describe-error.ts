@@ -1,5 +1,5 @@
 /** What went wrong, in one line for people. */
-import { withoutAddresses } from '../config/secrets.ts'
+import { redactAddresses } from '../config/secrets.ts'
 
 /** The messages along the chain of causes, each once. */
 export function describeError(error: unknown): string {
@@ -9,5 +9,5 @@ export function describeError(error: unknown): string {
     const message = shortMessage ? [shortMessage, details].filter(Boolean).join(' ') : cause.message
     if (!messages.some((known) => known.includes(message))) messages.push(message)
   }
-  return withoutAddresses(messages.join(': ') || String(error))
+  return redactAddresses(messages.join(': ') || String(error))
 }

@@ -5,11 +5,11 @@ import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
-import { SENTENCES } from './log-messages.ts'
-import { openRepeats } from './log-throttle.ts'
+import { LOG_MESSAGES } from './log-messages.ts'
+import { openLogThrottle } from './log-throttle.ts'
 
 /** An outage is one event, however many requests and blocks it fails. */
-const OFTEN: ReadonlySet<Fact['kind']> = new Set([
+const THROTTLED: ReadonlySet<Fact['kind']> = new Set([
   'request-failed',
   'usage-not-stored',
   'log-broken',
@@ -23,15 +23,15 @@ export function openLogLines(
   destination: DestinationStream = standardError(),
 ): Report<Fact> {
   const logger = pino({ level }, destination)
-  const repeats = openRepeats()
+  const repeats = openLogThrottle()
   return (fact) => {
-    const [worth, sentence] = SENTENCES[fact.kind]
+    const [worth, sentence] = LOG_MESSAGES[fact.kind]
     if (!logger.isLevelEnabled(worth)) return
     const { kind, ...fields } = fact
-    const alike = OFTEN.has(kind) ? repeats(`${kind} ${reasonOf(fact)}`) : 0
+    const alike = THROTTLED.has(kind) ? repeats(`${kind} ${reasonOf(fact)}`) : 0
     if (alike === undefined) return
     logger[worth](
-      { kind, ...(tellable(fields, hide) as object), ...(alike > 0 && { alike }) },
+      { kind, ...(redacted(fields, hide) as object), ...(alike > 0 && { alike }) },
       `${kind.replaceAll('-', ' ')}: ${sentence}`,
     )
   }
@@ -49,11 +49,11 @@ function reasonOf(fact: Fact): string {
 }
 
 /** JSON has no bigint, errors have no fields of their own, and any text may quote an address. */
-function tellable(value: unknown, hide: (text: string) => string): unknown {
+function redacted(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === 'string') return hide(value)
   if (typeof value === 'bigint') return value.toString()
   if (value instanceof Error) return hide(describeError(value))
-  if (Array.isArray(value)) return value.map((item) => tellable(item, hide))
+  if (Array.isArray(value)) return value.map((item) => redacted(item, hide))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, tellable(field, hide)]))
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, redacted(field, hide)]))
 }

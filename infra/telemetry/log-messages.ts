@@ -2,9 +2,9 @@
 import type { Fact } from './fact.ts'
 
 /** `debug` is for each block and each request, `trace` for each call. */
-export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error'
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error'
 
-export const SENTENCES = {
+export const LOG_MESSAGES = {
   // Ingest
   resumed: ['info', 'the listener goes on from here'],
   'head-seen': ['trace', 'an endpoint has told its newest block'],
@@ -112,4 +112,4 @@ export const SENTENCES = {
   'admin-listening': ['info', 'metrics and health are served'],
   'sql-listening': ['info', 'analysts may ask the tables'],
   stopping: ['info', 'stopping in order'],
-} as const satisfies Readonly<Record<Fact['kind'], readonly [Level, string]>>
+} as const satisfies Readonly<Record<Fact['kind'], readonly [LogLevel, string]>>

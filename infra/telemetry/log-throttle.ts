@@ -2,20 +2,20 @@
 
 const QUIET_MS = 10_000
 /** Texts that differ each time must not fill the memory. */
-const MOST_KNOWN = 1_000
+const MAX_TEXTS = 1_000
 
 /** Tells how many alike were left unsaid before this one; undefined where this one is to be left unsaid, too. */
-export function openRepeats(): (text: string) => number | undefined {
-  const known = new Map<string, { quietUntil: number; unsaid: number }>()
+export function openLogThrottle(): (text: string) => number | undefined {
+  const known = new Map<string, { quietUntil: number; suppressed: number }>()
   return (text) => {
     const now = Date.now()
     const before = known.get(text)
     if (before && now < before.quietUntil) {
-      before.unsaid += 1
+      before.suppressed += 1
       return undefined
     }
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.set(text, { quietUntil: now + QUIET_MS, unsaid: 0 })
-    return before?.unsaid ?? 0
+    if (known.size >= MAX_TEXTS) known.clear()
+    known.set(text, { quietUntil: now + QUIET_MS, suppressed: 0 })
+    return before?.suppressed ?? 0
   }
 }

@@ -2,12 +2,12 @@
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { Gauge, type Registry } from 'prom-client'
 import { ask } from '../../aggregator/store/store.ts'
-import { inTime } from '../lib/with-timeout.ts'
+import { withTimeout } from '../lib/with-timeout.ts'
 
 /** Shorter than anybody's patience with a scrape. */
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
-type Disk = { server: string; disk: string; free: number; total: number }
+type DiskSpace = { server: string; disk: string; free: number; total: number }
 
 /** Returns how to look again: to be called before each scrape. */
 export function storeMetrics(registry: Registry): (servers: readonly ClickHouseClient[]) => Promise<void> {
@@ -43,11 +43,11 @@ export function storeMetrics(registry: Registry): (servers: readonly ClickHouseC
 }
 
 /** Undefined where nobody answers; none where the user may not see them. */
-async function readDisks(client: ClickHouseClient): Promise<readonly Disk[] | undefined> {
+async function readDisks(client: ClickHouseClient): Promise<readonly DiskSpace[] | undefined> {
   const query =
     'SELECT hostName() AS server, name AS disk, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
   try {
-    return await inTime(ask<Disk>(client, query, {}), PATIENCE_MS)
+    return await withTimeout(ask<DiskSpace>(client, query, {}), TIMEOUT_MS)
   } catch (error) {
     return error instanceof ClickHouseError ? [] : undefined
   }

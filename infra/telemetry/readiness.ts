@@ -5,27 +5,27 @@ import type { Report } from '../../ingest/model/report.ts'
 import { describeError } from './describe-error.ts'
 import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
 
-export type Standing = {
+export type Readiness = {
   report: Report<Fact>
   /** Those that this process works on. */
   networks(): NetworkName[]
   /** Those that another process writes, while this one waits for its turn. */
   standingBy(): NetworkName[]
   /** Why this process is not ready: one reason for each network, the one that is the cause of others. */
-  reasons(view: View): string[]
+  reasons(view: StoredTips): string[]
 }
 
 /** What the tables say, at some moment. */
-export type View = {
+export type StoredTips = {
   now: UnixSeconds
   /** How late a network may be and still be ready. */
-  mostSeconds: number
+  maxTipAgeSeconds: number
   tips: ReadonlyMap<NetworkName, { number: number; timestamp: UnixSeconds }>
 }
 
 type Block = { number: number; timestamp?: UnixSeconds }
 
-type NetworkState = {
+type StageStates = {
   stages: Set<StageName>
   halted: Map<StageName, string>
   head?: Block & { timestamp: UnixSeconds; seenAt: UnixSeconds }
@@ -37,10 +37,10 @@ type NetworkState = {
 }
 
 /** `hide` takes secrets out of a text. */
-export function openStanding(hide: (text: string) => string): Standing {
-  const states = new Map<NetworkName, NetworkState>()
+export function openReadiness(hide: (text: string) => string): Readiness {
+  const states = new Map<NetworkName, StageStates>()
 
-  function stateOf(network: NetworkName): NetworkState {
+  function stateOf(network: NetworkName): StageStates {
     const state = states.get(network) ?? { stages: new Set(), halted: new Map(), writer: 'waiting' }
     states.set(network, state)
     return state
@@ -101,24 +101,28 @@ export function openStanding(hide: (text: string) => string): Standing {
   }
 }
 
-function isStandingBy({ stages, writer }: NetworkState): boolean {
+function isStandingBy({ stages, writer }: StageStates): boolean {
   return stages.has('aggregator') && writer === 'standing by'
 }
 
-function ofListener({ stages, head, appended }: NetworkState, { now, mostSeconds }: View): string | undefined {
+function ofListener(
+  { stages, head, appended }: StageStates,
+  { now, maxTipAgeSeconds }: StoredTips,
+): string | undefined {
   if (!stages.has('listener')) return undefined
   if (!head) return 'no endpoint has told its head yet.'
-  if (now - head.seenAt > mostSeconds) return `no endpoint has told its head for ${textOf(now - head.seenAt)}.`
-  if (now - head.timestamp > mostSeconds) {
+  if (now - head.seenAt > maxTipAgeSeconds) return `no endpoint has told its head for ${textOf(now - head.seenAt)}.`
+  if (now - head.timestamp > maxTipAgeSeconds) {
     return `the chain or its endpoints stand still: their newest block, ${head.number}, is ${textOf(now - head.timestamp)} old.`
   }
   const { number = -1, timestamp } = appended ?? {}
-  if (number >= head.number || (timestamp !== undefined && head.timestamp - timestamp <= mostSeconds)) return undefined
+  if (number >= head.number || (timestamp !== undefined && head.timestamp - timestamp <= maxTipAgeSeconds))
+    return undefined
   const behind = timestamp === undefined ? '' : `, ${textOf(head.timestamp - timestamp)} behind the head`
   return `it is catching up: its listener is at block ${Math.max(0, number)} of ${head.number}${behind}.`
 }
 
-function ofWriter(state: NetworkState): string | undefined {
+function ofWriter(state: StageStates): string | undefined {
   const { stages, writer, stalledAt } = state
   if (!stages.has('aggregator')) return undefined
   if (writer === 'waiting') return 'its aggregator has not been given the log to read yet.'
@@ -126,7 +130,11 @@ function ofWriter(state: NetworkState): string | undefined {
   return `it is stalled: block ${stalledAt.number} of the log does not connect to the stored tip, ${stalledAt.tip}; the listener sends again from there within two minutes.`
 }
 
-function ofTables(network: NetworkName, state: NetworkState, { now, mostSeconds, tips }: View): string | undefined {
+function ofTables(
+  network: NetworkName,
+  state: StageStates,
+  { now, maxTipAgeSeconds, tips }: StoredTips,
+): string | undefined {
   const { stages, lastTip } = state
   // What is stored is no business of a listener alone, nor of one who stands by.
   const minds = stages.has('api') || (stages.has('aggregator') && !isStandingBy(state))
@@ -134,7 +142,7 @@ function ofTables(network: NetworkName, state: NetworkState, { now, mostSeconds,
   const tip = tips.get(network)
   if (!tip) return 'nothing of it is stored yet.'
   const age = now - tip.timestamp
-  if (age <= mostSeconds) return undefined
+  if (age <= maxTipAgeSeconds) return undefined
   const how = lastTip !== undefined && tip.number > lastTip ? 'it is catching up: its' : 'its'
   return `${how} newest stored block, ${tip.number}, is ${textOf(age)} old.`
 }

@@ -32,7 +32,7 @@ type Heads = 'WebSocket heads' | 'polling'
 type Follower = (url: string, onBlock: (number: number) => void, signal: AbortSignal) => Promise<unknown>
 
 const kafka = await startKafka()
-const roads: Record<string, () => Promise<TickLog & { close(): Promise<void> }>> = {
+const logs: Record<string, () => Promise<TickLog & { close(): Promise<void> }>> = {
   'in-process': async () => {
     const log = inProcessLog({ nextOffset: 0 })
     void drain(log)
@@ -41,7 +41,7 @@ const roads: Record<string, () => Promise<TickLog & { close(): Promise<void> }>>
 }
 if (!('unavailable' in kafka)) {
   const { brokers } = kafka
-  roads['Kafka'] = () =>
+  logs['Kafka'] = () =>
     kafkaLog({ brokers, network: 'ethereum', prefix: `${process.hrtime.bigint()}.`, report: () => {} })
 }
 
@@ -49,7 +49,7 @@ for (const heads of ['WebSocket heads', 'polling'] as const) {
   for (const latencyMs of LATENCIES) {
     title(`new head to appended message: ${heads}, ${latencyMs} ms latency`)
     const followers: [string, Follower][] = [['bare client (floor)', heads === 'polling' ? barePolling : bareSocket]]
-    for (const [name, open] of Object.entries(roads)) followers.push([`${name} log`, listener(open)])
+    for (const [name, open] of Object.entries(logs)) followers.push([`${name} log`, listener(open)])
     const times = await measured(followers, heads, latencyMs)
     const floor = times[0] ?? []
     for (const [index, [name]] of followers.entries()) {

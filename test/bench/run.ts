@@ -17,7 +17,7 @@ const BENCHES = [
   'tables',
   'start',
   'views',
-  'road',
+  'pipeline',
   'load',
   'scale',
   'page',

@@ -26,8 +26,8 @@ const SWAPS = Number(process.env['SWAPS'] ?? 23)
 const LIVE_BLOCKS = Number(process.env['LIVE_BLOCKS'] ?? 200)
 const WARM_UP_BLOCKS = 20
 /** Beyond this, merging all of a table into one part takes minutes, and saves as little as it does below. */
-const MOST_MERGED_DAYS = 10
-const MOST_BYTES_A_TICK = 70
+const MAX_MERGED_DAYS = 10
+const MAX_BYTES_A_TICK = 70
 const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: SWAPS, pools: 400, firstTime: Date.UTC(2025, 0, 1) / 1_000 }
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
@@ -47,7 +47,7 @@ for (const [index, days] of DAYS.entries()) {
   await live({ ...SHAPE, swapsPerBlock: 20, pools: 20 })
   await live({ ...SHAPE, swapsPerBlock: 300, pools: 100 })
   await printBytes('as they are')
-  if (days > MOST_MERGED_DAYS) continue
+  if (days > MAX_MERGED_DAYS) continue
   for (const table of ['ticks', 'candles']) await client.command({ query: `OPTIMIZE TABLE ${table} FINAL` })
   await printBytes('merged into one part a partition')
 }
@@ -96,7 +96,7 @@ async function printBytes(how: string): Promise<void> {
     sumOf(client, 'bytes_on_disk', 'ticks'),
     sumOf(client, 'bytes_on_disk', 'candles'),
   ])
-  figure(`table ticks, ${how} (${MOST_BYTES_A_TICK} at the most)`, ofTicks / ticks, 'B/tick', MOST_BYTES_A_TICK)
+  figure(`table ticks, ${how} (${MAX_BYTES_A_TICK} at the most)`, ofTicks / ticks, 'B/tick', MAX_BYTES_A_TICK)
   figure(`table candles, ${how}`, ofCandles / ticks, 'B/tick')
   figure(`ticks and candles, ${how}`, (ofTicks + ofCandles) / ticks, 'B/tick')
 }
@@ -127,7 +127,7 @@ async function recordedDay(): Promise<void> {
     'all columns',
     (await sumOf(store.owner, 'data_compressed_bytes', 'ticks')) / ticks,
     'B/tick',
-    MOST_BYTES_A_TICK,
+    MAX_BYTES_A_TICK,
   )
   await store.close()
   await rm(folder, { recursive: true, force: true })

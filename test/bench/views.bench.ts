@@ -30,7 +30,7 @@ const BLOCKS_A_RANGE = 2_000
 const RANGES_AT_ONCE = 10
 const TWICE = 0.05
 const FORKS = 0.02
-const MOST_DEPTH = 8
+const MAX_DEPTH = 8
 
 const { between, chance } = randomOf(Number(process.env['SEED'] ?? 1))
 
@@ -153,7 +153,7 @@ async function correctness(): Promise<void> {
 function* stream(): Generator<{ block: BlockMessage; isTakenBack: boolean }> {
   for (let number = 1; number <= BLOCKS; number++) {
     if (chance(FORKS) && number > 1) {
-      const fork = forkAt(number, between(1, MOST_DEPTH))
+      const fork = forkAt(number, between(1, MAX_DEPTH))
       for (const block of fork) yield { block, isTakenBack: false }
       for (const block of fork) yield { block, isTakenBack: true }
     }

@@ -7,7 +7,7 @@ import { networkOf } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { cleanRun } from './clean.ts'
-import { type CrashClient, type CrashPlan, createCrashClient, DEATHS } from './crash-client.ts'
+import { CRASH_KINDS, type CrashClient, type CrashPlan, createCrashClient } from './crash-client.ts'
 import { PLACES } from './expected-places.ts'
 import type { LogKind, Logs } from './logs.ts'
 import type { Place } from './places.ts'
@@ -143,6 +143,6 @@ export async function runSeed(
 }
 
 function planOf(place: Place | undefined, random: Random): CrashPlan {
-  const how = random.pick(DEATHS)
+  const how = random.pick(CRASH_KINDS)
   return { how, place, orAfter: place === undefined ? random.between(0, 60) : random.between(60, 150) }
 }

@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { Died, intercepted } from '../aggregator/statements.ts'
 import { type Place, placesOf } from './places.ts'
 
-export const DEATHS = [
+export const CRASH_KINDS = [
   'before the statement',
   'before the statement, but not before those beside it',
   'its answer lost',
@@ -12,10 +12,10 @@ export const DEATHS = [
 /** In which those that set out beside a statement arrive. */
 const BESIDE_MS = 50
 
-export type Death = (typeof DEATHS)[number]
+export type CrashKind = (typeof CRASH_KINDS)[number]
 
 /** At the first statement of a place, else after so many others. */
-export type CrashPlan = { how: Death; place: Place | undefined; orAfter: number }
+export type CrashPlan = { how: CrashKind; place: Place | undefined; orAfter: number }
 
 export type CrashClient = {
   client: ClickHouseClient

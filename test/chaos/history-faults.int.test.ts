@@ -9,7 +9,7 @@ import { until } from '../support/candlepool.ts'
 import { asBlocks, type BlockPlan, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { expectCleanRun } from './clean.ts'
-import { createCrashClient, DEATHS } from './crash-client.ts'
+import { CRASH_KINDS, createCrashClient } from './crash-client.ts'
 import { IN_PROCESS } from './logs.ts'
 import { overwriteOf } from './overwrite.ts'
 import { startProcess } from './process.ts'
@@ -39,13 +39,13 @@ describe.skipIf(withoutClickHouse)('history', () => {
     'restate: candles_from_candles 86400',
     'restate: insert coverage',
   ]
-  const CASES = PLACES.flatMap((place) => DEATHS.map((how) => ({ place, how })))
+  const CASES = PLACES.flatMap((place) => CRASH_KINDS.map((how) => ({ place, how })))
 
   test.concurrent.for(CASES)(
     'and the stream write the same hour and day before and after a restart, after a crash at $place, $how',
     async ({ place, how }) => {
       const { client } = database
-      const network = networkOf(`hour-${PLACES.indexOf(place)}-${DEATHS.indexOf(how)}`)
+      const network = networkOf(`hour-${PLACES.indexOf(place)}-${CRASH_KINDS.indexOf(how)}`)
       /** Before the listener came, and blocks that it told as well. */
       const stated = [...overwriteOf(network, CHAIN.slice(0, 4), 1), ...overwriteOf(network, CHAIN.slice(4, 16), 1)]
       const after = overwriteOf(network, CHAIN.slice(2, 12), 2)

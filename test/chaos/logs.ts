@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
 import type { LogPosition } from '../../aggregator/store/version.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
-import { kafkaHistory, kafkaLog } from '../../infra/kafka/kafka.ts'
+import { kafkaBackfillLog, kafkaLog } from '../../infra/kafka/kafka.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -43,7 +43,7 @@ export function kafkaLogs(brokers: readonly string[]): LogKind {
     isRetained: true,
     async open(network) {
       const options = { brokers, network, report: () => {} }
-      const [stream, history] = await Promise.all([kafkaLog(options), kafkaHistory(options)])
+      const [stream, history] = await Promise.all([kafkaLog(options), kafkaBackfillLog(options)])
       return {
         stream,
         history,

@@ -2,13 +2,13 @@
 import { formatUnits } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'
-import type { Market, Position, Swap } from '../../infra/devnet/market.ts'
+import type { DevMarket, LiquidityPosition, SwapOrder } from '../../infra/devnet/market.ts'
 import { spotPrice } from '../../ingest/pricing/price.ts'
 import { Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 import { type ChainReader, openChainReader } from './on-chain.ts'
 
 const REFERENCE = 'v3 USDC/WETH 500'
@@ -21,7 +21,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
   let service: Service
   let chain: ChainReader
   let tip: MinedBlock
@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     ;[anvil, database] = await Promise.all([startAnvil(), freshDatabase()])
     markets = await deployMarkets(anvil)
     const { network } = markets
-    road = await openRoad({ network, url: anvil.wsUrl, database })
+    pipeline = await openPipeline({ network, url: anvil.wsUrl, database })
     const clock = () => new Date((tip.timestamp + 1) * 1000)
     service = await startService({ client: database.client, networks: [network], clock })
     chain = openChainReader(anvil.httpUrl, network)
@@ -38,14 +38,14 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
 
   afterAll(async () => {
     await service?.stop()
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
 
   async function mine(blocks = 1): Promise<void> {
     tip = (await anvil.mine(blocks)).at(-1) as MinedBlock
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
   }
 
   /** USDC for one ether, as the reference pool has it now. */
@@ -83,14 +83,14 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
   }
 
   /** One swap in a block of its own: its tick says what the trader has gained and lost. */
-  async function trade(market: Market, swap: Swap): Promise<void> {
+  async function trade(market: DevMarket, swap: SwapOrder): Promise<void> {
     await markets.swap(market, swap)
     await mine()
     const { token0, token1 } = market
-    const { desk } = markets.deployment
+    const { router } = markets.deployment
     const [gain0 = 0n, gain1 = 0n] = await Promise.all(
       [token0, token1].map(async (token) => {
-        const [after, before] = await Promise.all([0, 1].map((ago) => chain.balanceOf(desk, token, tip.number - ago)))
+        const [after, before] = await Promise.all([0, 1].map((ago) => chain.balanceOf(router, token, tip.number - ago)))
         return (after ?? 0n) - (before ?? 0n)
       }),
     )
@@ -118,12 +118,12 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
   }
 
   /** So much of what `zeroForOne` sells as moves a price by some per cent, over narrow positions too. */
-  function amountOf({ token0 }: Market, zeroForOne: boolean): bigint {
+  function amountOf({ token0 }: DevMarket, zeroForOne: boolean): bigint {
     return (token0.symbol === 'USDC') === zeroForOne ? 150_000n * DOLLAR : 40n * ETHER
   }
 
   /** A narrow position that holds the price, and one on either side of it. */
-  async function positionsAt(market: Market): Promise<Position[]> {
+  async function positionsAt(market: DevMarket): Promise<LiquidityPosition[]> {
     const { sqrtPriceX96 } = await chain.read(market)
     const tick = (Math.log(Number(sqrtPriceX96) / 2 ** 96) / Math.log(1.0001)) * 2
     const middle = Math.floor(tick / 60) * 60
@@ -158,7 +158,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     await expectPoolsAsOnChain()
     await trade(market, { zeroForOne: false, amount: amountOf(market, false) })
     // Part of one, all of another, in one block with a swap between them.
-    const [first, second] = positions as [Position, Position]
+    const [first, second] = positions as [LiquidityPosition, LiquidityPosition]
     await markets.burn(market, { ...first, liquidity: first.liquidity / 3n })
     await markets.swap(market, { zeroForOne: true, amount: amountOf(market, true) * 2n })
     await markets.burn(market, second)
@@ -170,7 +170,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     'where a swap ends on the very edge of a position, and liquidity comes to both sides of it: %s',
     async (name) => {
       const market = markets.market(name)
-      const [position] = (await positionsAt(market)) as [Position]
+      const [position] = (await positionsAt(market)) as [LiquidityPosition]
       const { tickLower, liquidity } = position
       await markets.mint(market, position)
       await mine()
@@ -190,7 +190,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     const snapshot = await anvil.snapshot()
     await markets.setDynamicFee(9_000)
     for (const market of own) {
-      const [position] = (await positionsAt(market)) as [Position]
+      const [position] = (await positionsAt(market)) as [LiquidityPosition]
       await markets.mint(market, position)
       await markets.swap(market, { zeroForOne: true, amount: amountOf(market, true) })
       await mine()
@@ -202,7 +202,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     await markets.setDynamicFee(7)
     for (const market of own) await markets.swap(market, { zeroForOne: false, amount: amountOf(market, false) })
     await mine(orphans + 1)
-    expect(road.facts).toContainEqual(expect.objectContaining({ kind: 'rolled-back', depth: orphans }))
+    expect(pipeline.facts).toContainEqual(expect.objectContaining({ kind: 'rolled-back', depth: orphans }))
     await expectPoolsAsOnChain()
     for (const market of own) await trade(market, { zeroForOne: true, amount: amountOf(market, true) })
     await expectPoolsAsOnChain()

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { spotPrice } from '../../ingest/pricing/price.ts'
 import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 
 const slot0Abi = parseAbi([
@@ -34,16 +34,16 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
 
   beforeAll(async () => {
     ;[anvil, database] = await Promise.all([startAnvil(), freshDatabase()])
     markets = await deployMarkets(anvil)
-    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
+    pipeline = await openPipeline({ network: markets.network, url: anvil.wsUrl, database })
   })
 
   afterAll(async () => {
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
@@ -71,7 +71,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     const market = markets.market('v3 USDC/WETH 500')
     await markets.swap(market, { zeroForOne: true, amount: 25_000_000_000n })
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     const [tick] = (await ticksOf(market.id)).slice(-1)
     const address = market.id
     const [sqrtPriceX96, poolTick] = await chain().readContract({ address, abi: slot0Abi, functionName: 'slot0' })
@@ -98,7 +98,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     const market = markets.market('v4 ETH/USDC 500')
     await markets.swap(market, { zeroForOne: true, amount: 10n ** 18n })
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     const [tick] = (await ticksOf(market.id)).slice(-1)
     const { stateView } = markets.network.v4
     const [sqrtPriceX96, poolTick] = await chain().readContract({
@@ -124,7 +124,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
       await markets.swap(market, { zeroForOne: false, amount: 1_000_000_000n })
     }
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     expect((await ticksOf(market.id)).map((tick) => tick.fee)).toEqual(['1000', '7500'])
     expect(await count('pools', `pool = '${market.id}' AND fee = 8388608`)).toBeGreaterThan(0)
   })
@@ -133,7 +133,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     expect(await count('pools', "token0_symbol = 'MKR' OR token1_symbol = 'MKR'")).toBeGreaterThan(0)
     const nodec = markets.markets.find((it) => it.token0.symbol === 'NODEC' || it.token1.symbol === 'NODEC')
     expect(await count('pools', `pool = '${nodec?.id}'`)).toBe(0)
-    expect(road.facts).toContainEqual({
+    expect(pipeline.facts).toContainEqual({
       kind: 'pool-skipped',
       network: 'ethereum',
       pool: nodec?.id,
@@ -144,9 +144,9 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
   test('a pool of another factory with the same code is dropped', async () => {
     await markets.swap(markets.foreignMarket, { zeroForOne: true, amount: 1_000_000_000n })
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     expect(await ticksOf(markets.foreignMarket.id)).toEqual([])
-    expect(road.facts).toContainEqual({
+    expect(pipeline.facts).toContainEqual({
       kind: 'pool-skipped',
       network: 'ethereum',
       pool: markets.foreignMarket.id,
@@ -162,7 +162,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     await anvil.mine()
     await markets.burn(market, position)
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     expect(await count('liquidity_changes', `pool = '${market.id}' AND tick_lower = -60000`)).toBe(2)
     expect(await count('liquidity_changes', `pool = '${market.id}'`)).toBe(before + 2)
   })
@@ -174,16 +174,16 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     await anvil.mine()
     await markets.swap(market, { zeroForOne: false, amount: 10n ** 18n })
     const [, , orphan] = await anvil.mine(3)
-    await road.untilStored(orphan ?? { number: 0, hash: '0x' })
+    await pipeline.untilStored(orphan ?? { number: 0, hash: '0x' })
 
     await anvil.revert(snapshot)
     await markets.swap(market, { zeroForOne: false, amount: 5n * 10n ** 18n })
     const [, tip] = await anvil.mine(2)
-    await road.untilStored(tip ?? { number: 0, hash: '0x' })
-    expect(road.facts).toContainEqual(expect.objectContaining({ kind: 'rolled-back', depth: 4 }))
+    await pipeline.untilStored(tip ?? { number: 0, hash: '0x' })
+    expect(pipeline.facts).toContainEqual(expect.objectContaining({ kind: 'rolled-back', depth: 4 }))
 
     const clean = await freshDatabase()
-    const second = await openRoad({ network: markets.network, url: anvil.httpUrl, database: clean })
+    const second = await openPipeline({ network: markets.network, url: anvil.httpUrl, database: clean })
     await second.untilStored(tip ?? { number: 0, hash: '0x' })
     await second.stop()
     for (const table of MARKET_TABLES) {
@@ -200,13 +200,13 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     const snapshot = await anvil.snapshot()
     await markets.swap(market, { zeroForOne: true, amount: 10n ** 21n })
     const [first] = await anvil.mine()
-    await road.untilStored(first)
-    await road.stop()
+    await pipeline.untilStored(first)
+    await pipeline.stop()
     await anvil.revert(snapshot)
     await markets.swap(market, { zeroForOne: true, amount: 2n * 10n ** 21n })
     const [, tip] = await anvil.mine(2)
-    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
-    await road.untilStored(tip ?? { number: 0, hash: '0x' })
+    pipeline = await openPipeline({ network: markets.network, url: anvil.wsUrl, database })
+    await pipeline.untilStored(tip ?? { number: 0, hash: '0x' })
     expect((await ticksOf(market.id)).map((tick) => tick.amount0)).toEqual([`-${2n * 10n ** 21n}`])
   })
 })

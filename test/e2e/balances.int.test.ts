@@ -2,13 +2,13 @@
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { queryRows, readSql } from '../../api/lib/store.ts'
-import type { Market } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import type { Pool } from '../../ingest/model/pool.ts'
 import { BalanceReader } from '../../ingest/pools/balances.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 
 const BALANCES = readSql(new URL('../../api/market/pools/balances.sql', import.meta.url))
 const POSITION = { tickLower: 180_000, tickUpper: 210_000, liquidity: 10n ** 16n }
@@ -17,8 +17,8 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
-  let market: Market
+  let pipeline: Pipeline
+  let market: DevMarket
 
   beforeAll(async () => {
     ;[anvil, database] = await Promise.all([startAnvil(), freshDatabase()])
@@ -27,12 +27,12 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
   })
 
   afterAll(async () => {
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
 
-  async function stored({ id }: Market) {
+  async function stored({ id }: DevMarket) {
     const rows = await queryRows<{ balance0: string; balance1: string }>(database.client, BALANCES, {
       network: 'ethereum',
       pools: [id],
@@ -40,7 +40,7 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
     return rows.map(({ balance0, balance1 }) => [BigInt(balance0), BigInt(balance1)])
   }
 
-  function onChain({ id, token0, token1 }: Market) {
+  function onChain({ id, token0, token1 }: DevMarket) {
     const client = createPublicClient({ transport: http(anvil.httpUrl) })
     const read = { abi: erc20Abi, functionName: 'balanceOf', args: [id as `0x${string}`] } as const
     return Promise.all([token0, token1].map(({ address }) => client.readContract({ ...read, address })))
@@ -48,7 +48,7 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
 
   async function mine(blocks = 1, ...timestamps: number[]): Promise<MinedBlock> {
     const tip = (await anvil.mine(blocks, timestamps)).at(-1) as MinedBlock
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
     return tip
   }
 
@@ -56,8 +56,8 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
     // All that happened in it is below; the first look is at a head above, of which nothing stays.
     const snapshot = await anvil.snapshot()
     const orphan = (await anvil.mine(3)).at(-1) as MinedBlock
-    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
-    await road.untilStored(orphan)
+    pipeline = await openPipeline({ network: markets.network, url: anvil.wsUrl, database })
+    await pipeline.untilStored(orphan)
     // A reading goes beside the logs of the next block.
     await mine()
     const balances = await onChain(market)
@@ -66,7 +66,7 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
     const { timestamp } = await anvil.block('latest')
     // Empty blocks of the same times would be the same blocks.
     await mine(5, timestamp + 1)
-    expect(road.facts).toContainEqual(expect.objectContaining({ kind: 'reorg', depth: 4 }))
+    expect(pipeline.facts).toContainEqual(expect.objectContaining({ kind: 'reorg', depth: 4 }))
     expect(await stored(market)).toEqual([balances])
   })
 
@@ -90,11 +90,11 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
   })
 
   test('a step shows where its block and the next are read at once', async () => {
-    await road.stop()
+    await pipeline.stop()
     await markets.swap(market, { zeroForOne: true, amount: 50_000_000_000n })
     const tip = (await anvil.mine(2)).at(-1) as MinedBlock
-    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
-    await road.untilStored(tip)
+    pipeline = await openPipeline({ network: markets.network, url: anvil.wsUrl, database })
+    await pipeline.untilStored(tip)
     expect(await stored(market)).toEqual([await onChain(market)])
   })
 

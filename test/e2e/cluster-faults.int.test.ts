@@ -12,7 +12,7 @@ import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startGate } from '../support/gate.ts'
 import { type JarBroker, startJarBroker, startOwnBroker } from '../support/kafka-jars.ts'
-import { openRoad } from '../support/pipeline.ts'
+import { openPipeline } from '../support/pipeline.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
@@ -257,9 +257,9 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     rpc.chain.head = DAY.lastBlock
     await untilHead()
 
-    const road = await openRoad({ network: NETWORKS.ethereum, url: rpc.url, database: clean, firstBlock })
-    await road.untilStored({ number: DAY.lastBlock, hash: (await stored.tip())?.hash ?? '0x' })
-    await road.stop()
+    const pipeline = await openPipeline({ network: NETWORKS.ethereum, url: rpc.url, database: clean, firstBlock })
+    await pipeline.untilStored({ number: DAY.lastBlock, hash: (await stored.tip())?.hash ?? '0x' })
+    await pipeline.stop()
     for (const table of MARKET_TABLES) {
       expect({ table, rows: await rowsOf(deployed.client, table) }).toEqual({
         table,

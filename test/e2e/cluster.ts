@@ -3,10 +3,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import kafkajs, { Kafka } from 'kafkajs'
 import { expect, type TestContext } from 'vitest'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import type { Connection } from '../../infra/clickhouse/client.ts'
+import type { ClickHouseConnection } from '../../infra/clickhouse/client.ts'
 import { readConfig } from '../../infra/config/config.ts'
-import { type KafkaLog, kafkaHistory, kafkaLog } from '../../infra/kafka/kafka.ts'
-import { soleMember } from '../../infra/kafka/single-owner-assignor.ts'
+import { type KafkaLog, kafkaBackfillLog, kafkaLog } from '../../infra/kafka/kafka.ts'
+import { singleOwnerAssignor } from '../../infra/kafka/single-owner-assignor.ts'
 import { runAggregator } from '../../infra/process/stages.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -78,7 +78,7 @@ export async function openNetwork(
       const report = (fact: Fact) => facts.push(fact)
       const stopping = new AbortController()
       const options = { brokers, network, report, sessionTimeoutMs: 6_000 }
-      const [stream, history] = await Promise.all([kafkaLog(options), kafkaHistory(options)])
+      const [stream, history] = await Promise.all([kafkaLog(options), kafkaBackfillLog(options)])
       const close = async () => {
         await Promise.all([stream.close(), history.close()])
       }
@@ -95,7 +95,7 @@ export async function openNetwork(
       // The name of a network may be made up here, where there is no configuration to read it from.
       const config = readConfig(environment('ethereum', brokers, database.connection))
       const run = { config, report, signal: stopping.signal, fail: () => {} }
-      const ended = runAggregator(network, { stream, history, close }, store, run)
+      const ended = runAggregator(network, { stream, backfillLog: history, close }, store, run)
       ended.catch(() => undefined)
       const stop = async () => {
         stopping.abort()
@@ -112,7 +112,7 @@ export async function openNetwork(
     async takeTopic() {
       const rival = kafkaClient(brokers).consumer({
         groupId: `candlepool.aggregator.${network}`,
-        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        partitionAssigners: [singleOwnerAssignor({ since: Date.now() + 60_000 })],
         maxWaitTimeInMs: 50,
       })
       await rival.connect()
@@ -147,7 +147,7 @@ export async function openNetwork(
 function environment(
   network: NetworkName,
   brokers: readonly string[],
-  { url, username, password, database }: Connection,
+  { url, username, password, database }: ClickHouseConnection,
 ): Record<string, string> {
   return {
     NETWORKS: network,

@@ -4,12 +4,12 @@ import { createRequire } from 'node:module'
 import { type Address, concat, encodeAbiParameters, encodeFunctionData, formatUnits, type Hex, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deploymentOf } from '../../infra/devnet/deploy.ts'
-import type { Market } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market.ts'
 import { Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 import { type ChainReader, openChainReader } from './on-chain.ts'
 
 const ARTIFACT = '@uniswap/v4-core/out/DeltaReturningHook.sol/DeltaReturningHook.json'
@@ -26,10 +26,10 @@ describe.skipIf(withoutClickHouse)('a swap in a pool whose hook returns deltas',
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
   let service: Service
   let chain: ChainReader
-  let market: Market
+  let market: DevMarket
   let tip: MinedBlock
 
   beforeAll(async () => {
@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('a swap in a pool whose hook returns deltas',
     ])
     market = markets.market(`v4 USDC/WETH ${FEE}`)
     const { network } = markets
-    road = await openRoad({ network, url: anvil.wsUrl, database })
+    pipeline = await openPipeline({ network, url: anvil.wsUrl, database })
     service = await startService({
       client: database.client,
       networks: [network],
@@ -52,7 +52,7 @@ describe.skipIf(withoutClickHouse)('a swap in a pool whose hook returns deltas',
 
   afterAll(async () => {
     await service?.stop()
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
@@ -77,17 +77,17 @@ describe.skipIf(withoutClickHouse)('a swap in a pool whose hook returns deltas',
 
   async function mine(): Promise<void> {
     ;[tip] = await anvil.mine()
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
   }
 
   /** Sells USDC. Returns what the trader gained, and the tick. */
   async function sell(amount: bigint) {
     await markets.swap(market, { zeroForOne: true, amount })
     await mine()
-    const { desk } = markets.deployment
+    const { router } = markets.deployment
     const gained = await Promise.all(
       [market.token0, market.token1].map(async (token) => {
-        const [after, before] = await Promise.all([0, 1].map((ago) => chain.balanceOf(desk, token, tip.number - ago)))
+        const [after, before] = await Promise.all([0, 1].map((ago) => chain.balanceOf(router, token, tip.number - ago)))
         return (after ?? 0n) - (before ?? 0n)
       }),
     )

@@ -3,7 +3,7 @@ import { type Address, encodeDeployData, encodeFunctionData } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readBytecode } from '../../infra/devnet/compile.ts'
 import { tokenAbi } from '../../infra/devnet/contracts.ts'
-import type { Market } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market.ts'
 import { openMarkets } from '../../infra/devnet/open-markets.ts'
 import { FIRST_PRICES, type MarketPlan } from '../../infra/devnet/plan.ts'
 import { ticksAround } from '../../infra/devnet/sqrt-price.ts'
@@ -11,7 +11,7 @@ import { Candles, Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 
 const DOLLAR = 10n ** 6n
 const ETHER = 10n ** 18n
@@ -23,7 +23,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
   let service: Service
   let tip: MinedBlock
   /** One for each pool, so that their ids differ. */
@@ -33,7 +33,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     ;[anvil, database] = await Promise.all([startAnvil(), freshDatabase()])
     markets = await deployMarkets(anvil)
     const { network } = markets
-    road = await openRoad({ network, url: anvil.wsUrl, database })
+    pipeline = await openPipeline({ network, url: anvil.wsUrl, database })
     const clock = () => new Date((tip.timestamp + 1) * 1000)
     service = await startService({ client: database.client, networks: [network], clock })
     await mine()
@@ -45,14 +45,14 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
 
   afterAll(async () => {
     await service?.stop()
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
 
   async function mine(): Promise<void> {
     tip = (await anvil.mine(2)).at(-1) as MinedBlock
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
   }
 
   /** Both ways, so that the price stays. */
@@ -69,7 +69,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     plan: Partial<MarketPlan>,
     usdcPerEther = 3_200,
     tokens = markets.deployment.tokens,
-  ): Promise<Market> {
+  ): Promise<DevMarket> {
     const plans: MarketPlan[] = [
       { protocol: 'v4', pair: ['USDC', 'WETH'], fee: 0, tickSpacing: nextSpacing++, depth: [{ usd: 20_000 }], ...plan },
     ]
@@ -86,7 +86,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   /** √ of raw WETH per raw USDC. */
   const limitAt = (usdcPerEther: number) => BigInt(Math.floor(Math.sqrt(1e12 / usdcPerEther) * 2 ** 96))
 
-  const washed = (market: Market, zeroForOne: boolean, amount: bigint, end?: number) =>
+  const washed = (market: DevMarket, zeroForOne: boolean, amount: bigint, end?: number) =>
     markets.swap(market, { zeroForOne, amount, ...(end !== undefined && { sqrtPriceLimitX96: limitAt(end) }) })
 
   async function answers(
@@ -97,7 +97,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     return { prices, pool: headers.get('x-market-pool'), why: headers.get('x-market-lead') }
   }
 
-  async function expectHonest(attacker: Market, reason: string, range?: string): Promise<void> {
+  async function expectHonest(attacker: DevMarket, reason: string, range?: string): Promise<void> {
     const { prices, pool, why } = await answers(range)
     expect(prices.length).toBeGreaterThan(0)
     for (const price of prices) expect(Math.abs(price / 3_200 - 1)).toBeLessThan(0.01)
@@ -107,7 +107,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     expect(Pools.parse(body).data[0]?.id).not.toBe(attacker.id)
     // The next attack starts where this one's volume is a day ago.
     tip = (await anvil.mine(1, [tip.timestamp + 25 * HOUR]))[0]
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
     await tradeHonestly()
   }
 
@@ -207,7 +207,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
   test('does not follow pools of a token that only calls itself USDC', async () => {
     const { chain } = anvil
     const [from] = chain.accounts
-    const { desk, tokens } = markets.deployment
+    const { router, tokens } = markets.deployment
     const data = encodeDeployData({
       abi: tokenAbi,
       bytecode: readBytecode().PlainToken,
@@ -217,7 +217,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
     await mine()
     const [receipt] = await anvil.rpc([{ method: 'eth_getTransactionReceipt', params: [creation] }])
     const address = (receipt as { contractAddress: Address }).contractAddress.toLowerCase() as Address
-    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [desk, 1n << 160n] })
+    const mint = encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [router, 1n << 160n] })
     await chain.send([{ from, to: address, data: mint }])
     await mine()
     const weth = tokens.find(({ symbol }) => symbol === 'WETH')?.address ?? address

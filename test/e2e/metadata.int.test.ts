@@ -15,7 +15,7 @@ import {
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readBytecode } from '../../infra/devnet/compile.ts'
 import { factoryAbi, tokenAbi, v3PoolAbi } from '../../infra/devnet/contracts.ts'
-import type { Market } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market.ts'
 import { marketsOf } from '../../infra/devnet/open-markets.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import type { SkipReason } from '../../ingest/model/fact.ts'
@@ -25,7 +25,7 @@ import { Candles, Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 
 const mimicAbi = parseAbi([
   'struct Reply { bytes4 selector; uint8 manner; bytes data; }',
@@ -93,10 +93,10 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
   let service: Service
   /** In the order of `TOKENS`, then one whose token has no code. */
-  let pools: Market[]
+  let pools: DevMarket[]
 
   async function send(data: Hex, to?: Address): Promise<void> {
     await anvil.chain.send([{ from: anvil.chain.accounts[0], ...(to && { to }), data }])
@@ -113,7 +113,7 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     return getContractAddress({ from, nonce: BigInt(count as Hex) }).toLowerCase() as Address
   }
 
-  function poolWithWeth(address: Address): Market {
+  function poolWithWeth(address: Address): DevMarket {
     const { deployment } = markets
     const hostile = { symbol: 'HOSTILE', name: '', decimals: 18, shape: 'plain', address } as const
     const weth = deployment.tokens.find(({ symbol }) => symbol === 'WETH')
@@ -124,23 +124,23 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     return market
   }
 
-  async function open({ id, place, token0, token1 }: Market): Promise<void> {
+  async function open({ id, place, token0, token1 }: DevMarket): Promise<void> {
     if (place.kind !== 'v3') return
     const args = [token0.address, token1.address, FEE.fee] as const
     await send(encodeFunctionData({ abi: factoryAbi, functionName: 'createPool', args }), markets.deployment.factory)
     await send(encodeFunctionData({ abi: v3PoolAbi, functionName: 'initialize', args: [Q96] }), id)
   }
 
-  async function trade(market: Market): Promise<void> {
-    const { desk } = markets.deployment
+  async function trade(market: DevMarket): Promise<void> {
+    const { router } = markets.deployment
     const hostile = [market.token0, market.token1].find(({ symbol }) => symbol === 'HOSTILE')
-    const args = [desk, 2n ** 100n] as const
+    const args = [router, 2n ** 100n] as const
     await send(encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args }), hostile?.address)
     await markets.mint(market, { tickLower: -6_000, tickUpper: 6_000, liquidity: 10n ** 20n })
     await markets.swap(market, { zeroForOne: true, amount: 10n ** 18n })
   }
 
-  function poolAt(index: number): Market {
+  function poolAt(index: number): DevMarket {
     const pool = pools[index]
     if (!pool) throw new RangeError(`there is no pool ${index}`)
     return pool
@@ -148,7 +148,7 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
 
   /** The reason of each time that it was skipped. */
   function skipsOf(id: PoolId): SkipReason[] {
-    return road.facts.flatMap((fact) => (fact.kind === 'pool-skipped' && fact.pool === id ? [fact.reason] : []))
+    return pipeline.facts.flatMap((fact) => (fact.kind === 'pool-skipped' && fact.pool === id ? [fact.reason] : []))
   }
 
   async function ask(path: string) {
@@ -172,21 +172,21 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     const listed = addresses[TOKENS.findIndex(([, , shown]) => shown === 'LISTED')] ?? '0x'
     const override = { address: listed, symbols: ['LISTED'], name: 'LISTED', decimals: 9, role: 'listed' } as const
     const network = { ...markets.network, trustedTokens: [...markets.network.trustedTokens, override] }
-    road = await openRoad({ network, url: anvil.wsUrl, database })
-    await road.untilStored(tip)
+    pipeline = await openPipeline({ network, url: anvil.wsUrl, database })
+    await pipeline.untilStored(tip)
     const clock = () => new Date((tip.timestamp + 60) * 1000)
     service = await startService({ client: database.client, networks: [network], clock })
   })
 
   afterAll(async () => {
     await service?.stop()
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
 
   test('whatever is done to it, no endpoint is blamed', () => {
-    expect(road.facts.filter((fact) => fact.kind === 'rpc-failed' || fact.kind === 'balances-unread')).toEqual([])
+    expect(pipeline.facts.filter((fact) => fact.kind === 'rpc-failed' || fact.kind === 'balances-unread')).toEqual([])
   })
 
   test.each(TOKENS.map(([what, , shown], index) => [what, shown, index] as const))(
@@ -267,9 +267,9 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     for (const impostor of impostors) await send(pretendSwap, impostor)
     await markets.swap(poolAt(0), { zeroForOne: true, amount: 10n ** 18n })
     const [block] = await anvil.mine()
-    await road.untilStored(block)
+    await pipeline.untilStored(block)
     expect(impostors.map(skipsOf)).toEqual(impostors.map(() => ['other-factory']))
     expect(Ticks.parse((await ask(`/v0/ticks?pool=${poolAt(0).id}`)).body).data).toHaveLength(2)
-    expect(road.facts.filter((fact) => fact.kind === 'rpc-failed')).toEqual([])
+    expect(pipeline.facts.filter((fact) => fact.kind === 'rpc-failed')).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /** What Uniswap's contracts themselves say of a pool. */
 import { type Address, createPublicClient, erc20Abi, http, parseAbi } from 'viem'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'
-import type { Market } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market.ts'
 import type { DevToken } from '../../infra/devnet/token.ts'
 import { NATIVE_CURRENCY, type Network } from '../../ingest/model/network.ts'
 
@@ -51,7 +51,7 @@ export function openChainReader(url: string, network: Network) {
     return client.readContract({ address, abi: erc20Abi, functionName: 'balanceOf', args: [owner], ...at })
   }
 
-  async function readV3({ token0, token1 }: Market, pool: Address): Promise<OnChain> {
+  async function readV3({ token0, token1 }: DevMarket, pool: Address): Promise<OnChain> {
     const contract = { address: pool, abi: v3Abi } as const
     const [[sqrtPriceX96], liquidity, fee, logs, ...held] = await Promise.all([
       client.readContract({ ...contract, functionName: 'slot0' }),
@@ -64,7 +64,7 @@ export function openChainReader(url: string, network: Network) {
     return { sqrtPriceX96, liquidity, fee, transactions: logs.length, held }
   }
 
-  async function readV4({ id, tickSpacing }: Market): Promise<OnChain> {
+  async function readV4({ id, tickSpacing }: DevMarket): Promise<OnChain> {
     const contract = { address: stateView, abi: stateViewAbi } as const
     const [[sqrtPriceX96, tick, , fee], liquidity, logs] = await Promise.all([
       client.readContract({ ...contract, functionName: 'getSlot0', args: [id] }),
@@ -93,7 +93,7 @@ export function openChainReader(url: string, network: Network) {
 
   return {
     balanceOf,
-    read: (market: Market) => (market.place.kind === 'v3' ? readV3(market, market.place.pool.pool) : readV4(market)),
+    read: (market: DevMarket) => (market.place.kind === 'v3' ? readV3(market, market.place.pool.pool) : readV4(market)),
   }
 }
 

@@ -10,7 +10,7 @@ import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 
-/** The last blocks of the day are not final yet, so that both roads are taken: ranges, then single blocks. */
+/** The last blocks of the day are not final yet, so that both paths are taken: ranges, then single blocks. */
 const FINALIZED = DAY.lastBlock - 40
 const KEY = 'a-key-for-the-recorded-day'
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import { kafkaHistory } from '../../infra/kafka/kafka.ts'
+import { kafkaBackfillLog } from '../../infra/kafka/kafka.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { until } from '../support/candlepool.ts'
 import { asRange, asRestatement, fullBlocks, mine, newTo } from '../support/chain.ts'
@@ -32,7 +32,7 @@ describe.skipIf(withoutClickHouse || brokers.length === 0)('over Kafka', { timeo
       { brokers, database },
       network,
     )
-    const history = await kafkaHistory({ brokers, network, report: () => {} })
+    const history = await kafkaBackfillLog({ brokers, network, report: () => {} })
     context.onTestFinished(() => history.close())
     const [to, tip] = [BASE.at(-1)?.number ?? 0, OLD.at(-1)?.number ?? 0]
     await openJob(client, { network, from: to + 1, to: tip, pools: undefined, concurrency: 1 }, 'audit')

@@ -5,7 +5,7 @@ import { deleteCoverage, readCoverage } from '../../aggregator/history/coverage.
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
-import { shareOf } from '../../infra/clickhouse/cluster.ts'
+import { shardDatabaseOf } from '../../infra/clickhouse/cluster.ts'
 import { openStore, type Store } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
@@ -130,7 +130,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     const refused = await command('restore')
     expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('The tables hold something already') })
     for (const server of over.servers) {
-      for (const database of [shards.config.database, shareOf(shards.config.database)])
+      for (const database of [shards.config.database, shardDatabaseOf(shards.config.database)])
         await server.command({ query: `DROP DATABASE ${database} SYNC`, http_headers: IN_NONE })
     }
     expect(await command('restore')).toMatchObject({ code: 0 })

@@ -5,7 +5,7 @@ import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 import { DAY, DAY_POOL, madeUpHash } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { rowsOf } from '../support/rows.ts'
@@ -56,20 +56,20 @@ function quietChain(): RecordedChain {
 
 describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   let rpc: RpcServer
-  const opened: { road: Road; database: TestDatabase }[] = []
+  const opened: { pipeline: Pipeline; database: TestDatabase }[] = []
   /** Of a listener that was there from the start, and saw all but the first part live. */
   let live: Awaited<ReturnType<typeof rowsIn>>
 
   beforeAll(async () => {
     rpc = await startRpcServer(quietChain())
-    const { road, database } = await open({ firstBlock: FIRST, finalized: SILENT - 1, head: SILENT - 1 })
-    await untilStored(road, SILENT - 1)
-    await grow(road, LAST)
+    const { pipeline, database } = await open({ firstBlock: FIRST, finalized: SILENT - 1, head: SILENT - 1 })
+    await untilStored(pipeline, SILENT - 1)
+    await grow(pipeline, LAST)
     live = await rowsIn(database)
   })
 
   afterEach(async () => {
-    await Promise.all(opened.map(({ road }) => road.stop()))
+    await Promise.all(opened.map(({ pipeline }) => pipeline.stop()))
     await Promise.all([...new Set(opened.map(({ database }) => database))].map((database) => database.drop()))
     opened.length = 0
   })
@@ -84,20 +84,20 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   ) {
     Object.assign(rpc.chain, view)
     const store = database ?? (await freshDatabase())
-    const road = await openRoad({ network, url: rpc.url, database: store, firstBlock })
-    opened.push({ road, database: store })
-    return { road, database: store }
+    const pipeline = await openPipeline({ network, url: rpc.url, database: store, firstBlock })
+    opened.push({ pipeline, database: store })
+    return { pipeline, database: store }
   }
 
-  function untilStored(road: Road, number: number) {
-    return road.untilStored({ number, hash: madeUpHash(number) })
+  function untilStored(pipeline: Pipeline, number: number) {
+    return pipeline.untilStored({ number, hash: madeUpHash(number) })
   }
 
   /** None of it final. */
-  async function grow(road: Road, to: number): Promise<void> {
+  async function grow(pipeline: Pipeline, to: number): Promise<void> {
     while (rpc.chain.head < to) {
       rpc.chain.head = Math.min(to, rpc.chain.head + 25)
-      await untilStored(road, rpc.chain.head)
+      await untilStored(pipeline, rpc.chain.head)
     }
   }
 
@@ -111,19 +111,19 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   })
 
   test('is the same after a restart long after the last price', async () => {
-    const { road, database } = await open({ firstBlock: FIRST, finalized: SILENT - 1, head: SILENT - 1 })
-    await untilStored(road, SILENT - 1)
-    await grow(road, SILENT + 50)
-    await road.stop()
+    const { pipeline, database } = await open({ firstBlock: FIRST, finalized: SILENT - 1, head: SILENT - 1 })
+    await untilStored(pipeline, SILENT - 1)
+    await grow(pipeline, SILENT + 50)
+    await pipeline.stop()
     const again = await open({ firstBlock: FIRST, finalized: SILENT + 20, head: SILENT + 50 }, database)
-    await grow(again.road, LAST)
+    await grow(again.pipeline, LAST)
     expect(await rowsIn(database)).toEqual(live)
   })
 
   test('is the same to a listener that starts long after the last price', async () => {
     const from = SILENT + 50
-    const { road, database } = await open({ firstBlock: from, finalized: LAST - 10, head: LAST })
-    await untilStored(road, LAST)
+    const { pipeline, database } = await open({ firstBlock: from, finalized: LAST - 10, head: LAST })
+    await untilStored(pipeline, LAST)
     const { ticks, candles } = await rowsIn(database)
     expect(ticks).toEqual(live.ticks.filter(({ block }) => Number(block) >= from))
     // All but the first of its minutes are whole.
@@ -134,12 +134,12 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   })
 
   test('is the same to a backfill', async () => {
-    const { road, database } = await open({ firstBlock: LAST, finalized: LAST, head: LAST })
-    await untilStored(road, LAST)
+    const { pipeline, database } = await open({ firstBlock: LAST, finalized: LAST, head: LAST })
+    await untilStored(pipeline, LAST)
     const signal = new AbortController().signal
     const report = () => undefined
     const { endpoints } = connectChain([rpc.url], { network, report, signal })
-    const job = { network, job: 1, pools: undefined, concurrency: 2, log: road.history, report, signal }
+    const job = { network, job: 1, pools: undefined, concurrency: 2, log: pipeline.history, report, signal }
     // In two ranges, of which the second begins with nothing but what it looks up itself.
     const ranges = [
       { from: FIRST, to: SILENT + 50 },

@@ -6,7 +6,14 @@ import { startAnvil as startNode } from '../../infra/devnet/anvil.ts'
 import { type Chain, openChain, requireSuccess, type Transaction } from '../../infra/devnet/chain.ts'
 import { uniswapBytecode } from '../../infra/devnet/contracts.ts'
 import { type Deployment, deployContracts, deploymentOf } from '../../infra/devnet/deploy.ts'
-import { burnCall, type Market, mintCall, type Position, type Swap, swapCall } from '../../infra/devnet/market.ts'
+import {
+  burnCall,
+  type DevMarket,
+  type LiquidityPosition,
+  mintCall,
+  type SwapOrder,
+  swapCall,
+} from '../../infra/devnet/market.ts'
 import { devnetNetwork } from '../../infra/devnet/network.ts'
 import { openMarkets } from '../../infra/devnet/open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS, type MarketPlan } from '../../infra/devnet/plan.ts'
@@ -92,15 +99,15 @@ export type TestMarkets = {
    * The devnet's pools, then one whose token0 or token1 has no decimals (NODEC/WETH), then two of v4: one with a dynamic fee (ETH/USDC),
    * one without native currency (USDC/WETH).
    */
-  markets: readonly Market[]
+  markets: readonly DevMarket[]
   /** A USDC/WETH 0.05 % pool of another factory with the same code, as other DEXes have. */
-  foreignMarket: Market
+  foreignMarket: DevMarket
   /** 'v3 USDC/WETH 500'; the dynamic one is 'v4 ETH/USDC 8388608'. */
-  market(name: string): Market
+  market(name: string): DevMarket
   /** These four answer the hash of a transaction that the next mined block holds. */
-  swap(market: Market, swap: Swap): Promise<Hash>
-  mint(market: Market, position: Position): Promise<Hash>
-  burn(market: Market, position: Position): Promise<Hash>
+  swap(market: DevMarket, swap: SwapOrder): Promise<Hash>
+  mint(market: DevMarket, position: LiquidityPosition): Promise<Hash>
+  burn(market: DevMarket, position: LiquidityPosition): Promise<Hash>
   /** In hundredths of a bip, for the market with a dynamic fee. */
   setDynamicFee(fee: number): Promise<Hash>
 }
@@ -119,7 +126,7 @@ export async function deployMarkets(
   more: readonly MarketPlan[] = [],
 ): Promise<TestMarkets> {
   const deployment = deploymentOf(chain.accounts[0], [NO_DECIMALS])
-  const { deployer, poolManager, desk, tokens } = deployment
+  const { deployer, poolManager, router, tokens } = deployment
   const { timestamp } = await block('latest')
   await deployContracts(chain, deployment, timestamp + 1)
   const foreign = { ...deployment, factory: await deployForeignFactory(chain, deployer, timestamp + 2) }
@@ -143,7 +150,7 @@ export async function deployMarkets(
   const [foreignMarket] = await openMarkets(chain, foreign, foreignPlans)
   if (!foreignMarket) throw new Error('the foreign pool is missing')
 
-  async function send(data: Hex, to: Address = desk): Promise<Hash> {
+  async function send(data: Hex, to: Address = router): Promise<Hash> {
     const [hash] = await chain.send([{ from: deployer, to, data }])
     if (!hash) throw new Error('the node answered no transaction hash')
     return hash
@@ -167,7 +174,7 @@ export async function deployMarkets(
 
 type HookArtifact = { deployedBytecode: { object: Hex } }
 
-function nameOf({ place, token0, token1, fee }: Market): string {
+function nameOf({ place, token0, token1, fee }: DevMarket): string {
   return `${place.kind} ${token0.symbol}/${token1.symbol} ${fee}`
 }
 

@@ -2,17 +2,17 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { inject } from 'vitest'
-import { type Connection, connect } from '../../infra/clickhouse/client.ts'
+import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client.ts'
 import { migrate } from '../../infra/clickhouse/migrate.ts'
 import type { ProvidedClickHouse } from './clickhouse-server.ts'
 
 export type TestDatabase = {
   database: string
   /** The rights of an owner on this database. */
-  connection: Connection
+  connection: ClickHouseConnection
   client: ClickHouseClient
   /** Another client, closed by `drop` as the first one is. */
-  connect(overrides?: Partial<Connection>): ClickHouseClient
+  connect(overrides?: Partial<ClickHouseConnection>): ClickHouseClient
   drop(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export async function freshDatabase(): Promise<TestDatabase> {
   await migrate(client, connection)
   return { database: connection.database, connection, client, connect: another, drop }
 
-  function another(overrides: Partial<Connection> = {}) {
+  function another(overrides: Partial<ClickHouseConnection> = {}) {
     const made = connect({ ...connection, ...overrides })
     clients.push(made)
     return made

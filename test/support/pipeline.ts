@@ -1,4 +1,4 @@
-/** The road in one process: a real node, a listener, an aggregator, and real tables between test and chain. */
+/** The pipeline in one process: a real node, a listener, an aggregator, and real tables between test and chain. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
@@ -15,7 +15,7 @@ import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { until } from './candlepool.ts'
 import type { TestDatabase } from './clickhouse.ts'
 
-export type Road = {
+export type Pipeline = {
   facts: (IngestFact | AggregatorFact)[]
   /** Where jobs state what they have read. */
   history: TickLog<RangeOverwrite>
@@ -24,7 +24,7 @@ export type Road = {
   stop(): Promise<void>
 }
 
-export type RoadOptions = {
+export type PipelineOptions = {
   network: Network
   url: string
   database: TestDatabase
@@ -33,8 +33,14 @@ export type RoadOptions = {
 }
 
 /** Reads the chain from its first block on, or from where the tables end. */
-export async function openRoad({ network, url, database, pools, firstBlock = 0 }: RoadOptions): Promise<Road> {
-  const facts: Road['facts'] = []
+export async function openPipeline({
+  network,
+  url,
+  database,
+  pools,
+  firstBlock = 0,
+}: PipelineOptions): Promise<Pipeline> {
+  const facts: Pipeline['facts'] = []
   const stopping = new AbortController()
   const shared = { report: (fact: IngestFact | AggregatorFact) => facts.push(fact), signal: stopping.signal }
   const store = database.client
@@ -66,7 +72,7 @@ export async function openRoad({ network, url, database, pools, firstBlock = 0 }
       const look = async () => ((await stored.tip())?.hash === hash ? true : undefined)
       await Promise.race([
         until(look, `block ${number} is stored`),
-        ended.then(() => Promise.reject(new Error('The road has ended.'))),
+        ended.then(() => Promise.reject(new Error('The pipeline has ended.'))),
       ])
     },
     async stop() {

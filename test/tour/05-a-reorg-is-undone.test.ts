@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { openRoad, type Road } from '../support/pipeline.ts'
+import { openPipeline, type Pipeline } from '../support/pipeline.ts'
 
 const DOLLARS = 1_000_000n
 const ETHER = 10n ** 18n
@@ -11,17 +11,17 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
   let anvil: TestAnvil
   let markets: TestMarkets
   let database: TestDatabase
-  let road: Road
+  let pipeline: Pipeline
 
   beforeAll(async () => {
     ;[anvil, database] = await Promise.all([startAnvil(), freshDatabase()])
     markets = await deployMarkets(anvil)
-    // The road: a listener on that node, an in-process log, an aggregator over those tables.
-    road = await openRoad({ network: markets.network, url: anvil.wsUrl, database })
+    // The pipeline: a listener on that node, an in-process log, an aggregator over those tables.
+    pipeline = await openPipeline({ network: markets.network, url: anvil.wsUrl, database })
   })
 
   afterAll(async () => {
-    await road?.stop()
+    await pipeline?.stop()
     await anvil?.stop()
     await database?.drop()
   })
@@ -47,7 +47,7 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     const pool = markets.market('v3 USDC/WETH 500')
     await markets.swap(pool, { zeroForOne: true, amount: 25_000n * DOLLARS })
     const [common] = await anvil.mine()
-    await road.untilStored(common)
+    await pipeline.untilStored(common)
     const before = await candles()
     expect(await usdcAmounts()).toEqual(['-25000'])
 
@@ -55,20 +55,20 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     const fork = await anvil.snapshot()
     await markets.swap(pool, { zeroForOne: true, amount: 900_000n * DOLLARS })
     const [, , firstTip = common] = await anvil.mine(3)
-    await road.untilStored(firstTip)
+    await pipeline.untilStored(firstTip)
     expect(await usdcAmounts()).toEqual(['-25000', '-900000'])
     expect(await candles()).not.toEqual(before)
 
     // The chain goes back to the common block and takes another way, on which nobody trades.
     await anvil.revert(fork)
     const [, , , secondTip = common] = await anvil.mine(4)
-    await road.untilStored(secondTip)
+    await pipeline.untilStored(secondTip)
     expect(await usdcAmounts()).toEqual(['-25000'])
     expect(await candles()).toEqual(before)
   })
 
   test('the listener said nothing special: parent hashes told the aggregator how deep it was', () => {
-    const depth = road.facts.flatMap((fact) => (fact.kind === 'rolled-back' ? fact.depth : []))
+    const depth = pipeline.facts.flatMap((fact) => (fact.kind === 'rolled-back' ? fact.depth : []))
     expect(depth).toEqual([3])
   })
 
@@ -76,7 +76,7 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     const pool = markets.market('v3 USDC/WETH 500')
     await markets.swap(pool, { zeroForOne: false, amount: 5n * ETHER })
     const [tip] = await anvil.mine()
-    await road.untilStored(tip)
+    await pipeline.untilStored(tip)
     expect(await usdcAmounts()).toMatchInlineSnapshot(`
       [
         "-25000",

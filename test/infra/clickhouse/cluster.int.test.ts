@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../../infra/clickhouse/client.ts'
-import { migrateCluster, shareOf } from '../../../infra/clickhouse/cluster.ts'
+import { migrateCluster, shardDatabaseOf } from '../../../infra/clickhouse/cluster.ts'
 import { openStore } from '../../../infra/clickhouse/store.ts'
 import { storeMetrics } from '../../../infra/telemetry/metrics-store.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
@@ -23,7 +23,9 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
   /** Of each server's share of a database. */
   function serversOf(database: string): ClickHouseClient[] {
     const { config } = shards
-    const servers = (config.cluster?.urls ?? []).map((url) => connect({ ...config, url, database: shareOf(database) }))
+    const servers = (config.cluster?.urls ?? []).map((url) =>
+      connect({ ...config, url, database: shardDatabaseOf(database) }),
+    )
     clients.push(...servers)
     return servers
   }

@@ -55,7 +55,7 @@ describe.skipIf(withoutClickHouse)('a statement that takes long', () => {
 
   test('is given up where the server has ended it and no answer came', async () => {
     await fresh()
-    const command = watchedCommand(database.client, overLine(60_000), { firstLookMs: 100, lookMs: 50 })
+    const command = watchedCommand(database.client, overLine(60_000), { firstPollMs: 100, pollMs: 50 })
     line.isDeaf = true
     const lost = command({ query: SLOW })
     await expect(lost).rejects.toThrow(StatementLost)

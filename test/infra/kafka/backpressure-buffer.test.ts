@@ -1,8 +1,11 @@
 import { expect, test } from 'vitest'
-import { slot } from '../../../infra/kafka/backpressure-buffer.ts'
+import { backpressureBuffer } from '../../../infra/kafka/backpressure-buffer.ts'
 
 const numbers = () =>
-  slot<number[]>({ merge: (earlier, later) => [...earlier, ...later], isFull: (held) => held.length >= 3 })
+  backpressureBuffer<number[]>({
+    merge: (earlier, later) => [...earlier, ...later],
+    isFull: (held) => held.length >= 3,
+  })
 
 test('what is put in while the reader is busy is taken out as one, in its order', async () => {
   const held = numbers()

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { LogFact } from '../../../infra/kafka/facts.ts'
 import { type KafkaLog, type KafkaLogOptions, kafkaLog } from '../../../infra/kafka/kafka.ts'
 import { toRecords } from '../../../infra/kafka/parts.ts'
-import { soleMember } from '../../../infra/kafka/single-owner-assignor.ts'
+import { singleOwnerAssignor } from '../../../infra/kafka/single-owner-assignor.ts'
 import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
@@ -389,7 +389,7 @@ describe.skipIf(skip)('Kafka', () => {
       await until(() => kindsOf(facts).includes('log-reading'))
       const rival = client().consumer({
         groupId: `${prefix}candlepool.aggregator.ethereum`,
-        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        partitionAssigners: [singleOwnerAssignor({ since: Date.now() + 60_000 })],
         maxWaitTimeInMs: 50,
       })
       await rival.connect()
@@ -415,7 +415,7 @@ describe.skipIf(skip)('Kafka', () => {
 
       const rival = client().consumer({
         groupId: `${prefix}candlepool.aggregator.ethereum`,
-        partitionAssigners: [soleMember({ since: Date.now() + 60_000 })],
+        partitionAssigners: [singleOwnerAssignor({ since: Date.now() + 60_000 })],
         maxWaitTimeInMs: 50,
       })
       await rival.connect()

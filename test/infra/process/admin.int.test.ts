@@ -73,7 +73,7 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
       failed: new Promise<never>(() => {}),
       close,
     }
-    admin.watch(store)
+    admin.setStore(store)
     const keys = {
       free: await createKey({ client: database.client, plan: 'free', name: 'one' }),
       operator: await createKey({ client: database.client, plan: 'operator', name: 'two' }),

@@ -2,7 +2,7 @@
 import { arbitrum, base, mainnet, optimism, polygon } from 'viem/chains'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../infra/config/config.ts'
-import { askHead, connectChain } from '../../../infra/rpc/chain-client.ts'
+import { connectChain, readHead } from '../../../infra/rpc/chain-client.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
@@ -81,8 +81,8 @@ describe('endpoints by their addresses', () => {
   })
 
   test('a head that nobody tells is undefined, and soon', async () => {
-    expect(await askHead([node.url])).toMatchObject({ number: DAY.lastBlock })
+    expect(await readHead([node.url])).toMatchObject({ number: DAY.lastBlock })
     node.faults.reset = true
-    expect(await askHead([node.url])).toBeUndefined()
+    expect(await readHead([node.url])).toBeUndefined()
   })
 })

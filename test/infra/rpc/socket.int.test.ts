@@ -1,7 +1,7 @@
 /** A real node over WebSocket, on a network that fails. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type Anvil, startAnvil } from '../../../infra/devnet/anvil.ts'
-import { askHead, connectChain } from '../../../infra/rpc/chain-client.ts'
+import { connectChain, readHead } from '../../../infra/rpc/chain-client.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
@@ -133,7 +133,7 @@ test('a message that is not JSON costs its connection, and no more', async () =>
 })
 
 test('connections end with the signal, and a command leaves none behind', async () => {
-  expect((await askHead([url()]))?.number).toBeTypeOf('number')
+  expect((await readHead([url()]))?.number).toBeTypeOf('number')
   await until(async () => (proxy.open() === 0 ? true : undefined), 'the connection is closed')
   const chain = connect()
   watch(chain)

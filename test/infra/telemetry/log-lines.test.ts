@@ -1,17 +1,19 @@
 /** Log lines: what they look like to a machine, that no secret is in them, and that silence is the rule. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { readConfig } from '../../../infra/config/config.ts'
-import { hiderOf } from '../../../infra/config/secrets.ts'
+import { createRedactor } from '../../../infra/config/secrets.ts'
 import type { Fact } from '../../../infra/telemetry/fact.ts'
 import { openLogLines } from '../../../infra/telemetry/log-lines.ts'
-import { SENTENCES } from '../../../infra/telemetry/log-messages.ts'
+import { LOG_MESSAGES } from '../../../infra/telemetry/log-messages.ts'
 
 type Line = { level: number; kind: string; msg: string; [field: string]: unknown }
 
 function linesOf(facts: readonly Fact[], environment: Record<string, string> = {}): Line[] {
   const config = readConfig(environment)
   const lines: Line[] = []
-  const report = openLogLines(config.logLevel, hiderOf(config), { write: (text) => void lines.push(JSON.parse(text)) })
+  const report = openLogLines(config.logLevel, createRedactor(config), {
+    write: (text) => void lines.push(JSON.parse(text)),
+  })
   for (const fact of facts) report(fact)
   return lines
 }
@@ -87,7 +89,7 @@ test('an outage is a line in ten seconds, not one for each request that it fails
 })
 
 test('each kind has a sentence of its own, which is more than its name', () => {
-  const sentences = Object.entries(SENTENCES).map(([kind, [, sentence]]) => {
+  const sentences = Object.entries(LOG_MESSAGES).map(([kind, [, sentence]]) => {
     expect(sentence).not.toBe(kind.replaceAll('-', ' '))
     return sentence
   })

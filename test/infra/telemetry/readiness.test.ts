@@ -1,18 +1,22 @@
 /** What somebody who asks whether a process is ready is told, from the facts that its stages report. */
 import { describe, expect, test } from 'vitest'
 import type { Fact, StageName } from '../../../infra/telemetry/fact.ts'
-import { openStanding, type View } from '../../../infra/telemetry/readiness.ts'
+import { openReadiness, type StoredTips } from '../../../infra/telemetry/readiness.ts'
 
 const network = 'ethereum' as const
 const NOW = Math.floor(Date.now() / 1000)
 const HASH = `0x${'ab'.repeat(32)}` as const
 
 /** The only network's reason, after these facts; undefined where it is ready. */
-function reasonOf(stages: readonly StageName[], facts: readonly Fact[], view: Partial<View> = {}): string | undefined {
-  const standing = openStanding((text) => text)
-  for (const stage of stages) standing.report({ kind: 'stage-started', stage, network })
-  for (const fact of facts) standing.report(fact)
-  const [reason] = standing.reasons({ now: NOW, mostSeconds: 300, tips: new Map(), ...view })
+function reasonOf(
+  stages: readonly StageName[],
+  facts: readonly Fact[],
+  view: Partial<StoredTips> = {},
+): string | undefined {
+  const readiness = openReadiness((text) => text)
+  for (const stage of stages) readiness.report({ kind: 'stage-started', stage, network })
+  for (const fact of facts) readiness.report(fact)
+  const [reason] = readiness.reasons({ now: NOW, maxTipAgeSeconds: 300, tips: new Map(), ...view })
   return reason
 }
 
@@ -118,14 +122,14 @@ describe('an aggregator', () => {
   })
 
   test('that stands by is ready, by name, however old the tables are', () => {
-    const standing = openStanding((text) => text)
+    const readiness = openReadiness((text) => text)
     for (const fact of [{ kind: 'stage-started', stage: 'aggregator', network }, standingBy] as const)
-      standing.report(fact)
-    expect(standing.reasons({ now: NOW, mostSeconds: 300, ...stored(80, 4_000) })).toEqual([])
-    expect(standing.standingBy()).toEqual([network])
-    standing.report(writing)
-    expect(standing.standingBy()).toEqual([])
-    expect(standing.reasons({ now: NOW, mostSeconds: 300, ...stored(80, 4_000) })).toHaveLength(1)
+      readiness.report(fact)
+    expect(readiness.reasons({ now: NOW, maxTipAgeSeconds: 300, ...stored(80, 4_000) })).toEqual([])
+    expect(readiness.standingBy()).toEqual([network])
+    readiness.report(writing)
+    expect(readiness.standingBy()).toEqual([])
+    expect(readiness.reasons({ now: NOW, maxTipAgeSeconds: 300, ...stored(80, 4_000) })).toHaveLength(1)
   })
 })
 
@@ -137,9 +141,10 @@ describe('an API', () => {
   })
 
   test('says that nothing is stored, how old it is, and whether it comes nearer', () => {
-    const standing = openStanding((text) => text)
-    standing.report({ kind: 'stage-started', stage: 'api', network })
-    const look = (view: Partial<View>) => standing.reasons({ now: NOW, mostSeconds: 300, tips: new Map(), ...view })
+    const readiness = openReadiness((text) => text)
+    readiness.report({ kind: 'stage-started', stage: 'api', network })
+    const look = (view: Partial<StoredTips>) =>
+      readiness.reasons({ now: NOW, maxTipAgeSeconds: 300, tips: new Map(), ...view })
     expect([
       look({}),
       look(stored(80, 4_000)),
@@ -165,15 +170,15 @@ describe('an API', () => {
 })
 
 test('of several causes the first is named, and each network has its own', () => {
-  const standing = openStanding((text) => text)
+  const readiness = openReadiness((text) => text)
   for (const stage of ['listener', 'aggregator', 'api'] as const) {
-    for (const network of ['ethereum', 'base'] as const) standing.report({ kind: 'stage-started', stage, network })
+    for (const network of ['ethereum', 'base'] as const) readiness.report({ kind: 'stage-started', stage, network })
   }
-  standing.report(head(10))
-  standing.report(appended(10))
-  standing.report(writing)
-  expect(standing.networks()).toEqual(['ethereum', 'base'])
-  const reasons = standing.reasons({ now: NOW, mostSeconds: 300, ...stored(10, 4_000) })
+  readiness.report(head(10))
+  readiness.report(appended(10))
+  readiness.report(writing)
+  expect(readiness.networks()).toEqual(['ethereum', 'base'])
+  const reasons = readiness.reasons({ now: NOW, maxTipAgeSeconds: 300, ...stored(10, 4_000) })
   expect(reasons.map((it) => it.split('.')[0])).toMatchInlineSnapshot(`
     [
       "ethereum: its newest stored block, 10, is 66 min old",

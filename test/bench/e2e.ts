@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Shape } from './synthetic.ts'
 
-export const KEY = 'the-key-of-the-bench-of-the-road'
+export const KEY = 'the-key-of-the-bench-of-the-pipeline'
 const DAY = 86_400
 const TODAY = Math.floor(Date.now() / 1_000 / DAY) * DAY
 
 /** What is appended; what stands before it ends with yesterday. */
-export function roadShape(days: number): Shape {
+export function shapeOf(days: number): Shape {
   return { network: 'polygon', swapsPerBlock: 20, pools: 400, firstTime: TODAY - days * DAY }
 }
 
-export type Road = {
+export type PipelineProcess = {
   url: string
   /** Resolves with the moment just before, in ms of `now`. */
   append(number: number): Promise<number>
@@ -23,8 +23,8 @@ export type Road = {
   stop(): Promise<void>
 }
 
-export async function startRoad(folder: string, brokers: readonly string[] = []): Promise<Road> {
-  const args = ['--import', 'tsx', join(import.meta.dirname, 'road-process.ts'), folder, KEY, brokers.join(',')]
+export async function startPipelineProcess(folder: string, brokers: readonly string[] = []): Promise<PipelineProcess> {
+  const args = ['--import', 'tsx', join(import.meta.dirname, 'pipeline-process.ts'), folder, KEY, brokers.join(',')]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const lines = createInterface(child.stdout)

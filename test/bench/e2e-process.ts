@@ -18,7 +18,7 @@ import { describeError } from '../../infra/telemetry/describe-error.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
-import { roadShape } from './road.ts'
+import { shapeOf } from './e2e.ts'
 import { blockMessage, poolsOf } from './synthetic.ts'
 
 const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
@@ -39,7 +39,7 @@ const run: Run = {
     process.exit(1)
   },
 }
-const SHAPE = roadShape(0)
+const SHAPE = shapeOf(0)
 const { network, pools } = SHAPE
 const store = await openStore(run.config, folder, tell)
 await ensureBootstrapKey(run.config, store.owner, run.report)

@@ -1,5 +1,5 @@
 /**
- * The whole road, with ten million ticks stored: from a block's message appended to the first answer of `/v0/candles` that shows its
+ * The whole pipeline, with ten million ticks stored: from a block's message appended to the first answer of `/v0/candles` that shows its
  * trades, 20 swaps a block; and from the chain's new head to that answer with `npm start`, 3 swaps a block and WebSocket heads, where the
  * node's answers take 0 or 50 ms. A client on a kept connection asks one question after the other, 2 ms apart. Beside them a bare insert of the same
  * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well, FSYNC=off waits for no disk. DAYS (of a million ticks), BLOCKS
@@ -17,9 +17,9 @@ import { type Ask, asker, run, until, untilReady } from '../support/candlepool.t
 import { startKafka } from '../support/kafka.ts'
 import { createBareTable, insertBare, timeOf } from './bare-insert.ts'
 import { type ChainNode, now, poolOfSwap, startChain } from './chain-node.ts'
+import { KEY, shapeOf, startPipelineProcess } from './e2e.ts'
 import { figure, quantile, title } from './figure.ts'
 import { copyFirstDay, storeFirstDay } from './past.ts'
-import { KEY, roadShape, startRoad } from './road.ts'
 import { blockAt } from './synthetic.ts'
 
 const DAYS = Number(process.env['DAYS'] ?? 10)
@@ -30,9 +30,9 @@ const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
 const HEAD = 1_000_000
 const SWAPS_A_HEAD = 3
 const PATIENCE_MS = 10_000
-/** Between two questions, so that asking is not what the machine does most of the time; it counts as time on the road. */
+/** Between two questions, so that asking is not what the machine does most of the time; it counts as time on the pipeline. */
 const PAUSE_MS = 2
-const SHAPE = roadShape(DAYS)
+const SHAPE = shapeOf(DAYS)
 const EMBEDDED = { store: { kind: 'embedded' } } as const
 
 type Step = {
@@ -40,12 +40,12 @@ type Step = {
   /** Of the block's first swap. */
   pool: PoolId
   swaps: number
-  /** Resolves with the moment at which the road begins. */
+  /** Resolves with the moment at which the pipeline begins. */
   send(): Promise<number>
 }
 
 /** In ms, block by block; `answers` one by one. */
-type Times = { road: number[]; answers: number[]; bare: number[] }
+type Times = { pipeline: number[]; answers: number[]; bare: number[] }
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 /** Where `npm start` has the tables of real networks. */
@@ -70,15 +70,15 @@ async function storePast(): Promise<void> {
 }
 
 async function fromMessage(log: string, brokers?: readonly string[]): Promise<void> {
-  const road = await startRoad(tables, brokers)
+  const pipeline = await startPipelineProcess(tables, brokers)
   const { client, close } = await openTables()
   const chain = storedChain(client, SHAPE.network)
   let number = ((await chain.tip())?.number ?? -1) + 1
-  await road.append(number)
+  await pipeline.append(number)
   await until(async () => ((await chain.tip())?.number === number ? true : undefined), 'all pools have been traded')
   const stored: number[] = []
   const sent = new Map<number, number>()
-  const times = await measure(client, asker(road.url, KEY), () => {
+  const times = await measure(client, asker(pipeline.url, KEY), () => {
     number += 1
     const current = number
     return {
@@ -86,20 +86,20 @@ async function fromMessage(log: string, brokers?: readonly string[]): Promise<vo
       pool: blockAt(number, SHAPE).ticks[0]?.pool ?? '0x',
       swaps: SHAPE.swapsPerBlock,
       async send() {
-        const at = await road.append(current)
+        const at = await pipeline.append(current)
         sent.set(current, at)
         return at
       },
     }
   })
   await close()
-  await road.stop()
+  await pipeline.stop()
   for (const [block, at] of [...sent].slice(WARM_UP_BLOCKS)) {
-    const storedAt = road.stored.get(block)
+    const storedAt = pipeline.stored.get(block)
     if (storedAt !== undefined) stored.push(storedAt - at)
   }
   title(`message appended to candle over HTTP: ${log}, ${SHAPE.swapsPerBlock} swaps a block (p95 below 40)`)
-  print('from the message to the answer', times.road, times.bare)
+  print('from the message to the answer', times.pipeline, times.bare)
   print('from the message to all stored', stored, times.bare)
   print('one answer', times.answers)
 }
@@ -142,7 +142,7 @@ async function overHeads(node: ChainNode, ask: Ask): Promise<void> {
       `new head to candle over HTTP: npm start, ${latencyMs} ms latency, ${SWAPS_A_HEAD} swaps a block (p95 below ${limit})`,
     )
     const floor = times.bare.map((ms) => ms + latencyMs)
-    print('from the head to the answer', times.road, floor)
+    print('from the head to the answer', times.pipeline, floor)
     print('one answer', times.answers)
   }
   await close()
@@ -156,7 +156,7 @@ async function openTables(): Promise<{ client: ClickHouseClient; close(): Promis
 }
 
 async function measure(client: ClickHouseClient, ask: Ask, next: () => Step): Promise<Times> {
-  const times: Times = { road: [], answers: [], bare: [] }
+  const times: Times = { pipeline: [], answers: [], bare: [] }
   for (let step = 0; step < WARM_UP_BLOCKS + BLOCKS; step++) {
     const { number, pool, swaps, send } = next()
     await untilWithinMinute()
@@ -170,7 +170,7 @@ async function measure(client: ClickHouseClient, ask: Ask, next: () => Step): Pr
       times.answers.push(answered - asked)
       // A minute without trades is shown as one of volume 0.
       if (candle?.volume && (candle.time !== before?.time || candle.volume !== before.volume)) {
-        times.road.push(answered - (await sent))
+        times.pipeline.push(answered - (await sent))
         break
       }
       if (now() > giveUp)
@@ -183,7 +183,7 @@ async function measure(client: ClickHouseClient, ask: Ask, next: () => Step): Pr
     // At no fixed distance from whatever else happens at intervals.
     await sleep(50 + Math.random() * 100)
   }
-  return { ...times, road: times.road.slice(WARM_UP_BLOCKS), bare: times.bare.slice(WARM_UP_BLOCKS) }
+  return { ...times, pipeline: times.pipeline.slice(WARM_UP_BLOCKS), bare: times.bare.slice(WARM_UP_BLOCKS) }
 }
 
 type Candle = { time: string; volume: number }
