@@ -1,6 +1,6 @@
 /**
- * The logs of one block, proven by its receipts: those do not come from the log index, which is what breaks in practice,
- * and the header's bloom tells whether they are whole.
+ * Proves the logs of one block by its receipts: receipts do not come from the log index, which is the part that fails in practice, and the
+ * header's bloom shows whether they are complete.
  */
 import { type Client, type Hash, type Hex, hexToBytes, numberToHex } from 'viem'
 import type { BlockHeader } from '../model/message.ts'
@@ -11,16 +11,16 @@ import { BadAnswer, classify, RpcFailed } from '../rpc/rpc-error.ts'
 
 export type ProvenBlock = {
   header: BlockHeader
-  /** All that match the filter, in order. */
+  /** All logs that match the filter, in order. */
   logs: readonly RpcLog[]
 }
 
-/** What one endpoint says of a block. */
+/** Content of a block according to one endpoint. */
 type BlockProof = ProvenBlock & { client: Client; isProven: boolean }
 
 /**
- * One endpoint is enough where its receipts and the bloom agree; else a second one has to say the same. Undefined where nobody
- * can tell. Throws `RpcFailed` where asking again later may help.
+ * One endpoint suffices where its receipts match the bloom; else a second one must agree. Undefined where no proof exists. Throws
+ * `RpcFailed` where a later attempt may succeed.
  */
 export async function proveBlock(
   endpoints: Endpoints,
@@ -41,7 +41,7 @@ export async function proveBlock(
   }
 }
 
-/** They have no receipts, or none that could be true. */
+/** No receipts, or implausible ones. */
 const CANNOT_TELL = ['unsupported', 'refused', 'malformed', 'contradictory'] as const
 
 async function readProof(client: Client, filter: LogFilter, number: number): Promise<BlockProof> {
@@ -60,7 +60,7 @@ async function readProof(client: Client, filter: LogFilter, number: number): Pro
   }
   const logs = all.filter((log) => matches(log, filter)).sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
   const bloom = header.logsBloom?.length === 2 + 512 ? hexToBytes(header.logsBloom) : new Uint8Array(256)
-  // Receipts of system transactions may stand outside the count and the bloom; ours stand in both.
+  // Receipts of system transactions may be outside the count and the bloom; logs of pools are in both.
   const isProven =
     receipts.length >= transactions.length && isWithin(bloom, bloomOf(all)) && isWithin(bloomOf(logs), bloom)
   return { client, header, logs, isProven }
@@ -68,7 +68,7 @@ async function readProof(client: Client, filter: LogFilter, number: number): Pro
 
 type Receipt = { blockHash: Hash; logs: readonly RpcLog[] }
 
-/** In one call where the node knows that call, else one by one. */
+/** One call where the node supports it, else one call a transaction. */
 async function receiptsOf(client: Client, number: number, transactions: readonly Hash[]): Promise<Receipt[]> {
   const ask = (method: string, parameter: Hex): Promise<unknown> =>
     client.request({ method, params: [parameter] } as never)

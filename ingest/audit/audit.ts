@@ -1,4 +1,4 @@
-/** The chain's side of the audit: final ranges asked for again, elsewhere, and who it was that told them wrong. */
+/** The chain's side of an audit: reads final ranges again from another endpoint, and finds which endpoint omitted logs. */
 import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -14,10 +14,10 @@ import type { ProvenBlock } from './audit-proof.ts'
 /** Logs and the headers of the blocks that have them, in order. */
 export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
 
-/** An answer, and who gave which part of it. */
+/** A reading, and which client gave which part. */
 export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
 
-/** The endpoint that is asked first, which most likely told what is stored, and up to where the chain is final. */
+/** The preferred endpoint, most likely the source of the stored rows, and the newest final block. */
 export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
   return endpoints.run(async (first) => ({
     first,
@@ -25,7 +25,7 @@ export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; fina
   }))
 }
 
-/** From another endpoint than `first`, which is waited for where it rests; where there is none, from the same, later than the first time. */
+/** Reads the range from another endpoint than `first`, waiting for it where it rests. Where there is none, from the same. */
 export async function readAgain(
   endpoints: Endpoints,
   filter: LogFilter,
@@ -34,7 +34,7 @@ export async function readAgain(
   const others: Endpoints = {
     ...endpoints,
     async run(task, options) {
-      // It may rest, or be tried out by somebody else: asked at that moment, `first` would confirm itself.
+      // A resting or probed endpoint becomes usable later: without the wait `first` would confirm itself.
       while (endpoints.waitForOther(first) > 0 && !signal.aborted) await pause(endpoints.waitForOther(first), signal)
       return endpoints.run(task, { ...options, notFirst: first })
     },
@@ -51,7 +51,7 @@ export async function readAgain(
   }
 }
 
-/** The reading with the proven blocks in place of what was answered of them. */
+/** `reading` with the proven blocks in place of its own. */
 export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): RangeLogs {
   const isTaken = (number: number) => !proven.has(number)
   const blocks = [...proven.values()]
@@ -65,7 +65,7 @@ export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<num
   }
 }
 
-/** Of how many proven blocks logs are missing in the reading. */
+/** Number of proven blocks of which the reading lacks logs. */
 export function countOmitted({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
   return [...proven.values()].filter((block) => missingIn(told, block).length > 0).length
 }
@@ -84,7 +84,7 @@ export type Omission = {
   report: Report<IngestFact>
 }
 
-/** Says which endpoint leaves out logs that are proven, and lets it rest. */
+/** Reports an endpoint that omits proven logs, and penalizes it. */
 export async function reportOmission(
   endpoints: Endpoints,
   { network, filter, first, reading, proven, report }: Omission,
@@ -93,7 +93,7 @@ export async function reportOmission(
   for (const [number, block] of proven) {
     const teller = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
     const answers = new Map([[teller, reading.logs]])
-    // What it said when the block was stored is not known: what it says now is.
+    // The answer at the time of storing is unknown: the current one is checked.
     if (!answers.has(first)) {
       answers.set(first, await getLogs(first, filter, { blockHash: block.header.hash }).catch(() => block.logs))
     }

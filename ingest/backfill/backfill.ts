@@ -1,4 +1,4 @@
-/** A backfill: final history read anew by ranges, and restated in the log, whatever the listener does meanwhile. */
+/** A backfill: reads final history by ranges and appends it as overwrites, independent of the listener. */
 import { createAssembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
@@ -18,22 +18,22 @@ import { getFinality, getHeader } from '../rpc/rpc.ts'
 export type BackfillOptions = {
   network: Network
   job: number
-  /** What is to be read, both ends included, in order; a resumed job leaves out what it has done. */
+  /** Ranges to read, both ends included, in order; a resumed job leaves out its completed ranges. */
   ranges: readonly { from: number; to: number }[]
-  /** All pools where absent. */
+  /** Pools to read; all where absent. */
   pools: readonly PoolId[] | undefined
-  /** A stored swap of a pool that the chain does not describe now would be taken for one that never was. */
+  /** Without stored pools, a swap of a pool that the chain no longer describes would be deleted. */
   storedPools?: StoredPools
   /** Ranges in flight. */
   concurrency: number
-  /** Ticks before this are not kept. */
+  /** Earliest time of ticks that are kept. */
   notBefore?: UnixSeconds
   log: TickLog<RangeOverwrite>
   report: Report<IngestFact>
   signal: AbortSignal
 }
 
-/** Resolves once everything is appended. May be repeated: what is stated again counts once. */
+/** Resolves once everything is appended. May be repeated: an overwrite counts once. */
 export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<void> {
   const { network, ranges, notBefore = 0 } = options
   const last = ranges.at(-1)?.to
@@ -49,7 +49,7 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
 
 type Stretch = { from: number; to: number }
 
-/** Goes on where it stopped after a failure, until it fails too often without getting on. */
+/** Resumes after a failure, until several attempts in a row make no progress. */
 async function retryRange(
   stretch: Stretch,
   { network, report, signal }: BackfillOptions,
@@ -90,7 +90,7 @@ async function* restateRange(
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from))
   let firstTimestamp = first?.timestamp ?? 0
-  /** Appends under way, oldest first, and the last block of each. */
+  /** Appends under way, oldest first, with the last block of each. */
   const waiting: Promise<number>[] = []
   const stream = readRanges(endpoints, {
     filter: assembler.filter,
@@ -107,12 +107,12 @@ async function* restateRange(
     const where = { from: range.from, to: range.to, firstTimestamp, timestamp, hash }
     const message: RangeOverwrite = { kind: 'restatement', network: network.name, job, pools, ...where, blocks }
     const appended = log.append([message]).then(() => range.to)
-    // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
+    // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
     appended.catch(() => undefined)
     waiting.push(appended)
-    // Time is covered without a gap: the next range begins where this one ends.
+    // Times are covered without a gap: the next range begins where this one ends.
     firstTimestamp = timestamp
-    // The next ranges are made ready while these are stored, and what waits together is stored as one.
+    // The next ranges are read while these are stored; ranges that wait together are stored as one.
     if (waiting.length > APPENDS_AT_ONCE) yield (await waiting.shift()) ?? from
   }
   for (const to of waiting) yield await to

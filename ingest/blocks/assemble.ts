@@ -1,4 +1,4 @@
-/** From logs to blocks: decode, learn the pools, price, and put everything in its block. */
+/** Assembles blocks from logs: decodes, resolves pools, prices, and groups by block. */
 
 import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
@@ -18,13 +18,13 @@ import type { Endpoints } from '../rpc/endpoints.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 
 export type Assembler = {
-  /** What to ask a node for. Reference pools are always read, whatever the filter. */
+  /** Filter for `eth_getLogs`. Reference pools are included, whatever the wanted pools. */
   filter: LogFilter
   usd: UsdPrices
   balances: BalanceReader
-  /** Contents of `headers`, in chain order. Call it in chain order: prices and sightings go on from one call to the next. */
+  /** Contents of `headers`, in chain order. Call it in chain order: prices and seen pools carry over to the next call. */
   assemble(logs: readonly RpcLog[], headers: readonly BlockHeader[]): Promise<BlockContent[]>
-  /** Forgets what came above `block`, which is no longer on the chain. */
+  /** Forgets everything above `block`, which is no longer canonical. */
   rollBack(block: number): void
 }
 
@@ -40,7 +40,7 @@ export function createAssembler(
   const registry = new Registry(endpoints, network, storedPools)
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
-  /** The block in which each pool was first met by this listener: a rollback makes it new again. */
+  /** The block in which this listener first saw each pool: after a rollback it is new again. */
   const sightings = new Map<PoolId, number>()
 
   function decode(log: RpcLog): Decoded | undefined {
@@ -56,7 +56,7 @@ export function createAssembler(
     const known = registry.get(event.pool)
     if (known?.kind !== 'pool') return
     const { pool } = known
-    // The reference price moves before the swap is priced: it counts from itself on.
+    // The reference price changes before the swap is priced: a swap counts for itself.
     if (event.kind === 'swap') usd.observe(pool, event.sqrtPriceX96, draft.number)
     if (wanted && !wanted.has(pool.id)) return
     const initial = 'sqrtPriceX96' in event && event.kind !== 'swap' ? event.sqrtPriceX96 : 0n
@@ -97,7 +97,7 @@ export function createAssembler(
       for (const skipped of learnt) {
         report({ kind: 'pool-skipped', network: network.name, ...skipped })
       }
-      // From here on nothing waits: a call that fails above has changed no state, and can be repeated.
+      // No await follows: a call that failed above has changed no state and can be repeated.
       const drafts = new Map<number, Draft>()
       for (const { number, hash, timestamp } of headers) {
         drafts.set(number, { number, hash, timestamp, ticks: [], pools: [], liquidity: [], balances: [] })
@@ -120,7 +120,7 @@ function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {
   return { number: Number(blockNumber), hash: blockHash }
 }
 
-/** Undefined where the log cannot be a real pool's: no pool has a price of zero. */
+/** Undefined where the log cannot be of a real pool: no pool has a price of zero. */
 function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
   if (swap.sqrtPriceX96 === 0n) return undefined
   const decimals = { decimals0: pool.token0.decimals, decimals1: pool.token1.decimals }

@@ -1,16 +1,16 @@
-/** The newest log that matches a filter: looked for backwards, in windows that grow while nothing is found. */
+/** The newest log that matches a filter, searched backwards in growing windows. */
 import type { Client } from 'viem'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readLogs } from '../rpc/log-range.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 
 export type BlockWindow = {
-  /** In blocks. */
+  /** Width in blocks. */
   first: number
   most: number
 }
 
-/** Undefined where there is none from `from` to `to`. */
+/** Undefined where the range has none. */
 export async function lastLog(
   endpoints: Endpoints,
   filter: LogFilter,

@@ -1,4 +1,4 @@
-/** Final history by ranges: as wide as the endpoints allow, several in flight, given in order. */
+/** Reads final history by ranges: as wide as endpoints allow, several in flight, yielded in order. */
 import type { Client } from 'viem'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { type LogRange, type Pieces, readInPieces, readRange } from '../rpc/log-range.ts'
@@ -9,7 +9,7 @@ export type RangesOptions = {
   from: number
   to: number
   signal: AbortSignal
-  /** Ranges asked for at once. */
+  /** Ranges in flight. */
   inFlight?: number
   onSplit?: (from: number, to: number, reason: string) => void
 }
@@ -18,13 +18,13 @@ const FIRST_RANGE_BLOCKS = 500
 const MAX_RANGE_BLOCKS = 20_000
 const RANGES_AT_ONCE = 4
 const CEILING_GROWTH = 1.05
-/** An answer this long took long enough; ranges grow while answers are shorter. */
+/** Target time of an answer; ranges grow while answers are faster. */
 const GOOD_ANSWER_LOGS = 5_000
 
 export async function* readRanges(endpoints: Endpoints, options: RangesOptions): AsyncGenerator<LogRange> {
   const { filter, from, to, signal, inFlight: atOnce = RANGES_AT_ONCE, onSplit } = options
   let width = FIRST_RANGE_BLOCKS
-  // A refused width is not tried again at once: it comes closer step by step, as logs grow sparse or the node kinder.
+  // After a refusal the width grows back step by step.
   let ceiling = MAX_RANGE_BLOCKS
   let next = from
   const asked: Promise<Pieces<LogRange>>[] = []
@@ -36,7 +36,7 @@ export async function* readRanges(endpoints: Endpoints, options: RangesOptions):
     const last = Math.min(to, first + Math.min(width, endpoints.maxBlocks()) - 1)
     next = last + 1
     const answer = readInPieces(endpoints, first, last, read, onSplit)
-    // Whoever awaits it in its turn sees the failure; until then it must not count as unhandled.
+    // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
     answer.catch(() => undefined)
     asked.push(answer)
   }
@@ -52,12 +52,12 @@ export async function* readRanges(endpoints: Endpoints, options: RangesOptions):
     const logs = ranges.reduce((sum, range) => sum + range.logs.length, 0)
     if (narrowedTo !== undefined) ceiling = Math.max(1, narrowedTo)
     else ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(ceiling * CEILING_GROWTH))
-    // Answers to narrower ranges are still on their way when the first one tells to go wider.
+    // Answers to narrower ranges are still in flight when the first one allows a wider range.
     const answered = blocksIn(ranges)
     if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.min(width, Math.floor(answered / 2)))
     else if (logs < GOOD_ANSWER_LOGS) width = Math.max(width, answered * 2)
     width = Math.min(width, ceiling)
-    // Whoever takes these works on them while the endpoint works on the next.
+    // The caller processes this range while the endpoint reads the next ones.
     fill()
     yield* ranges
   }

@@ -1,4 +1,4 @@
-/** The next few blocks near the head, each with its logs, as one endpoint has them. */
+/** Reads the next few blocks near the head with their logs, from one endpoint. */
 import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
 import { bloomVerdict } from '../rpc/bloom.ts'
@@ -11,15 +11,15 @@ export type LogBlock = { header: Header; logs: readonly RpcLog[] }
 export type BlocksToRead = {
   first: number
   last: number
-  /** The head, whose header is known already. */
+  /** The head, whose header is known. */
   head: Header
-  /** The block before `first`, where it is known. */
+  /** The block before `first`, where known. */
   parent: BlockRef | undefined
-  /** All of them, where they have been read already. */
+  /** Blocks that are read already, if all are. */
   early?: { client: Client; blocks: readonly LogBlock[] } | undefined
 }
 
-/** The blocks from `first` on, as far as each is the parent of the next: a chain that changes meanwhile is seen on the next look. */
+/** The blocks from `first` on, as far as each links to the next. A chain that changes meanwhile is handled at the next poll. */
 export async function readBlocks(
   endpoints: Endpoints,
   filter: LogFilter,
@@ -66,7 +66,7 @@ async function linked(
   return chain
 }
 
-/** A block whose bloom has none of our topics and addresses is not asked for its logs. */
+/** Logs are requested only where the bloom may contain topics and addresses of the filter. */
 export async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {
   if (bloomVerdict(header.logsBloom, filter) === 'none') return { header, logs: [] }
   const logs = await getLogs(client, filter, { blockHash: header.hash })
@@ -79,7 +79,7 @@ function isSuspect({ header, logs }: LogBlock, filter: LogFilter): boolean {
   return logs.length === 0 && bloomVerdict(header.logsBloom, filter) === 'maybe'
 }
 
-/** The bloom may be wrong, so one more answer without logs is enough. */
+/** The bloom may be wrong: a second empty answer suffices. */
 async function readFromAnother(endpoints: Endpoints, client: Client, filter: LogFilter, block: LogBlock) {
   const { header } = block
   const again = await endpoints.run((other) => readBlock(other, filter, header), {

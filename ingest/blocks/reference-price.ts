@@ -1,4 +1,4 @@
-/** The price of a reference pool before the first block that a listener reads: looked up backwards, so that the first swaps have a value too. */
+/** Price of each reference pool before the first block, searched backwards, so that the first swaps have a dollar value. */
 import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import type { Network } from '../model/network.ts'
 import { Registry } from '../pools/registry.ts'
@@ -9,8 +9,8 @@ import { lastLog } from './last-log.ts'
 const WINDOW_BLOCKS = { first: 500, most: 1_000_000 }
 
 /**
- * Shows `usd` the last swap below `block` of every reference pool that has shown it nothing yet, however long ago that was: a listener
- * that has seen the swap keeps its price as long, and one that starts again must price as it does.
+ * Passes to `usd` the last swap below `block` of every reference pool without a price, however old: a restarted listener must price like
+ * one that has read that swap.
  */
 export async function bootstrapPrices(
   endpoints: Endpoints,

@@ -25,7 +25,7 @@ export const V3_TOPICS = {
   burn: '0x0c396cd989a39f4459b5fa1aed6a9a8dcdbc45908acfd67e028cd568da98982c',
 } as const
 
-/** Undefined where the log is none of v3's. */
+/** Undefined where the log is no v3 event. */
 export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
   const [topic, , second, third] = log.topics
   const pool = log.address.toLowerCase() as Address
@@ -48,7 +48,7 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
       }
     }
     case V3_TOPICS.poolCreated:
-      // Forks emit the same event; theirs says nothing to us.
+      // Forks emit the same event.
       if (pool !== factory.toLowerCase()) return undefined
       if (log.topics.length !== 4 || !log.topics[1] || !second || !third || wordCount(log.data) !== 2) {
         return invalid('v3 PoolCreated', log)
@@ -70,7 +70,7 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
       if (log.topics.length !== 4 || !second || !third || wordCount(log.data) !== (isMint ? 4 : 3)) {
         return invalid(isMint ? 'v3 Mint' : 'v3 Burn', log)
       }
-      // Mint's data starts with the sender, which Burn does not have.
+      // Mint's data starts with the sender, Burn's does not.
       const amount = uint(log.data, isMint ? 1 : 0)
       return {
         kind: 'liquidity',

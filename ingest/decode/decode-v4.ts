@@ -26,10 +26,10 @@ export const V4_TOPICS = {
   modifyLiquidity: '0xf208f4912782fd25c7f114ca3723a2d5dd6f3bcc3ac8db5af63baa85f711d5ec',
 } as const
 
-/** Undefined where the log is none of v4's. */
+/** Undefined where the log is no v4 event. */
 export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined {
   const [topic, id, second, third] = log.topics
-  // Most logs are v3's, and cost no comparison of addresses.
+  // Most logs are v3's and need no comparison of addresses.
   if (!isV4Topic(topic) || !id || log.address.toLowerCase() !== poolManager.toLowerCase()) return undefined
   const pool = id.toLowerCase() as PoolId
   const logIndex = Number(log.logIndex)

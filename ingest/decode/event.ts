@@ -1,8 +1,8 @@
-/** What a log says, once decoded: the four things that can happen to a pool. */
+/** Decoded logs: the four events of a pool. */
 import type { Address, Hash } from 'viem'
 import type { PoolId } from '../model/pool.ts'
 
-/** Amounts are the taker's view: received is positive, paid is negative. */
+/** Amounts from the taker's view: received is positive, paid is negative. */
 export type Swap = {
   kind: 'swap'
   pool: PoolId
@@ -13,18 +13,18 @@ export type Swap = {
   sqrtPriceX96: bigint
   liquidity: bigint
   poolTick: number
-  /** Absent in v3, whose pools have one fee for ever. */
+  /** Absent in v3, whose pools have one constant fee. */
   fee: number | undefined
 }
 
-/** The pool's tokens and fee are in the log itself: v3 `PoolCreated`, v4 `Initialize`. */
+/** The log contains the pool's tokens and fee: v3 `PoolCreated`, v4 `Initialize`. */
 export type Created = {
   kind: 'created'
   pool: PoolId
   currency0: Address
   currency1: Address
   fee: number
-  /** 0 in v3, which is initialised by another event. */
+  /** 0 in v3, where another event sets it. */
   sqrtPriceX96: bigint
 }
 
@@ -41,5 +41,5 @@ export type Liquidity = {
 
 export type PoolEvent = Swap | Created | Initialized | Liquidity
 
-/** A decoder answers, it does not throw: anybody may emit a log that looks like a swap. */
+/** A decoder returns invalid logs and does not throw: any contract can emit a log shaped like a swap. */
 export type Decoded = PoolEvent | { kind: 'broken'; reason: string }

@@ -1,8 +1,8 @@
-/** The data of a Swap log, whose first five words v3 and v4 share. Nearly every log is one, so all of it is read at once, as bytes. */
+/** Data words of a Swap log; v3 and v4 share the first five. Nearly every log is a Swap, so the words are parsed together, as bytes. */
 import type { Hex } from 'viem'
 
 export type SwapWords = {
-  /** With the sign of the log. */
+  /** Signed as in the log. */
   amount0: bigint
   amount1: bigint
   sqrtPriceX96: bigint
@@ -11,13 +11,13 @@ export type SwapWords = {
 }
 
 const MOST_WORDS = 6
-/** Nothing is left in it from one call to the next: a buffer for each log would cost more than reading it. */
+/** Scratch buffer without state between calls: a buffer for each log would cost more than parsing it. */
 const bytes = Buffer.alloc(MOST_WORDS * 32)
 const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
-/** Undefined where `data` is not so many words of hex digits. */
+/** Undefined where `data` is not `count` words of hex digits. */
 export function swapWords(data: Hex, count: 5 | 6): SwapWords | undefined {
-  // `write` stops at the first character that is no digit.
+  // `write` stops at the first non-hex character.
   if (data.length !== 2 + count * 64 || bytes.write(data.slice(2), 0, 'hex') !== count * 32) return undefined
   return {
     amount0: int(0),
@@ -28,7 +28,7 @@ export function swapWords(data: Hex, count: 5 | 6): SwapWords | undefined {
   }
 }
 
-/** Most words are mostly padding: bigints of one or two times 64 bits are made without those of 256. */
+/** Most words are mostly padding: bigints of one or two 64-bit limbs are cheaper than of 256 bits. */
 function uint(word: number): bigint {
   const at = word * 32
   const low = view.getBigUint64(at + 24)
@@ -53,7 +53,7 @@ function upper(at: number): bigint {
   return (view.getBigUint64(at) << 64n) | view.getBigUint64(at + 8)
 }
 
-/** Whether all 64 bits from `at` on are the sign's. */
+/** Whether all 64 bits from `at` on equal the sign. */
 function isFilled(at: number, sign: number): boolean {
   return view.getInt32(at) === sign && view.getInt32(at + 4) === sign
 }

@@ -1,7 +1,7 @@
-/** Words of ABI-encoded data, read by slicing hex: many times faster than a generic decoder. */
+/** Words of ABI-encoded data by slicing hex: many times faster than a generic decoder. */
 import type { Address, Hex } from 'viem'
 
-/** How many 32-byte words `data` holds; not whole where the data is cut. */
+/** Number of 32-byte words in `data`; fractional where the data is cut. */
 export function wordCount(data: Hex): number {
   return (data.length - 2) / 64
 }

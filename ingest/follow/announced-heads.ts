@@ -1,12 +1,12 @@
-/** Heads that nodes have told of and that are not read yet, linked by their parents: a listener that fell behind asks for all of them at once. */
+/** Heads announced by nodes and not read yet, linked by parent hash: a listener that fell behind requests all of them at once. */
 import type { BlockRef } from '../model/message.ts'
 import type { Header } from '../rpc/rpc.ts'
 
-/** More than come while one look takes; of those beyond, the node is asked. */
+/** More than arrive during one poll. Heads beyond it are requested from the node. */
 const MAX_HEADS = 64
 
 export class AnnouncedHeads {
-  /** By the hash of the parent, in the order in which they were told: of two children the newer one counts. */
+  /** By parent hash, in order of arrival: of two children the newer one stays. */
   readonly #byParent = new Map<string, Header>()
 
   add(head: Header): void {

@@ -1,4 +1,4 @@
-/** Follows one chain from a block on: ranges while it is final, then block by block, for ever. Live and history are one stream. */
+/** Follows one chain from a block on: ranges while it is final, then single blocks. Live and history are one stream. */
 import type { Assembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { type BlocksToRead, readBlocks } from '../blocks/recent-blocks.ts'
@@ -21,29 +21,29 @@ import { MAX_UNFINALIZED_BLOCKS, type UnfinalizedChain } from './unfinalized-cha
 export type FollowOptions = {
   network: Network
   assembler: Assembler
-  /** What was passed on before; empty at the start of a store. */
+  /** Blocks that were appended before; empty for an empty store. */
   chain: UnfinalizedChain
-  /** The first block of an empty chain. */
+  /** First block to read where `chain` is empty. */
   firstBlock: number
-  /** Wakes the listener when the node has a new head; it looks by itself every `pollMs` too. */
+  /** Wakes the listener at a new head; without it the chain is polled every `pollMs`. */
   waker: Waker
-  /** Heads that nodes have told of. */
+  /** Heads announced by nodes. */
   announced: AnnouncedHeads
   pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
 }
 
-/** Blocks asked for at once while catching up near the head. */
+/** Blocks requested at once while catching up near the head. */
 const BLOCKS_AT_ONCE = 16
 
-/** In a row, and each of them at every endpoint: behind one address some nodes may have lost their way, and others not. */
+/** Polls in a row, each at every endpoint, before `ChainReplaced` is thrown: nodes behind one address may disagree for a while. */
 const MAX_REPLACED_POLLS = 15
 
-/** An empty batch says that the chain was looked at and had nothing new. */
+/** Yields messages in chain order. An empty batch means: the chain was polled and had no new block. */
 export async function* follow(endpoints: Endpoints, options: FollowOptions): AsyncGenerator<readonly Message[]> {
   const { network, assembler, chain, signal, report, pollMs } = options
-  /** Whether the prices are those that held after the tip of the chain. */
+  /** Whether the prices are those after the tip of `chain`. */
   let isPriced = false
   let replaced = 0
   while (!signal.aborted) {
@@ -75,7 +75,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
     } catch (error) {
       const isDoubtful = error instanceof ChainReplaced && ++replaced < MAX_REPLACED_POLLS
       if (signal.aborted || (isFinal(error) && !isDoubtful)) throw error
-      // What endpoints did is reported already, and they have been given their rest.
+      // Failures of endpoints are reported already, with their back-off.
       const isNews = isDoubtful ? replaced === 1 : !(error instanceof RpcFailed)
       if (isNews) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)
@@ -88,14 +88,14 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
 }
 
 /**
- * The chain as one node has it, up to `head`, which is what is read now: the node's own head, or the newest that was told where
- * `early` has read that. `ancestor` is where it left the chain.
+ * One node's view of the chain. `head` is what is read now: the node's own head, or the newest announced one where `early` has read it.
+ * `ancestor` is the newest block of `chain` that the node has.
  */
 type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: HeadPrefetch | undefined }
 
 /**
- * All of it from one endpoint, and `ChainReplaced` only where every endpoint has left what was final: one of them may sit on a
- * fork of its own for ever.
+ * Reads the view from one endpoint. Throws `ChainReplaced` only where every endpoint has replaced a final block: a single endpoint may stay
+ * on a fork.
  */
 function pollChain(endpoints: Endpoints, options: FollowOptions): Promise<ChainView> {
   const { network, chain, firstBlock, assembler } = options
@@ -105,25 +105,25 @@ function pollChain(endpoints: Endpoints, options: FollowOptions): Promise<ChainV
   return endpoints.run(
     async (client) => {
       const early = newest && prefetch(client, told, newest, assembler)
-      // Where nothing is stored, the first message has to be final.
+      // In an empty store the first message must be final.
       const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
         await early?.balances.discard()
         throw error
       })
       const { head, finalized = -1 } = heads
-      // What is newer than all that was told is read at the next look, which follows at once.
+      // Heads newer than the announced ones are read at the next poll, which follows at once.
       if (early && (await early.isOnChain(head))) {
         return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
       }
       await early?.balances.discard()
-      // What is stored first is final, whoever said so: all else may be replaced.
+      // The first stored block must be final: all others may be replaced.
       if (!tip && firstBlock > Math.max(0, finalized)) {
         throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
       }
       if (tip && head.number < tip.number && chain.has(head)) {
         throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
       }
-      // The tip again, or its child: the common case needs no further look at the chain.
+      // The same tip or its child: the common case needs no further request.
       const goesOn = tip?.hash === head.hash || isChild(head, tip)
       const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
       return { ...heads, chainHead: head, ancestor, early: undefined }
@@ -136,14 +136,14 @@ function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): 
   return parent?.hash === parentHash && parent.number + 1 === number
 }
 
-/** Steps back to the newest block of the chain that is still on the chain; true where that was not its tip. */
+/** Rolls back to the newest block of `chain` that is still canonical. True where that is not the tip. */
 function rollBackTo(ancestor: BlockRef | undefined, { network, assembler, chain, report }: FollowOptions): boolean {
   const { tip } = chain
   if (!tip || !ancestor || ancestor.number === tip.number) return false
   report({ kind: 'reorg', network: network.name, ancestor: ancestor.number, depth: tip.number - ancestor.number })
   chain.rollBack(ancestor)
   assembler.rollBack(ancestor.number)
-  // The price may have come from a block that is gone; the one before it counts again.
+  // The price may come from a replaced block; the one before it applies again.
   return true
 }
 
@@ -151,7 +151,7 @@ function nextBlock({ chain, firstBlock }: FollowOptions): number {
   return chain.tip === undefined ? firstBlock : chain.tip.number + 1
 }
 
-/** Forgets what no reorg reaches any more; where nothing is known to be final, what is too long ago. */
+/** Forgets blocks that no reorg reaches. Where finality is unknown, keeps the newest `MAX_UNFINALIZED_BLOCKS`. */
 function finalize(block: BlockRef, isFinal: boolean, { assembler, chain }: FollowOptions): void {
   if (isFinal) chain.finalize(block)
   else chain.keep(MAX_UNFINALIZED_BLOCKS)
@@ -167,7 +167,7 @@ async function* readHistory(
   options: FollowOptions,
 ): AsyncGenerator<RangeMessage[]> {
   const { network, assembler, chain, signal, report } = options
-  // Both blocks of one node: behind one address the chain may be on the branch of one, and what is final on another's.
+  // Both blocks must come from one node: behind one address, nodes may be on different branches.
   if (chain.tip) await pinToBlock(endpoints, chain.tip).run(async () => undefined)
   const from = nextBlock(options)
   const ranges = readRanges(endpoints, {
@@ -203,7 +203,7 @@ function hasContent(block: RangeMessage['blocks'][number]): boolean {
   return block.ticks.length > 0 || block.pools.length > 0 || block.liquidity.length > 0
 }
 
-/** The next blocks up to the head. */
+/** Messages of the next blocks up to the head. */
 async function readLive(
   endpoints: Endpoints,
   view: ChainView,
@@ -215,7 +215,8 @@ async function readLive(
   const first = nextBlock(options)
   const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
   const beginBalances = () => balancesAt(head, assembler, readBalances(head, options))
-  // Beside the logs of one block, and of several that were told, what moves in them is read with the next one; of others, after them.
+  // For one block, and for announced ones, balances are read in parallel with the logs; changes of these blocks are read with the next
+  // block. Otherwise balances follow the logs.
   let balances = early?.balances ?? (first === head.number ? beginBalances() : undefined)
   try {
     const blocks = await early?.blocks
@@ -230,7 +231,7 @@ async function readLive(
   }
 }
 
-/** Up to `last`, or to where the chain breaks off. */
+/** Messages up to `last`, or up to the first block that does not link to its parent. */
 async function readMessages(
   endpoints: Endpoints,
   range: Omit<BlocksToRead, 'parent'>,
@@ -255,7 +256,7 @@ async function readMessages(
   return messages
 }
 
-/** Balances are worth having, but a block is told without them too. */
+/** A failure yields no balances: they are optional for a block. */
 async function readBalances(block: Header, { network, assembler, report }: FollowOptions) {
   try {
     return await assembler.balances.read(block)

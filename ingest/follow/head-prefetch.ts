@@ -1,4 +1,4 @@
-/** What is asked of blocks that a node has told of, beside the question whether they are on its chain: one round trip for all of it. */
+/** Reads announced blocks and their balances in parallel with the poll of the head, which saves a round trip. */
 import type { Client } from 'viem'
 import type { Assembler } from '../blocks/assemble.ts'
 import { type LogBlock, readBlock } from '../blocks/recent-blocks.ts'
@@ -7,24 +7,24 @@ import { getHeader, type Header } from '../rpc/rpc.ts'
 
 export type HeadPrefetch = {
   client: Client
-  /** Undefined where the node could not tell. */
+  /** Undefined where the read failed. */
   blocks: Promise<readonly LogBlock[] | undefined>
-  /** Whether the newest of them is on the node's chain below this head. */
+  /** Whether the newest of the blocks is an ancestor of `head` on this node. */
   isOnChain(head: Header): Promise<boolean>
   balances: BalanceRead
 }
 
-/** Balances after a block: whoever begins to read them tells of them with that block, or gives them up. */
+/** Balances after a block. Each read ends with `take` or `discard`. */
 export type BalanceRead = {
   take(): Promise<readonly PoolBalance[]>
-  /** Those that nobody told of are read again. */
+  /** Marks the pools for another read, unless the balances were taken. */
   discard(): Promise<void>
 }
 
-/** Asks this one node for blocks of which each is the parent of the next, up to `newest`; a failure says nothing, since they may have gone again. */
+/** Reads a chain of blocks up to `newest` from one node. Failures are ignored: the blocks may have been replaced. */
 export function prefetch(client: Client, told: readonly Header[], newest: Header, assembler: Assembler): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
-  // Of one block the head itself nearly always tells.
+  // For one block the head itself nearly always confirms it.
   const onChain = told.length === 1 ? undefined : getHeader(client, newest.number).catch(() => undefined)
   return {
     client,

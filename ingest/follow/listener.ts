@@ -1,4 +1,4 @@
-/** The listener of one network: finds where it stopped, follows the chain, and appends what it sees to the log. */
+/** The listener of one network: finds the block to resume at, follows the chain, and appends messages to the log. */
 import { createAssembler } from '../blocks/assemble.ts'
 import { pause, Waker } from '../lib/wait.ts'
 import { isFinal } from '../model/errors.ts'
@@ -23,11 +23,11 @@ export type ListenOptions = {
   network: Network
   log: TickLog
   stored: StoredChain
-  /** Pools that are there are not asked for on the chain. */
+  /** Pools that are stored are not requested from the chain. */
   storedPools?: StoredPools
-  /** Counts only where nothing is stored or logged yet. */
+  /** Applies only while nothing is stored or logged. */
   start: StartBlock
-  /** Only these pools; all of them where absent. */
+  /** Pools to read; all where absent. */
   pools?: ReadonlySet<PoolId> | undefined
   watchHeads?: WatchHeads | undefined
   pollMs?: number
@@ -35,15 +35,15 @@ export type ListenOptions = {
   signal: AbortSignal
 }
 
-/** Calls back whenever a node has a new head, with its header where the node sends it; returns how to stop that. */
+/** Calls back at each new head of a node, with the header where the node sends it. Returns a function that unsubscribes. */
 export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 
 const POLL_MS = 1_000
-/** So often the stored tip is compared with what was appended. */
+/** Interval between comparisons of the stored tip with the appended messages. */
 const STALL_LOOK_MS = 60_000
 const STORED_POOLS_MS = 1_000
 
-/** Runs until the signal aborts; throws only what a retry cannot mend. */
+/** Runs until the signal aborts. Throws only errors that no retry can resolve. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, signal, report } = options
   const waker = new Waker()
@@ -101,17 +101,14 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
 }
 
 /**
- * What was passed on: up to the last message of the log, else up to what is stored. How much of it is still on the chain is
- * seen at the first look. Messages between the two are in the log already; a listener that starts below them sends them again,
- * which changes nothing.
- *
- * What was final then has to be known from what is stored: the chain of today cannot tell which of the blocks that it has
- * replaced since were ever final.
+ * The blocks to resume from: up to the last message of the log, else up to the stored tip. The first poll finds which of them are still
+ * canonical. A listener that starts below the log's end appends blocks again, which changes nothing.
+ *  Finality comes from the stored rows: the current chain cannot tell which of its replaced blocks were final.
  */
 async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<UnfinalizedChain> {
   const tip = await stored.tip()
   const newest = useLog ? await log.last() : undefined
-  // What the tables are done with adds nothing to them: after a rewind it is of the branch that was taken back.
+  // A message that the tables have processed adds nothing. After a rewind it belongs to the removed branch.
   const isNews = newest && newest.offset >= ((await stored.passed?.()) ?? 0)
   const last = isNews ? newest : undefined
   const refs: BlockRef[] = tip ? [tip, ...(await stored.below(tip.number, blocksAbove(tip)))] : []
@@ -120,17 +117,17 @@ async function resume({ log, stored }: ListenOptions, useLog: boolean): Promise<
   return new UnfinalizedChain([...refs, logged], wasFinal(last.message, tip?.finalized))
 }
 
-/** A range of history is final itself, unless it says what is. */
+/** A range is final itself, unless it names a lower final block. */
 function wasFinal(message: Message, stored: number | undefined): number | undefined {
   return message.kind === 'range' && message.finalized === undefined ? message.to : stored
 }
 
-/** Down to the newest one that was final. */
+/** The number of blocks down to the newest final one. */
 function blocksAbove({ number, finalized }: StoredTip): number {
   return finalized > 0 ? Math.max(1, number - finalized) : MAX_UNFINALIZED_BLOCKS
 }
 
-/** A listener goes without tables that do not answer: the chain says the same, more slowly. */
+/** Tables that do not answer in time are skipped: the chain has the same pools, at a higher cost. */
 function withTimeLimit(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
   if (!storedPools) return undefined
   return async (ids) => {
@@ -154,7 +151,7 @@ async function retryUntilDone<T>(
       return await task()
     } catch (error) {
       if (signal.aborted || isFinal(error)) throw error
-      // What endpoints did is reported already, and they have been given their rest.
+      // Failures of endpoints are reported already, with their back-off.
       if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)
     }

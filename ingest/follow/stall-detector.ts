@@ -2,12 +2,12 @@
 import { type BlockRef, type Message, tipOf } from '../model/message.ts'
 import type { StoredChain } from '../model/stored-chain.ts'
 
-/** The stored tip, and how many messages were appended while it was not the newest of them. */
+/** The stored tip, and how many messages were appended while it stayed behind them. */
 export type Stall = { tip: BlockRef | undefined; appended: number }
 
 /**
- * A stall is a stored tip that is not the newest appended block, and that is the same at two looks. Each further stall at the same tip
- * takes twice as long: a reader that does not run needs no second copy, and all copies together stay near twice what was appended at first.
+ * A stall is a stored tip that is not the newest appended block, and that is the same at two checks. The time until the next stall at the
+ * same tip doubles: a stopped reader needs no second copy, and all copies together stay near twice the first append.
  */
 export class StallDetector {
   readonly #stored: StoredChain
@@ -17,7 +17,7 @@ export class StallDetector {
   #waitMs: number
   #last: BlockRef | undefined
   #appended = 0
-  /** The tip that was found behind, and since when it is the same. */
+  /** The tip that was behind, and since when. */
   #behind: { tip: BlockRef | undefined; since: number } | undefined
   #stalledAt: { tip: BlockRef | undefined } | undefined
 
@@ -29,7 +29,7 @@ export class StallDetector {
     this.#waitMs = lookMs
   }
 
-  /** To be called after each append, and also where nothing was appended: a chain may stand still. */
+  /** Call it after each append, and after polls without new blocks. */
   async look(messages: readonly Message[]): Promise<Stall | undefined> {
     const newest = messages.at(-1)
     if (newest) this.#last = tipOf(newest)
@@ -37,7 +37,7 @@ export class StallDetector {
     const now = this.#now()
     if (this.#last === undefined || now - this.#lookedAt < this.#lookMs) return undefined
     this.#lookedAt = now
-    // Tables that do not answer say nothing about the tip.
+    // A failed read says nothing about the tip.
     const answer = await this.#stored.tip().then(
       (tip) => ({ tip }),
       () => undefined,

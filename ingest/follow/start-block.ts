@@ -1,4 +1,4 @@
-/** Where a listener begins when nothing is stored: a block, the head, some blocks or some time before it, and final in any case. */
+/** The first block of an empty store: a number, the head, or a distance in blocks or time before it; never above finality. */
 import type { Client } from 'viem'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { getFinality, getHeader, type Header } from '../rpc/rpc.ts'
@@ -25,8 +25,8 @@ export function parseStart(text: string): StartBlock | undefined {
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
 /**
- * The first block to read. Never above what is final: where all that is stored may be replaced, nothing would be left to go on
- * from. On the slowest chain that means some thousand blocks more, which is one range or two.
+ * The first block to read, at most the newest final one: if all stored blocks could be replaced, no block would be left to resume from. On
+ * the slowest chain that adds some thousand blocks, which is one or two ranges.
  */
 export function firstBlock(endpoints: Endpoints, start: StartBlock): Promise<number> {
   return endpoints.run(async (client) => {
@@ -48,14 +48,14 @@ async function wantedBlock(client: Client, head: Header, start: StartBlock): Pro
   }
 }
 
-/** By bisection: about 25 headers on any chain. */
+/** Bisection: about 25 headers on any chain. */
 async function firstAtOrAfter(client: Client, timestamp: number, head: number): Promise<number> {
   let low = 0
   let high = head
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const header = await getHeader(client, middle)
-    // A pruned node has no old blocks: what it has is all there is to read.
+    // A pruned node has no old blocks: its oldest block is the first one to read.
     if (!header || header.timestamp < timestamp) low = middle + 1
     else high = middle
   }

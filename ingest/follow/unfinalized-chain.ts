@@ -1,4 +1,4 @@
-/** The trail: the newest blocks that the listener has passed on, so that it sees where the chain left them. */
+/** The newest blocks that were appended, from the newest final one on, to find where a reorg left them. */
 import type { Client } from 'viem'
 import { ChainReplaced } from '../model/errors.ts'
 import type { BlockRef } from '../model/message.ts'
@@ -6,15 +6,15 @@ import type { NetworkName } from '../model/network.ts'
 import { getHeader } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
-/** How far back a listener can step where it is not known what is final. */
+/** How many blocks are kept where finality is unknown. */
 export const MAX_UNFINALIZED_BLOCKS = 1_024
 
 export class UnfinalizedChain {
-  /** Ascending by number, from the newest one that is final on; of final history not every block is there. */
+  /** Ascending by number, starting with the newest final block; of final history only some blocks are present. */
   #refs: BlockRef[]
   #finalized: number
 
-  /** `finalized`: the newest block known to be final; 0 where none is. */
+  /** `finalized`: number of the newest final block; 0 where unknown. */
   constructor(refs: readonly BlockRef[] = [], finalized = 0) {
     this.#refs = [...refs].sort((a, b) => a.number - b.number)
     this.#finalized = finalized
@@ -29,7 +29,7 @@ export class UnfinalizedChain {
     return this.#refs.at(-1)
   }
 
-  /** The newest block of it that no reorg replaces any more; 0 where none is known. */
+  /** Number of its newest final block; 0 where unknown. */
   get finalized(): number {
     return this.#finalized
   }
@@ -42,7 +42,7 @@ export class UnfinalizedChain {
     this.#refs.push({ number: ref.number, hash: ref.hash })
   }
 
-  /** Drops what lies below a block that no reorg can reach any more. One that is not of this branch says nothing about it. */
+  /** Drops blocks below a final one. A block of another branch is ignored. */
   finalize(block: BlockRef): void {
     const at = this.#refs.findIndex((ref) => isSame(ref, block))
     if (at === -1) return
@@ -50,7 +50,7 @@ export class UnfinalizedChain {
     this.#finalized = Math.max(this.#finalized, block.number)
   }
 
-  /** Keeps the newest `count` blocks, where none of them becomes final. */
+  /** Keeps the newest `count` blocks, where none becomes final. */
   keep(count: number): void {
     this.#cut(this.#refs.length - count)
   }
@@ -64,9 +64,8 @@ export class UnfinalizedChain {
   }
 
   /**
-   * The newest block of the trail that the node has too. Throws `ChainReplaced` where it has others in the places of all of
-   * them. A node that only lacks the newest ones, or all, is behind: stepping back to its head would undo blocks that
-   * nothing has replaced.
+   * The newest of these blocks that the node has. Throws `ChainReplaced` where the node has other blocks at all of these heights, and
+   * `BadAnswer` (`behind`) where the node only lacks the newest ones: a rollback to its head would undo blocks that were not replaced.
    */
   async ancestorOn(client: Client, network: NetworkName): Promise<BlockRef | undefined> {
     const [refs, oldest, tip] = [this.#refs, this.#refs[0], this.tip]
@@ -84,7 +83,7 @@ export class UnfinalizedChain {
     // The node has the block at `low`, and not the one at `high`.
     let [low, high, isReplaced] = [0, refs.length - 1, atTip !== undefined]
     for (let misses = 0; low + 1 < high; ) {
-      // Most reorgs are a block or two deep: from the tip on in growing steps, then by halves.
+      // Most reorgs are one or two blocks deep: growing steps from the tip, then bisection.
       const at = Math.max((low + high) >> 1, high - 2 ** misses)
       const header = await getHeader(client, refs[at]?.number ?? 0)
       if (header && header.hash === refs[at]?.hash) low = at

@@ -1,15 +1,15 @@
 /**
- * Hurry: a new block is on its way from the chain to the tables. On a small machine that takes all of it, so what is only due now and then
- * waits until the block is there. One machine is meant, and all that runs in one process shares it: this is the process's own state.
+ * Live priority: periodic work waits while a new block is on its way from the chain to the tables, because on a small machine a block uses
+ * all cores. The state is shared by everything in the process.
  */
 
-/** So long at the most: where blocks come without a pause there is always hurry. */
+/** Longest wait: with a constant flow of blocks, the work runs anyway. */
 const MOST_MS = 200
 
 let underWay = 0
 const waiting = new Set<() => void>()
 
-/** There is hurry while it runs. */
+/** Runs `task` with priority over `whenIdle`. */
 export async function withLivePriority<T>(task: () => Promise<T>): Promise<T> {
   underWay++
   try {
@@ -20,7 +20,7 @@ export async function withLivePriority<T>(task: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Resolves once there is no hurry, or after a while. */
+/** Resolves when no live task runs, or after `MAX_MS`. */
 export async function whenIdle(): Promise<void> {
   if (underWay === 0) return
   await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Waiting that a signal can end. */
+/** Waits that an `AbortSignal` can end. */
 
 /** Resolves after `ms` or when the signal aborts, whichever is first. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -15,8 +15,8 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Repeats a task until it succeeds, after twice the pause each time. `failed` hears of every failure, and throws where repeating does
- * not help. Throws the last failure when the signal aborts.
+ * Retries a task until it succeeds, with a doubling pause. `failed` is called at each failure, and throws where a retry cannot help. Throws
+ * the last failure when the signal aborts.
  */
 export async function retried<T>(
   task: () => Promise<T>,
@@ -34,7 +34,7 @@ export async function retried<T>(
   }
 }
 
-/** Lets one side sleep until the other has news; news that came while nobody slept is not lost. */
+/** A wake-up flag between two loops. A wake-up while the other side is busy is kept. */
 export class Waker {
   #news = false
   #wakeUp: (() => void) | undefined

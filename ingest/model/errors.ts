@@ -1,17 +1,17 @@
-/** What stops a listener for good. Everything else is tried again. */
+/** Errors that stop a listener or a job. All other errors are retried. */
 import type { Hash } from 'viem'
 import type { BlockRef } from './message.ts'
 import type { Network, NetworkName } from './network.ts'
 
 export type Replacement = {
-  /** The block that no reorg should have reached: a final one, or the oldest that is known. */
+  /** A block that no reorg should reach: a final one, or the oldest known one. */
   stored: BlockRef
-  /** What the node has in its place. */
+  /** The node's hash at that height. */
   found: Hash
   wasFinal: boolean
 }
 
-/** The chain has left what was final, or all that is known of it: a break of finality, or another chain. */
+/** A final block, or every known block, was replaced: a violation of finality, or another chain. */
 export class ChainReplaced extends Error {
   override readonly name = 'ChainReplaced'
   readonly network: NetworkName
@@ -31,7 +31,7 @@ export class ChainReplaced extends Error {
   }
 }
 
-/** Every endpoint belongs to another network: no retry mends that. */
+/** Every endpoint serves another network. */
 export class WrongChain extends Error {
   override readonly name = 'WrongChain'
 
@@ -41,7 +41,7 @@ export class WrongChain extends Error {
   }
 }
 
-/** A backfill states what is true for good, so it waits for finality. */
+/** A backfill stores final blocks only. */
 export class BlocksNotFinal extends Error {
   override readonly name = 'BlocksNotFinal'
 
@@ -50,7 +50,7 @@ export class BlocksNotFinal extends Error {
   }
 }
 
-/** Ticks of that time are dropped as soon as they are stored, and its candles were made when they were still there. */
+/** Ticks of that time have expired: their retention is over. */
 export class HistoryTooOld extends Error {
   override readonly name = 'HistoryTooOld'
 
@@ -62,7 +62,7 @@ export class HistoryTooOld extends Error {
   }
 }
 
-/** No retry helps, whoever is asked. */
+/** Whether no retry at any endpoint can help. */
 export function isFinal(error: unknown): boolean {
   return (
     error instanceof ChainReplaced ||

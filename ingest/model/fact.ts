@@ -1,4 +1,4 @@
-/** What ingest reports: facts for log lines and metrics, never sentences. */
+/** Facts that ingest reports for log lines and metrics. */
 
 import type { BlockRef, UnixSeconds } from './message.ts'
 import type { NetworkName } from './network.ts'
@@ -9,29 +9,29 @@ export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 
 export type IngestFact = { network: NetworkName } & (
   | { kind: 'resumed'; at: BlockRef | undefined; firstBlock: number }
-  /** The chain as one node had it just now. */
+  /** The chain as one node has it. */
   | { kind: 'head-seen'; number: number; timestamp: UnixSeconds; finalized: number }
   | { kind: 'range-appended'; from: number; to: number; ticks: number; timestamp: UnixSeconds }
   | { kind: 'block-appended'; number: number; ticks: number; timestamp: UnixSeconds }
   | { kind: 'reorg'; ancestor: number; depth: number }
   | { kind: 'range-split'; from: number; to: number; reason: string }
-  /** One request to a node, whatever came of it. */
+  /** One request to a node, successful or not. */
   | { kind: 'rpc-called'; endpoint: string; method: string; ms: number }
-  /** One unit of work that an endpoint did not do, for whatever reason; an operator hears of it by the facts below. */
+  /** One unit of work that an endpoint failed to do. Operators see the facts below. */
   | { kind: 'rpc-erred'; endpoint: string; problem: RpcProblemKind }
-  /** `endpoint` is a host; both are absent where it is not one endpoint that failed. */
+  /** `endpoint` is a host; both are absent where the failure is not one endpoint's. */
   | { kind: 'rpc-failed'; endpoint?: string; problem?: RpcProblemKind; error: unknown; retryMs: number }
-  /** It answers as another chain, and is not asked again. */
+  /** Its chain id differs; it is not used again. */
   | { kind: 'endpoint-disabled'; endpoint: string; chainId: number; expected: number }
   | { kind: 'endpoint-cooling'; endpoint: string; problem: RpcProblemKind; ms: number; failures: number }
-  /** It answers again. */
+  /** It answers again after failures. */
   | { kind: 'endpoint-recovered'; endpoint: string; failures: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   | { kind: 'balances-unread'; pools: number; error: unknown }
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
-  /** Receipts have logs that it left out when it was asked for them. */
+  /** Its receipts contain logs that `eth_getLogs` omitted. */
   | { kind: 'endpoint-omitted-logs'; endpoint: string; logs: number }
   | { kind: 'republishing'; stored: number | undefined; appended: number }
 )

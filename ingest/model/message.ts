@@ -1,4 +1,7 @@
-/** What ingest says of a chain: single blocks near the head, whole ranges once they are final. Live and history are one stream. */
+/**
+ * Messages from ingest to the aggregator: single blocks near the head, whole ranges once they are final, and overwrites of final ranges by
+ * jobs.
+ */
 import type { Hash } from 'viem'
 import type { NetworkName } from './network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId } from './pool.ts'
@@ -7,47 +10,47 @@ import type { Tick } from './tick.ts'
 /** Seconds since 1970-01-01T00:00:00Z. */
 export type UnixSeconds = number
 
-/** Times, and the ends of their days, are stored in 32 bits: the last whole day of them ends here, in 2106. */
+/** Times are stored in 32 bits; this is the end of the last whole day, in 2106. */
 export const TIME_END: UnixSeconds = Math.floor(2 ** 32 / 86_400) * 86_400
 
-/** One block's share of the market. */
+/** Market data of one block. */
 export type BlockContent = {
   number: number
   hash: Hash
   timestamp: UnixSeconds
-  /** By log index. */
+  /** Ascending by log index. */
   ticks: readonly Tick[]
-  /** Pools seen in this block for the first time by this listener: created, initialised or first swapped. */
+  /** Pools first seen by this listener in this block: created, initialised or first swapped. */
   pools: readonly Pool[]
   liquidity: readonly LiquidityChange[]
-  /** v3 balances read at this block; not every block has them. */
+  /** v3 balances read at this block; absent for most blocks. */
   balances: readonly PoolBalance[]
 }
 
 /** The part of a header that places a log in time. */
 export type BlockHeader = Pick<BlockContent, 'number' | 'hash' | 'timestamp'>
 
-/** A block that may still be replaced. Empty ones are sent too, so that every parent hash can be checked. */
+/** A block that may still be replaced. Blocks without content are sent too, so that every parent hash can be checked. */
 export type BlockMessage = BlockContent & {
   kind: 'block'
   network: NetworkName
   parentHash: Hash
-  /** The newest block passed on that no reorg replaced any more when this one was read; 0 where none was known. */
+  /** Number of the newest final block when this one was read; 0 where unknown. */
   finalized: number
 }
 
-/** History: every block from `from` to `to`, of which `blocks` are the ones with content. It is final, unless it says what is. */
+/** History: all blocks from `from` to `to`; `blocks` has those with content. Final, unless `finalized` is present. */
 export type RangeMessage = {
   kind: 'range'
   network: NetworkName
   from: number
   to: number
-  /** Of block `to`, as is `timestamp`. */
+  /** Hash and time of block `to`. */
   hash: Hash
   timestamp: UnixSeconds
-  /** Of the block before `from`, as the listener read it; absent only where its stream begins. */
+  /** Hash of the block before `from`, as the listener read it; absent only at the start of its stream. */
   parentHash: Hash | undefined
-  /** As a block's, where no endpoint names a final block; absent where the range itself is final. */
+  /** As in a block; absent where the range itself is final. */
   finalized?: number
   blocks: readonly BlockContent[]
 }
@@ -55,30 +58,30 @@ export type RangeMessage = {
 export type Message = BlockMessage | RangeMessage
 
 /**
- * Final history stated anew, apart from the stream: the whole truth about its blocks, for its pools.
- * What is stored of those blocks and is not in it was never there.
+ * Final history read by a job, apart from the stream: the complete content of its blocks for its pools. Stored rows of those blocks that
+ * are not in it are deleted.
  */
 export type RangeOverwrite = {
   kind: 'restatement'
   network: NetworkName
-  /** The job that read it; what a later job says of the same blocks counts instead. */
+  /** The job that read it. A later job's statement about the same blocks wins. */
   job: number
-  /** All pools where absent. */
+  /** Pools that it covers; all where absent. */
   pools: readonly PoolId[] | undefined
   from: number
   to: number
-  /** Of block `from`, or of the block before it. */
+  /** Time of block `from`, or of the block before it. */
   firstTimestamp: UnixSeconds
-  /** Of block `to`, as is `hash`. */
+  /** Hash and time of block `to`. */
   timestamp: UnixSeconds
   hash: Hash
   blocks: readonly BlockContent[]
 }
 
-/** A place on the chain. */
+/** A block by number and hash. */
 export type BlockRef = { number: number; hash: Hash }
 
-/** The last block that a message speaks of. */
+/** The last block of a message. */
 export function tipOf(message: Message | RangeOverwrite): BlockRef {
   return { number: message.kind === 'block' ? message.number : message.to, hash: message.hash }
 }

@@ -1,4 +1,4 @@
-/** A network: one chain, its Uniswap deployments, and the tokens that we trust on it. */
+/** A network: one chain, its Uniswap deployments, and its trusted tokens. */
 import type { Address } from 'viem'
 import type { PoolId } from './pool.ts'
 
@@ -8,26 +8,26 @@ export type NetworkName = (typeof NETWORK_NAMES)[number]
 export type Network = {
   name: NetworkName
   chainId: number
-  /** True where a local chain stands in for the real one: said wherever the network is shown. */
+  /** True where a local chain stands in for the real one; shown wherever the network is shown. */
   devnet: boolean
   v3: { factory: Address; fromBlock: number }
   v4: { poolManager: Address; stateView: Address; positionManager: Address; fromBlock: number }
-  /** The native currency's symbol, which v4 pools know as the zero address. */
+  /** Symbol of the native currency, which v4 pools name by the zero address. */
   nativeSymbol: 'ETH' | 'POL'
   wrappedNative: Address
-  /** The curated list: symbols resolve through it, and only these tokens price anything. */
+  /** The curated list: symbols resolve through it, and only these tokens have prices in dollars. */
   trustedTokens: readonly TrustedToken[]
-  /** Where the USD price of a volatile trusted token comes from. */
+  /** Source of the USD price of a volatile trusted token. */
   referencePools: readonly ReferencePool[]
 }
 
 export type TrustedToken = {
   address: Address
-  /** The name that we show, then every other name it answers to (USDT0, WPOL). */
+  /** Displayed name first, then other accepted names (USDT0, WPOL). */
   symbols: readonly [string, ...string[]]
   name: string
   decimals: number
-  /** What the token is to pricing: worth $1, worth its reference pool's price, or nothing. */
+  /** How the token is priced: $1, by its reference pool, or not at all. */
   role: 'stablecoin' | 'priced' | 'listed'
 }
 
@@ -37,5 +37,5 @@ export type ReferencePool = {
   pool: PoolId
 }
 
-/** The address that v4 uses for the chain's native currency. */
+/** The address that v4 uses for the native currency. */
 export const NATIVE_CURRENCY: Address = '0x0000000000000000000000000000000000000000'

@@ -1,4 +1,4 @@
-/** A pool and its two tokens, as the chain names them. */
+/** A pool and its two tokens, as the chain describes them. */
 import type { Address, Hex } from 'viem'
 
 /** The lower-case pool address (v3, 20 bytes) or pool id (v4, 32 bytes). */
@@ -22,11 +22,11 @@ export type Pool = {
   token1: Token
   /** Hundredths of a bip: 500 is 0.05 %. For a v4 pool with a dynamic fee, `DYNAMIC_FEE`. */
   fee: number
-  /** sqrt(token1/token0) · 2^96 that the pool was initialised with; 0 where this sighting does not say. */
+  /** sqrt(token1/token0) · 2^96 at initialisation; 0 where this event does not contain it. */
   initialSqrtPriceX96: bigint
 }
 
-/** The flag in a v4 pool key that says the hook sets the fee of every swap. */
+/** Flag in a v4 pool key: the hook sets the fee of every swap. */
 export const DYNAMIC_FEE = 0x800000
 
 /** A mint (positive) or burn (negative) of liquidity between two ticks. */
@@ -38,7 +38,7 @@ export type LiquidityChange = {
   liquidityDelta: bigint
 }
 
-/** What a v3 pool holds of its two tokens after the block, in raw units. */
+/** Balances of a v3 pool's two tokens after the block, in raw units. */
 export type PoolBalance = {
   pool: PoolId
   balance0: bigint

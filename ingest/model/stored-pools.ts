@@ -1,5 +1,5 @@
-/** The pools that the tables know. Their keys never change, so no node is asked for them again. */
+/** Pools in the tables. Their keys never change, so they are not requested from a node. */
 import type { Pool, PoolId } from './pool.ts'
 
-/** Those of `ids` that are stored, in no particular order; `initialSqrtPriceX96` is 0. */
+/** The stored ones of `ids`, in any order; `initialSqrtPriceX96` is 0. */
 export type StoredPools = (ids: readonly PoolId[]) => Promise<Pool[]>

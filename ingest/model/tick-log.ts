@@ -6,28 +6,28 @@ export type Offset = number
 
 export type Entry<M = Message> = { offset: Offset; message: M }
 
-/** The log of one network: its stream in the order of the chain, or restatements in the order in which they were read. */
+/** The log of one network: its stream in chain order, or overwrites by jobs in the order of reading. */
 export type TickLog<M = Message> = {
   /** Resolves once the messages are durable: in Kafka on all in-sync replicas, in one process in the tables. */
   append(messages: readonly M[]): Promise<void>
-  /** The newest complete entry, if the log keeps any. */
+  /** The newest complete entry, if the log keeps entries. */
   last(): Promise<Entry<M> | undefined>
-  /** The entry at exactly this offset, if the log still has it. */
+  /** The entry at this offset, if the log still has it. */
   at(offset: Offset): Promise<Entry<M> | undefined>
-  /** The offset that the next record will have. Absent where nothing is kept. */
+  /** Offset of the next record. Absent where nothing is kept. */
   end?(): Promise<Offset>
   /**
-   * Everything from `from` on (from the oldest kept entry where that is later), then what is appended, until `signal` aborts.
-   * The first batch is empty and says that the log is the caller's to read: until then another process may be reading.
-   * Asking for the next batch says that the one before is stored. Throws errors that are `retryable` where the caller has to
-   * find its position in its own store again: the log was taken away, was waited for too long, or is not the one it was.
+   * All entries from `from` on (from the oldest kept one where that is later), then new ones, until `signal` aborts. The first batch is
+   * empty and signals the assignment: until then another process may be reading. A request for the next batch confirms that the previous
+   * one is stored. Throws `retryable` errors where the caller must find its position in its own store again: the log was reassigned, the
+   * wait was too long, or the topic was replaced.
    */
   read(from: Offset, signal: AbortSignal): AsyncIterable<readonly Entry<M>[]>
   /**
-   * For whoever has been told that the log is his: resolves where it still is, and throws a `retryable` error where it was taken away.
-   * Absent where nobody can take it away.
+   * Resolves while the log is still assigned to the caller; throws a `retryable` error where it was reassigned. Absent where it cannot be
+   * reassigned.
    */
   confirm?(): Promise<void>
-  /** Sets a message aside that its reader can't use, with the reason. Absent where nothing is kept. */
+  /** Copies a message that cannot be processed to the quarantine, with the reason. Absent where nothing is kept. */
   reject?(offset: Offset, reason: string): Promise<void>
 }

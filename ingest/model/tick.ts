@@ -18,11 +18,11 @@ export type Tick = {
   poolTick: number
   /** Hundredths of a bip that this swap paid. */
   fee: number
-  /** |amount1| / |amount0|, decimal-adjusted: token1 per token0 that the taker really paid. */
+  /** |amount1| / |amount0|, decimal-adjusted: token1 per token0 that the taker paid, fee included. */
   price: number
   /** Token1 per token0, decimal-adjusted, after the swap. */
   spotPrice: number
-  /** What was traded, in millionths of a US dollar; 0 where no trusted token prices it. */
+  /** Traded value in millionths of a US dollar; 0 where no trusted token prices it. */
   amountUsdMicros: bigint
 }
 

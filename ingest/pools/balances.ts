@@ -1,4 +1,4 @@
-/** What v3 pools hold: their value locked is their balance, which no event states. */
+/** Balances of v3 pools: their locked value is their token balance, which no event contains. */
 import { erc20Abi } from 'viem'
 import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Pool, PoolBalance, PoolId } from '../model/pool.ts'
@@ -8,12 +8,12 @@ import { pinToBlock } from '../rpc/pin-to-block.ts'
 
 const MAX_POOLS_PER_READ = 100
 
-/** Whatever moves in a pool is followed by a reading of it, sooner or later, on the branch that stays. */
+/** Each change in a pool is eventually followed by a read of its balance on the canonical branch. */
 export class BalanceReader {
   readonly #endpoints: Endpoints
-  /** Pools in which something has moved since they were read, the latest of them last. */
+  /** Pools with changes since their last read, the latest last. */
   readonly #due = new Map<PoolId, Pool>()
-  /** The block of each pool's last reading. */
+  /** Block of each pool's last read. */
   readonly #read = new Map<PoolId, { pool: Pool; block: number }>()
   #lastSecond: UnixSeconds | undefined
 
@@ -21,18 +21,18 @@ export class BalanceReader {
     this.#endpoints = endpoints
   }
 
-  /** Something moved in the pool. */
+  /** Marks the pool for a read. */
   touch(pool: Pool): void {
     this.#due.delete(pool.id)
     this.#due.set(pool.id, pool)
   }
 
-  /** Balances after `block` of some pools that are due: those that moved last, since they will most likely be asked for. */
+  /** Balances after `block` of some marked pools, the latest changes first, because those pools are the most active. */
   async read(
     block: BlockRef & { timestamp: UnixSeconds },
     asked: Pick<Endpoints, 'run'> = this.#endpoints,
   ): Promise<PoolBalance[]> {
-    // Some chains make several blocks a second; the pools stay due.
+    // Chains with several blocks a second: the pools stay marked.
     if (this.#lastSecond === block.timestamp) return []
     const pools = [...this.#due.values()].slice(-MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
@@ -60,7 +60,7 @@ export class BalanceReader {
     return balances
   }
 
-  /** What was read above `block` is gone with its branch, whatever it was that had moved in the pool. */
+  /** Marks all pools again that were read above `block`. */
   rollBack(block: number): void {
     for (const { pool, block: at } of this.#read.values()) if (at > block) this.touch(pool)
     this.#lastSecond = undefined

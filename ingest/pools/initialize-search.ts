@@ -1,4 +1,4 @@
-/** The Initialize logs of v4 pools whose key no contract tells: one search through v4's history for many pools. */
+/** Searches the Initialize logs of v4 pools that PositionManager does not have: one search of v4's history for many pools. */
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
@@ -11,20 +11,20 @@ const WINDOWS_AT_ONCE = 4
 
 export class InitializeSearch {
   readonly #network: Network
-  /** The lowest block that was searched for each pool: a search that fails resumes there. */
+  /** Lowest searched block of each pool: a failed search resumes there. */
   readonly #reached = new Map<PoolId, number>()
 
   constructor(network: Network) {
     this.#network = network
   }
 
-  /** The keys of those that have a log up to block `to`. May be repeated after a failure. */
+  /** Keys of the pools that have a log up to block `to`. May be repeated after a failure. */
   async find(endpoints: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
     const { poolManager, fromBlock } = this.#network.v4
     const found = new Map<PoolId, PoolKey>()
     const left = () => ids.filter((id) => !found.has(id))
     const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
-    // One log for each pool at most, so as wide as the endpoint allows.
+    // At most one log a pool, so windows are as wide as the endpoint allows.
     let width = Number.POSITIVE_INFINITY
     while (found.size < ids.length) {
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
@@ -57,7 +57,7 @@ export class InitializeSearch {
 
 type BlockSpan = { from: number; to: number }
 
-/** The next few spans of `width` blocks, downwards to `fromBlock`. */
+/** The next spans of `width` blocks, downwards to `fromBlock`. */
 function windowsBelow(block: number, fromBlock: number, width: number): BlockSpan[] {
   const windows: BlockSpan[] = []
   for (let to = block - 1; to >= fromBlock && windows.length < WINDOWS_AT_ONCE; ) {

@@ -1,4 +1,4 @@
-/** The key of a pool: its currencies and fee, as the chain's own contracts confirm them. */
+/** Keys of pools (currencies and fee), verified with the official contracts. */
 import { type Address, type Client, parseAbi, zeroAddress } from 'viem'
 import type { Created } from '../decode/event.ts'
 import type { Network } from '../model/network.ts'
@@ -19,8 +19,7 @@ const positionManagerAbi = parseAbi([
 ])
 
 /**
- * The keys of those that are pools of the official factory. The pool says who it is, and the factory is asked back: a fork can
- * claim any factory.
+ * Keys of the ids that are pools of the official factory. The pool names its key, and the factory confirms it: a fork can name any factory.
  */
 export async function readV3Keys(client: Client, network: Network, ids: readonly PoolId[]): Promise<PoolKey[]> {
   const { factory } = network.v3
@@ -53,7 +52,7 @@ export async function readV3Keys(client: Client, network: Network, ids: readonly
   return candidates.filter(({ pool }, index) => isSameAddress(confirmed[index], pool))
 }
 
-/** PositionManager knows the key of every pool that it ever minted in. */
+/** PositionManager has the key of every pool in which it ever minted. */
 export async function readV4Keys(client: Client, network: Network, ids: readonly PoolId[]): Promise<PoolKey[]> {
   const answers = await readMany(
     client,
@@ -76,7 +75,7 @@ function isAddress(value: unknown): value is Address {
   return typeof value === 'string' && value.length === 42
 }
 
-/** The decoder takes whatever the word holds; the factory can be asked for 24 bits only. */
+/** The decoder accepts any word; the factory takes 24 bits only. */
 function isFee(value: unknown): value is number {
   return typeof value === 'number' && value < 2 ** 24
 }

@@ -1,4 +1,4 @@
-/** The pools that one listener knows: created before its eyes, stored, or asked for at their first swap. */
+/** The pools of one listener: created in the stream, stored, or resolved at their first swap. */
 import type { Address } from 'viem'
 import type { PoolEvent } from '../decode/event.ts'
 import type { SkipReason } from '../model/fact.ts'
@@ -17,7 +17,7 @@ export type PoolResolution = { kind: 'pool'; pool: Pool } | { kind: 'skip'; reas
 
 type Skip = { pool: PoolId; reason: SkipReason }
 
-/** Decided together, and remembered before the next ones are asked for: a failure later does not lose them. */
+/** Pools resolved per batch; each batch is kept, so a later failure does not lose it. */
 const POOLS_AT_ONCE = 200
 
 export class Registry {
@@ -28,7 +28,7 @@ export class Registry {
   readonly #pools = new Map<PoolId, Pool>()
   readonly #tokens = new Map<Address, Token>()
   readonly #skipped = new SkippedPools()
-  /** Those that were decided in a call of `learn` that failed later. */
+  /** Skipped pools of a failed `resolvePools` call, for the next call to return. */
   #news: Skip[] = []
 
   constructor(endpoints: Endpoints, network: Network, stored: StoredPools = async () => []) {
@@ -46,9 +46,8 @@ export class Registry {
   }
 
   /**
-   * Makes every pool of `events` known, which are of blocks up to `block`: a node on another branch knows nothing of a pool
-   * made on this one, and would make it a stranger for good. May be repeated: what is known is not asked again.
-   * Returns those newly skipped.
+   * Resolves every pool of `events`, which are in blocks up to `block`; pinned to that block, because a node on another branch would not
+   * have a pool created on this one. May be repeated: resolved pools are not requested again. Returns the newly skipped pools.
    */
   async resolvePools(events: Iterable<PoolEvent>, block: BlockRef): Promise<Skip[]> {
     const created = new Map<PoolId, PoolKey>()
@@ -63,7 +62,7 @@ export class Registry {
   }
 
   async #decide(ids: readonly PoolId[], created: ReadonlyMap<PoolId, PoolKey>, block: BlockRef): Promise<void> {
-    // What the tables know is not asked of a token: what it says may have changed since, or be unreadable now.
+    // Stored pools keep their metadata: a token's answers may have changed or become unreadable.
     const stored = ids.filter((id) => this.#skipped.isDue(id) || this.#skipped.get(id) !== 'other-factory')
     for (const pool of stored.length > 0 ? await this.#stored(stored) : []) this.#add(pool)
     const due = ids.filter((id) => !this.#pools.has(id) && this.#skipped.isDue(id))
@@ -103,7 +102,7 @@ export class Registry {
     return pinToBlock(this.#endpoints, block).run((client) => readV3Keys(client, this.#network, ids))
   }
 
-  /** Of pools that PositionManager does not know there is the Initialize log. */
+  /** Pools that PositionManager does not have are searched by their Initialize log. */
   async #askV4(ids: readonly PoolId[], block: BlockRef): Promise<PoolKey[]> {
     if (ids.length === 0) return []
     const endpoints = pinToBlock(this.#endpoints, block)
@@ -139,7 +138,7 @@ export class Registry {
   }
 }
 
-/** A v3 pool is known by its address, a v4 pool by a 32-byte id. */
+/** A v3 pool's id is its address (20 bytes), a v4 pool's id has 32 bytes. */
 export function isV3(id: PoolId): boolean {
   return id.length === 42
 }

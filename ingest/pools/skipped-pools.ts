@@ -1,11 +1,11 @@
-/** The pools that were decided not to be read: each costs nothing until it is forgotten, and the memory of them is bounded. */
+/** Pools that are skipped: each is free of requests until its entry expires, and the number of entries is bounded. */
 import type { SkipReason } from '../model/fact.ts'
 import type { PoolId } from '../model/pool.ts'
 
-/** A reading of metadata may have failed for a reason that is gone by then. Each time it fails again it is left for twice as long. */
+/** Reading metadata may have failed for a transient reason. The time until the next attempt doubles with each failure. */
 const FIRST_MS = 600_000
 const MAX_MS = 86_400_000
-/** About 20 MB. The oldest are forgotten first. */
+/** About 20 MB. The oldest entries are dropped first. */
 const MAX_SKIPPED = 100_000
 
 type SkippedPool = { reason: SkipReason; ms: number; until: number }
@@ -26,13 +26,13 @@ export class SkippedPools {
     return this.#entries.get(id)?.reason
   }
 
-  /** Whether it has to be decided again. */
+  /** Whether the next attempt is due. */
   isDue(id: PoolId): boolean {
     const entry = this.#entries.get(id)
     return !entry || Date.now() >= entry.until
   }
 
-  /** True where that is news. */
+  /** True where the pool was not skipped before. */
   add(id: PoolId, reason: SkipReason): boolean {
     const before = this.#entries.get(id)
     const isNews = before?.reason !== reason

@@ -1,21 +1,20 @@
-/** A token's symbol, name and decimals, asked of the chain. Anybody can deploy a token, so every answer is suspect. */
+/** A token's symbol, name and decimals. Any contract can be a token, so every answer is validated. */
 import { type Address, type Client, erc20Abi, erc20Abi_bytes32, type Hex, hexToBytes } from 'viem'
 import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
 import type { Token } from '../model/pool.ts'
 import { readMany } from '../rpc/multicall.ts'
 
-/** Code points of a symbol or a name. */
+/** Maximum code points of a symbol or a name. */
 export const MAX_TEXT = 64
-/** Control, format (right-to-left marks and the like) and invisible characters, and what stands for bytes that are no UTF-8. */
+/** Control, format (right-to-left marks and similar) and invisible characters, and the replacement character of invalid UTF-8. */
 const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\uFFFD]/gu
 /**
- * 10^77 is the largest power of ten in a uint256: of a token with more decimals there can never be a whole one. Up to here every
- * price lies within 10^±116, since a pool's own goes to 2^±128: far enough from the ends of a Float64 that its inverse and its
- * product with any volume stay normal, too.
+ * 10^77 is the largest power of ten in a uint256: a token with more decimals can never have a whole unit. Up to here every price lies
+ * within 10^±116, since a pool's own goes to 2^±128: the inverse and the product with any volume stay normal doubles.
  */
 const MAX_DECIMALS = 77
 
-/** Lower-case addresses in; tokens out. Undefined: the token states no decimals, or absurd ones, and can't be priced. */
+/** Takes lower-case addresses; returns tokens, undefined for those without plausible decimals, which cannot be priced. */
 export async function readTokens(
   client: Client,
   network: Network,
@@ -65,14 +64,14 @@ function isDecimals(value: unknown): value is number {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_DECIMALS
 }
 
-/** What people can see of it, in one line; undefined where nothing is left. */
+/** The printable part of a text, in one line; undefined where nothing is left. */
 export function cleanText(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const text = value.replace(UNSEEN, '').replace(/\s+/gu, ' ').trim()
   return text === '' ? undefined : [...text].slice(0, MAX_TEXT).join('').trim()
 }
 
-/** Old tokens (MKR) answer with 32 bytes, padded with zeros. */
+/** Old tokens (MKR) return bytes32, padded with zeros. */
 function cleanBytes32(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const bytes = hexToBytes(value as Hex)

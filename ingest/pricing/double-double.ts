@@ -1,16 +1,15 @@
 /**
- * A number as the unevaluated sum of two doubles, some 106 bits: many times as quick as integers of any length, and good enough to
- * tell for sure, nearly always, how the exact result rounds. Where it cannot tell it says so, and exact arithmetic has to.
- *
- * The operations and their error bounds, in units of u² = 2^-106, are those of Joldes, Muller and Popescu, “Tight and rigorous error
- * bounds for basic building blocks of double-word arithmetic” (2017): product 7, quotient 15. `toPair` adds 1. What is made here takes
- * three operations at most, so the bound below, 256, has room.
+ * A number as the unevaluated sum of two doubles, about 106 bits: many times faster than big integers, and precise enough to decide nearly
+ * always how the exact result rounds. Where it cannot decide, exact arithmetic is required.
+ *  The operations and their error bounds, in units of u² = 2^-106, are those of Joldes, Muller and Popescu, “Tight and rigorous error
+ * bounds for basic building blocks of double-word arithmetic” (2017): product 7, quotient 15. `toDoubleDouble` adds 1. At most three
+ * operations are chained, so the bound below, 256, has room.
  */
 export type DoubleDouble = { hi: number; lo: number }
 
 const ERROR = 2 ** -98
 
-/** `value` is below 2^900, so that nothing made of it overflows. */
+/** `value` is below 2^900, so that no result overflows. */
 export function toDoubleDouble(value: bigint): DoubleDouble {
   const hi = Number(value)
   // A double holds it.
@@ -31,14 +30,14 @@ export function quotient(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   return sum(hi, (a.hi - part.hi + (a.lo - part.lo)) / b.hi)
 }
 
-/** The double that is nearest to the exact result; undefined where that may lie on either side of a tie. */
+/** The double nearest to the exact result; undefined where a tie is too close to decide. */
 export function nearest({ hi, lo }: DoubleDouble): number | undefined {
   const error = Math.abs(hi) * ERROR
   const low = hi + (lo - error)
   return low === hi + (lo + error) ? low : undefined
 }
 
-/** The integer that is nearest to the exact result, which is positive; undefined where it is near a tie or not surely exact. */
+/** The integer nearest to the exact positive result; undefined near a tie or above the exact range. */
 export function nearestInteger({ hi, lo }: DoubleDouble): number | undefined {
   const whole = Math.round(hi)
   return hi < LARGEST_WITH_HALVES && Math.abs(hi - whole + lo) < 0.499 ? whole : undefined
@@ -52,7 +51,7 @@ function sum(a: number, b: number): DoubleDouble {
   return { hi, lo: b - (hi - a) }
 }
 
-/** What `a · b` lost by rounding to `rounded` (Dekker). */
+/** Rounding error of `a · b` (Dekker). */
 function productError(a: number, b: number, rounded: number): number {
   const aHigh = upperHalf(a)
   const aLow = a - aHigh

@@ -2,15 +2,15 @@
 import { type DoubleDouble, nearest, product, quotient, toDoubleDouble } from './double-double.ts'
 import { ratioToNumber } from './ratio.ts'
 
-/** What a price needs to know of a pool. */
+/** Decimals of a pool's two tokens. */
 export type TokenDecimals = { decimals0: number; decimals1: number }
 
-/** A leg under this many raw units says the price only to 0.01 % or worse. */
+/** Below this many raw units a leg determines the price only to 0.01 % or worse. */
 const MIN_LEG_UNITS = 10_000n
 
 const Q192 = 2n ** 192n
 
-/** The price in the pool after a swap: free of the fee, which an execution price contains. */
+/** The pool's price after a swap, without the fee. */
 export function spotPrice(sqrtPriceX96: bigint, { decimals0, decimals1 }: TokenDecimals): number {
   const root = toDoubleDouble(sqrtPriceX96)
   const quick = nearest(shifted(product(root, root), decimals0 - decimals1))
@@ -19,7 +19,7 @@ export function spotPrice(sqrtPriceX96: bigint, { decimals0, decimals1 }: TokenD
   return ratioToNumber(sqrtPriceX96 * sqrtPriceX96 * powerOfTen(decimals0), Q192 * powerOfTen(decimals1))
 }
 
-/** What the taker really paid; undefined where a leg is too small to tell, and the spot price has to stand in. */
+/** The price that the taker paid, fee included; undefined where a leg is too small, and the spot price is used instead. */
 export function executionPrice(
   amount0: bigint,
   amount1: bigint,
@@ -32,7 +32,7 @@ export function executionPrice(
   return quick ?? ratioToNumber(size1 * powerOfTen(decimals0), size0 * powerOfTen(decimals1))
 }
 
-/** `price` times ten to the `places`; not a number where that is too far, and exact arithmetic has to go there. */
+/** `price` · 10^places; NaN where the exponent is out of range, and exact arithmetic is required. */
 function shifted(price: DoubleDouble, places: number): DoubleDouble {
   if (places === 0) return price
   const power = POWER_PAIRS[Math.abs(places)]
@@ -45,7 +45,7 @@ export function magnitude(value: bigint): bigint {
 }
 
 const POWERS = Array.from({ length: 256 }, (_, exponent) => 10n ** BigInt(exponent))
-/** Between tokens of sane decimals; within it no result is so large or small that a double loses digits. */
+/** Tokens of plausible decimals stay within it; no result loses digits there. */
 const POWER_PAIRS = POWERS.slice(0, 61).map(toDoubleDouble)
 
 /** `exponent` is a token's decimals, which are a uint8. */

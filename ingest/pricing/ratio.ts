@@ -1,13 +1,13 @@
 /** A ratio of integers as the nearest double. */
 
 /**
- * `numerator / denominator`, rounded once, to nearest and ties to even, as IEEE 754 would if it could hold both.
- * Both are positive; the result must be a normal double, which prices of any pool are (10^±294 at the very most).
+ * `numerator / denominator`, rounded once to nearest, ties to even (IEEE 754). Both are positive; the result must be a normal double, which
+ * prices of any pool are (10^±294 at most).
  */
 export function ratioToNumber(numerator: bigint, denominator: bigint): number {
   if (numerator <= MAX_EXACT && denominator <= MAX_EXACT) return Number(numerator) / Number(denominator)
-  // Scale so that the quotient has at least 60 bits: 53 for the result, the rest to round by. A remainder sets the last bit,
-  // so that what lies just above a tie is not taken for one. `Number` of a bigint rounds to nearest, ties to even.
+  // Scaled so that the quotient has at least 60 bits: 53 for the result, the rest for rounding. A remainder sets the last bit, so that a
+  // value just above a tie is not taken for one. `Number` of a bigint rounds to nearest, ties to even.
   const shift = 64 - (bitsOf(numerator) - bitsOf(denominator))
   const scaled = shift >= 0 ? numerator << BigInt(shift) : numerator
   const divisor = shift >= 0 ? denominator : denominator << BigInt(-shift)
@@ -16,10 +16,10 @@ export function ratioToNumber(numerator: bigint, denominator: bigint): number {
   return Number(sticky) * 2 ** -shift
 }
 
-/** Both integers up to here are doubles, whose division rounds correctly by itself. */
+/** Integers up to here are doubles, whose division rounds correctly. */
 const MAX_EXACT = 2n ** 53n
 
-/** Within 4 bits, which is near enough to choose a scale by. */
+/** Accurate to 4 bits, which suffices to choose a scale. */
 function bitsOf(value: bigint): number {
   return value.toString(16).length * 4
 }

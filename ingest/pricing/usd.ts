@@ -1,4 +1,4 @@
-/** What a swap was worth in US dollars, by trusted tokens alone: stablecoins are $1, volatile ones follow their reference pool. */
+/** Dollar value of a swap, by trusted tokens alone: stablecoins are $1, volatile ones follow their reference pool. */
 import type { Address } from 'viem'
 import type { Swap } from '../decode/event.ts'
 import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
@@ -6,10 +6,10 @@ import type { PoolId } from '../model/pool.ts'
 import { type DoubleDouble, nearestInteger, product, quotient, toDoubleDouble } from './double-double.ts'
 import { magnitude, powerOfTen } from './price.ts'
 
-/** Millionths of a dollar for one raw unit of a token, as an exact ratio, and as near as a pair comes to it. */
+/** Millionths of a dollar for one raw unit of a token, as an exact ratio and as a double-double. */
 type UnitPrice = { numerator: bigint; denominator: bigint; pair: DoubleDouble }
 
-/** What prices need to know of a pool. */
+/** The part of a pool that pricing needs. */
 type PricedPool = { id: PoolId; token0: { address: Address }; token1: { address: Address } }
 
 type Observation = { block: number; price: UnitPrice }
@@ -18,8 +18,8 @@ const MICROS = 1_000_000n
 const Q192 = 2n ** 192n
 
 /**
- * The dollar prices of one network as the chain goes by. Swaps are shown in chain order; a rollback takes back what it undid.
- * A swap of a reference pool counts from itself on, so that a live block, a backfill and a restart all price alike.
+ * Dollar prices of one network along the chain. Swaps are observed in chain order; a rollback undoes them. A swap of a reference pool
+ * counts for itself, so that live blocks, backfills and restarts price alike.
  */
 export class UsdPrices {
   readonly #stable = new Map<Address, UnitPrice>()
@@ -38,7 +38,7 @@ export class UsdPrices {
     }
   }
 
-  /** Takes note of the price after a swap, where its pool is a reference pool. */
+  /** Records the price after a swap, where its pool is a reference pool. */
   observe(pool: PricedPool, sqrtPriceX96: bigint, block: number): void {
     const token = this.#reference.get(pool.id)
     if (token === undefined || sqrtPriceX96 === 0n) return
@@ -50,13 +50,13 @@ export class UsdPrices {
       ? unitPrice(square * stable.numerator, Q192 * stable.denominator)
       : unitPrice(Q192 * stable.numerator, square * stable.denominator)
     const history = this.#observed.get(token) ?? []
-    // Within a block only the latest matters to whoever comes after it.
+    // Within a block only the latest price matters to later swaps.
     if (history.at(-1)?.block === block) history.pop()
     history.push({ block, price })
     this.#observed.set(token, history)
   }
 
-  /** Both legs known: their mean; one: that leg; none: 0. */
+  /** Both legs priced: their mean; one: that leg; none: 0. */
   amountUsdMicros(pool: PricedPool, swap: Pick<Swap, 'amount0' | 'amount1'>): bigint {
     const value0 = this.#value(pool.token0.address, swap.amount0)
     const value1 = this.#value(pool.token1.address, swap.amount1)
@@ -64,14 +64,14 @@ export class UsdPrices {
     return value0 ?? value1 ?? 0n
   }
 
-  /** Forgets what was observed above `block`. */
+  /** Forgets observations above `block`. */
   rollBack(block: number): void {
     for (const history of this.#observed.values()) {
       while ((history.at(-1)?.block ?? 0) > block) history.pop()
     }
   }
 
-  /** Keeps only what a rollback down to `block` could still need. */
+  /** Keeps only observations that a rollback down to `block` could need. */
   finalize(block: number): void {
     for (const history of this.#observed.values()) {
       const keep = history.findLastIndex((observation) => observation.block <= block)
@@ -79,7 +79,7 @@ export class UsdPrices {
     }
   }
 
-  /** The reference pools that have not shown a price yet. */
+  /** Reference pools without a price. */
   unknown(): PoolId[] {
     return [...this.#reference].filter(([, token]) => !this.#observed.get(token)?.length).map(([pool]) => pool)
   }
@@ -90,7 +90,7 @@ export class UsdPrices {
     const size = magnitude(amount)
     const quick = nearestInteger(product(toDoubleDouble(size), price.pair))
     if (quick !== undefined) return BigInt(quick)
-    // To the nearest, a half upwards.
+    // Rounded to nearest, half up.
     return (size * price.numerator * 2n + price.denominator) / (price.denominator * 2n)
   }
 

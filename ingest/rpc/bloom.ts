@@ -1,4 +1,4 @@
-/** A header's bloom filter: it tells for sure that a block has no log of ours, and roughly that it has one. */
+/** Bloom filter of a header (2,048 bits): it proves that a block has no log of a filter, or indicates that it may have one. */
 import { type Hex, hexToBytes, keccak256 } from 'viem'
 import type { LogFilter } from './rpc.ts'
 
@@ -7,10 +7,10 @@ export type BloomVerdict =
   | 'none'
   /** Some log may match. */
   | 'maybe'
-  /** The node gives no bloom: an empty one stands for that as well, since some nodes leave it empty on purpose. */
+  /** No bloom, or an empty one: some nodes leave it empty on purpose. */
   | 'unknown'
 
-/** What the bloom says of logs that match `filter`; only topics at the first place and addresses are looked at. */
+/** Verdict of the bloom on `filter`. Only addresses and first topics are checked. */
 export function bloomVerdict(bloom: Hex | undefined, filter: LogFilter): BloomVerdict {
   if (bloom?.length !== 2 + 512 || /^0x0+$/.test(bloom)) return 'unknown'
   const bytes = hexToBytes(bloom)

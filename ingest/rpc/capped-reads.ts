@@ -30,7 +30,7 @@ const READS_PER_CALL = 60
 /** Success and length, in hex. */
 const HEAD_DIGITS = 10
 
-/** In the order of `reads`; an answer that is too long counts as a failure. Undefined where the node does not take such calls. */
+/** Results in the order of `reads`; an answer that is too long counts as a failure. Undefined where the node refuses such calls. */
 export async function readCapped(
   client: Client,
   reads: readonly ContractRead[],
@@ -65,7 +65,7 @@ async function readTogether(
   return answer?.data && decodeOutput(answer.data, reads.length)
 }
 
-/** The node answers, and with an error of its own: any other failure may be over the next time. */
+/** The node answered with an error: other failures may be transient. */
 function isRefusal(error: unknown): boolean {
   const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
   const { kind } = classify(error)

@@ -1,7 +1,7 @@
-/** Whether an endpoint may be asked: failures in a row make it rest longer and longer, then one request tries it out. */
+/** Circuit breaker of one endpoint: failures in a row open it for a growing time, then a single request probes the endpoint. */
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** While another request tries the endpoint out, the rest look again after this long. */
+/** How long other requests wait while a probe is under way. */
 const PROBE_LOOK_MS = 20
 
 export class CircuitBreaker {
@@ -9,7 +9,7 @@ export class CircuitBreaker {
   #failures = 0
   #restsUntil = 0
   #probing = false
-  /** Requests that were under way together fail together: that is one failure. */
+  /** Concurrent requests that fail together count as one failure: each carries the epoch in which it began. */
   #epoch = 0
 
   constructor(policy: RetryPolicy) {
@@ -26,13 +26,13 @@ export class CircuitBreaker {
     return this.#probing ? PROBE_LOOK_MS : 0
   }
 
-  /** Every `begin` is followed by `succeeded` or `failed` with what it returned. */
+  /** Every `begin` is followed by `succeeded` or `failed` with its result. */
   begin(): number {
     this.#probing = this.#failures > 0
     return this.#epoch
   }
 
-  /** How many failures in a row ended with it. */
+  /** Number of failures in a row that this success ended. */
   succeeded(epoch: number): number {
     if (epoch !== this.#epoch) return 0
     const failures = this.#failures
@@ -41,7 +41,7 @@ export class CircuitBreaker {
     return failures
   }
 
-  /** How long the endpoint now rests; undefined where the failure was counted already. */
+  /** Milliseconds until the next probe; undefined where the failure was already counted. */
   failed(epoch: number): number | undefined {
     if (epoch !== this.#epoch) return undefined
     const { coolDownMs, maxCoolDownMs, random } = this.#policy

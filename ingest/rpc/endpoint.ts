@@ -1,30 +1,30 @@
-/** One RPC endpoint: a viem client, its rate, its health, and what is known of its head and its limits. */
+/** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { RateLimiter } from './rate-limiter.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { classify } from './rpc-error.ts'
 
-/** What was seen of a head says nothing after this long. */
+/** An observed head is valid for this long. */
 const HEAD_IS_NEWS_MS = 10_000
 
 export class Endpoint {
-  /** The host; never the path, which is a key. */
+  /** The host; never the path, which contains a key. */
   readonly name: string
-  /** Every request through it keeps to the rate. */
+  /** Requests through it keep to the rate limit. */
   readonly client: Client
   readonly breaker: CircuitBreaker
   readonly limiter: RateLimiter
-  /** It belongs to another network. */
+  /** It serves another network. */
   disabled = false
-  /** Its chain id is the network's. */
+  /** Its chain id was checked. */
   verified = false
   readonly #policy: RetryPolicy
   #head: { number: number; seenAt: number } | undefined
   #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
 
-  /** `onCalled` hears of every request, once it is answered or has failed. */
+  /** `onCalled` is called for every request, after its answer or failure. */
   constructor(
     name: string,
     client: Client,
@@ -56,7 +56,7 @@ export class Endpoint {
     this.client = { ...client, request: request as Client['request'] }
   }
 
-  /** How long it should be let alone. */
+  /** Milliseconds until the next request. */
   waitMs(): number {
     return Math.max(this.breaker.waitMs(), this.limiter.waitMs())
   }
@@ -65,19 +65,19 @@ export class Endpoint {
     return this.#head?.number
   }
 
-  /** Behind its peers, when they were last compared. */
+  /** Behind its peers at the last comparison. */
   get isBehind(): boolean {
     return Date.now() < this.#behindUntil
   }
 
-  /** True where this is news. */
+  /** True where it was not behind before. */
   setBehind(behind: boolean): boolean {
     const isNews = behind && !this.isBehind
     this.#behindUntil = behind ? Date.now() + this.#policy.behindMs * (0.5 + this.#policy.random() / 2) : 0
     return isNews
   }
 
-  /** Known, and lately, not to have this block. */
+  /** Whether its recently observed head is below this block. */
   isBelow(block: number): boolean {
     return this.#head !== undefined && this.#head.number < block && Date.now() - this.#head.seenAt < HEAD_IS_NEWS_MS
   }
@@ -87,10 +87,10 @@ export class Endpoint {
     return this.#cap && Date.now() < this.#cap.until ? this.#cap.blocks : Number.POSITIVE_INFINITY
   }
 
-  /** It refused a range of `asked` blocks for its width, and may have said what its limit is. */
+  /** It refused a range of `asked` blocks for its width; `stated` is the limit that it named. */
   capRange(stated: number | undefined, asked: number): void {
     const half = Math.max(1, Math.floor(asked / 2))
-    // A number that would have allowed what was refused is not the limit.
+    // A stated limit above the refused width is not the limit.
     const blocks = stated !== undefined && stated < asked ? stated : half
     this.#cap = { blocks: Math.min(blocks, this.maxBlocks), until: Date.now() + this.#policy.capMs }
   }

@@ -1,4 +1,4 @@
-/** The endpoints of one network: each unit of work is done by one of them, and by the next where that one fails. */
+/** The endpoints of one network: each unit of work runs at one of them, and at the next where that one fails. */
 import { setMaxListeners } from 'node:events'
 import type { Client } from 'viem'
 import { getChainId } from 'viem/actions'
@@ -16,42 +16,42 @@ import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
 export type Endpoints = {
   /**
-   * Runs `task` against one endpoint: all its requests go there. Where it fails in a way that another endpoint may not,
-   * the next one is asked. Throws `RpcFailed` where none could do it, and whatever `task` throws that is not about an endpoint.
+   * Runs `task` against one endpoint, with all of its requests. Where it fails in a way that another endpoint may not, the next one is
+   * used. Throws `RpcFailed` where all failed, and rethrows errors of `task` that are not about an endpoint.
    */
   run<T>(task: (client: Client) => Promise<T>, options?: RunOptions): Promise<T>
-  /** The widest range of blocks that an endpoint at hand is not known to refuse. */
+  /** The widest range of blocks that a usable endpoint is not known to refuse. */
   maxBlocks(): number
-  /** How long it takes until another endpoint than this one may be asked; 0 where there is no other. */
+  /** Milliseconds until another endpoint than this one is usable; 0 where there is no other. */
   waitForOther(client: Client): number
-  /** What they name as final. */
+  /** Finality as the endpoints report it. */
   finality: Finality
-  /** An answer of this client was shown to be wrong by another endpoint. */
+  /** Records a failure of this client that another endpoint has proven. */
   penalize(client: Client, error: BadAnswer): void
 }
 
 export type RunOptions = {
-  /** Endpoints known to be below this block are asked last. */
+  /** Endpoints known to be below this block come last. */
   atLeast?: number | undefined
-  /** The width of the range that is asked for: endpoints known to refuse it are asked last. */
+  /** Width of the requested range: endpoints known to refuse it come last. */
   blocks?: number
-  /** Asked last where there is another. */
+  /** This client comes last. */
   notFirst?: Client
 }
 
 export type EndpointsOptions = {
-  /** Checks every endpoint's chain id before its first use. */
+  /** Network whose chain id every endpoint must have. */
   network?: Network
   report?: Report<IngestFact>
   signal?: AbortSignal
   retryPolicy?: Partial<RetryPolicy>
 }
 
-/** In the order of preference. A client's `name` is shown in facts: its host. The clients must not retry: that is done here. */
+/** `clients` in order of preference; a client's `name`, its host, appears in facts. Clients must not retry. */
 export function endpointsOf(clients: readonly Client[], options: EndpointsOptions = {}): Endpoints {
   const { network, signal = new AbortController().signal } = options
   const retryPolicy = { ...RETRY_POLICY, ...options.retryPolicy }
-  // Every request that waits listens to it.
+  // Every waiting request adds a listener.
   setMaxListeners(0, signal)
   const endpoints = clients.map((client) => {
     const endpoint = client.name
@@ -67,7 +67,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
     if (network) options.report?.({ network: network.name, ...fact })
   }
 
-  /** An endpoint of another network is not asked again. */
+  /** Checks the chain id once; an endpoint of another network is disabled. */
   async function verify(endpoint: Endpoint): Promise<void> {
     if (endpoint.verified || !network) return
     const chainId = await getChainId(endpoint.client)
@@ -79,26 +79,26 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
     if (wrongChain) throw wrongChain
   }
 
-  /** The best of those that are left; the one that rests for the shortest time is waited for where all of them rest. */
+  /** The best of the remaining endpoints; where all rest, waits for the first to become usable. */
   async function next(left: ReadonlySet<Endpoint>, run: RunOptions): Promise<Endpoint | undefined> {
     while (!signal.aborted) {
       const candidates = [...left].filter((it) => !it.disabled).sort((a, b) => compareRanks(rank(a, run), rank(b, run)))
       const [best] = candidates
       if (!best || best.waitMs() === 0) return best
-      // One that has answered, and lacks only the block: it may have it sooner than the others are back.
+      // Another endpoint answered and only lacks the block: it may have it before these are usable.
       if (left.size < endpoints.length && endpoints.some((it) => !left.has(it) && !it.disabled)) return undefined
       await pause(Math.min(...candidates.map((it) => it.waitMs())), signal)
     }
     return undefined
   }
 
-  /** Whatever it answered: it is there. */
+  /** Any answer closes the circuit breaker. */
   function recordAnswer(endpoint: Endpoint, epoch: number): void {
     const failures = endpoint.breaker.succeeded(epoch)
     if (failures > 0) report({ kind: 'endpoint-recovered', endpoint: endpoint.name, failures })
   }
 
-  /** Takes note of a failure; true where the endpoint is not worth asking again for this. */
+  /** Records a failure. True where a repeated request to this endpoint cannot help. */
   function recordFailure(
     endpoint: Endpoint,
     epoch: number,
@@ -168,14 +168,14 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
         } catch (error) {
           signal.throwIfAborted()
           if (error instanceof ChainReplaced) {
-            // One endpoint may be on a fork of its own; all of them are not.
+            // A single endpoint may be on a fork.
             recordAnswer(endpoint, epoch)
             left.delete(endpoint)
             replaced.add(endpoint)
             report({ kind: 'rpc-erred', endpoint: endpoint.name, problem: 'contradictory' })
             if (endpoints.every((it) => it.disabled || replaced.has(it))) throw error
             failure = new RpcFailed(endpoint.name, { kind: 'contradictory' }, error)
-            // It is asked last for a while, as one that is behind, and an operator hears of it once in that while.
+            // It comes last for a while, like one that is behind; the fact is reported once in that time.
             if (endpoint.setBehind(true)) {
               const fact = {
                 kind: 'rpc-failed',
@@ -194,7 +194,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
           }
           failure = new RpcFailed(endpoint.name, problem, error)
           if (recordFailure(endpoint, epoch, failure, problem, options)) left.delete(endpoint)
-          // Fewer blocks are quicker than another endpoint, which would most likely say the same.
+          // A narrower range is faster than another endpoint, which most likely answers the same.
           if (problem.kind === 'too-many-results' && (options.blocks ?? 1) > 1) throw failure
         }
       }
@@ -216,14 +216,14 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   }
 }
 
-/** A fact of ours, before the network is added. */
+/** A fact without its network. */
 type EndpointFact = IngestFact extends infer F ? (F extends IngestFact ? Omit<F, 'network'> : never) : never
 
 function behindFact({ name, head }: Endpoint, best: number | undefined): EndpointFact {
   return { kind: 'endpoint-behind', endpoint: name, head, best }
 }
 
-/** What counts first comes first; lower is better. */
+/** Sort keys, most important first; lower is better. */
 function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions): number[] {
   return [
     Number(endpoint.waitMs() > 0),
@@ -234,7 +234,7 @@ function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions)
   ]
 }
 
-/** Equal ranks stay in the order of configuration: sorting is stable. */
+/** Equal ranks keep the order of configuration: sorting is stable. */
 function compareRanks(a: readonly number[], b: readonly number[]): number {
   const index = a.findIndex((value, place) => value !== b[place])
   return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0)

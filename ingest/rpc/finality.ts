@@ -1,14 +1,14 @@
-/** Finality: which block no reorg replaces any more, as a network's endpoints name it, and where none of them does. */
+/** Finality of a network: the newest final block that its endpoints report, and a fallback where none supports the tag. */
 import type { BlockRef } from '../model/message.ts'
 
-/** Below the head, where no endpoint knows the tag `finalized`: deep enough to be read as history, never final by that. */
+/** Distance below the head that is read as history where no endpoint has the tag `finalized`. It never counts as final. */
 export const FALLBACK_FINALITY_BLOCKS = 256
 
-/** A node that is started again knows no final block for a while: fewer refusals than these do not show that the tag is unknown. */
+/** A restarted node has no final block for a while: fewer refusals than these do not prove that the tag is unknown. */
 const MIN_REFUSALS = 3
 
 export class Finality {
-  /** The newest block that an endpoint has named. */
+  /** The newest reported block. */
   #named: BlockRef | undefined
   #wasNamed = false
   #refusals = 0
@@ -22,17 +22,17 @@ export class Finality {
     this.#refusals++
   }
 
-  /** What is stored was final up to `block` when it was read: the tag worked then. */
+  /** The stored chain was final up to `block` when it was read: the tag worked then. */
   wasKnown(block: number | undefined): void {
     if (block) this.#wasNamed = true
   }
 
-  /** The newest block that was named, as far as a node with this head may have it. */
+  /** The newest reported block that a node with this head may have. */
   below(head: number): BlockRef | undefined {
     return this.#named && this.#named.number <= head ? this.#named : undefined
   }
 
-  /** No endpoint has ever named a block. */
+  /** Whether no endpoint has ever reported a final block. */
   get isUnknownTag(): boolean {
     return !this.#wasNamed && this.#refusals >= MIN_REFUSALS
   }

@@ -1,13 +1,13 @@
-/** Endpoints compared with each other: one that stands still answers without an error, and only its peers show it. */
+/** Compares the heads of endpoints: an endpoint that has stopped answers without an error, and only its peers reveal it. */
 
 import type { BlockRef } from '../model/message.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Finality } from './finality.ts'
 import { getHeader, getHeads, type Heads } from './rpc.ts'
 
-/** A few blocks apart is how far nodes always are. */
+/** Usual distance between nodes. */
 const LAG_BLOCKS = 3
-/** Heads that are asked for together are still read this far apart. */
+/** Heads of parallel requests are read up to this far apart. */
 const SKEW_SECONDS = 2
 
 type CompareHeads = (
@@ -16,7 +16,7 @@ type CompareHeads = (
   onBehind: (endpoint: Endpoint, best: number) => void,
 ) => Promise<void>
 
-/** Compares at most once in `everyMs`; `onBehind` hears of each endpoint that has fallen behind since. */
+/** Compares at most once in `everyMs`; calls `onBehind` for each endpoint that has newly fallen behind. */
 export function compareHeads(everyMs: number, finality: Finality): CompareHeads {
   let nextAt = 0
   let before: { best: number; at: number } | undefined
@@ -42,7 +42,7 @@ export function compareHeads(everyMs: number, finality: Finality): CompareHeads 
   }
 }
 
-/** Undefined where it does not answer: whoever needs it will see that. */
+/** Undefined where the endpoint fails: the next request to it reports that. */
 async function readHeads(
   endpoint: Endpoint,
   verify: (endpoint: Endpoint) => Promise<void>,
@@ -56,7 +56,7 @@ async function readHeads(
   }
 }
 
-/** Its head may be as high as any, on a fork that never becomes final: it has another block where one is final elsewhere. */
+/** Whether it has another block where another endpoint reports a final one: a fork may have any height. */
 async function isOnFork(endpoint: Endpoint, final: BlockRef | undefined): Promise<boolean> {
   if (!final || endpoint.disabled) return false
   try {

@@ -1,6 +1,6 @@
-/** Addresses of RPC endpoints are keys: of each only the host may be told. */
+/** Hosts of RPC endpoints: full addresses contain keys. */
 
-/** `text` with every address in it cut down to its host. */
+/** `text` with every URL cut down to its host. */
 export function hostsOnly(text: string): string {
   return text.replace(/\b(?:https?|wss?):\/\/[^\s"'<>)]+/g, hostOf)
 }

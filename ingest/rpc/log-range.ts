@@ -1,4 +1,4 @@
-/** The logs of one range, whole: read from one endpoint together with the header of its last block. */
+/** The complete logs of one range, read from one endpoint together with the header of its last block. */
 import type { Client } from 'viem'
 import type { BlockHeader, UnixSeconds } from '../model/message.ts'
 import type { Endpoints } from './endpoints.ts'
@@ -9,7 +9,7 @@ export type LogRange = {
   from: number
   to: number
   logs: readonly RpcLog[]
-  /** Of the blocks that have logs, in order. */
+  /** Headers of the blocks with logs, in order. */
   headers: readonly BlockHeader[]
   last: Header
 }
@@ -17,14 +17,14 @@ export type LogRange = {
 export type Pieces<T> = {
   /** In order. */
   pieces: T[]
-  /** The width that was left after “too many results”; undefined where it did not come to that. */
+  /** Width after “too many results”; undefined where the range was answered at once. */
   narrowedTo: number | undefined
 }
 
-/** What is asked about a range, of one endpoint. */
+/** One read of a range at one endpoint. */
 type RangeRead<T> = (client: Client, from: number, to: number) => Promise<T>
 
-/** `read` for one range, or for its pieces where no endpoint answers it in one. */
+/** Runs `read` for the range, or for pieces of it where every endpoint refuses the width. */
 export async function readInPieces<T>(
   endpoints: Endpoints,
   from: number,
@@ -43,7 +43,7 @@ export async function readInPieces<T>(
     const pieces: T[] = []
     let narrowedTo = tooMany ? width : undefined
     for (let first = from; first <= to; ) {
-      // A cap holds for every piece, a number of logs only for this one.
+      // A cap applies to every piece, a number of logs only to this one.
       const last = Math.min(to, tooMany && first > from ? to : first + width - 1)
       const part = await readInPieces(endpoints, first, last, read, onSplit)
       pieces.push(...part.pieces)
@@ -54,7 +54,7 @@ export async function readInPieces<T>(
   }
 }
 
-/** How many blocks to ask for instead; undefined where fewer would not help. */
+/** A narrower width; undefined where it would not help. */
 export function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlocks: number): number | undefined {
   const width = to - from + 1
   const half = Math.ceil(width / 2)
@@ -67,7 +67,7 @@ export function smallerWidth({ problem }: RpcFailed, from: number, to: number, m
     }
     case 'range-capped':
       return maxBlocks < width ? Math.max(1, maxBlocks) : half
-    // Nobody answers in time: the node may be busy with too wide a range.
+    // Timeouts may come from too wide a range.
     case 'timeout':
       return half
     default:
@@ -75,7 +75,7 @@ export function smallerWidth({ problem }: RpcFailed, from: number, to: number, m
   }
 }
 
-/** A node behind its peers answers `[]` past its own head, so the last header is demanded from the same one. */
+/** A node that is behind answers `[]` above its head, so the last header is required from the same node. */
 export async function readLogs(client: Client, filter: LogFilter, from: number, to: number) {
   const [logs, last] = await Promise.all([getLogs(client, filter, { from, to }), getHeader(client, to)])
   if (!last) throw new BadAnswer('behind', `The node has no block ${to} yet, so its logs up to there prove nothing.`)
@@ -86,7 +86,7 @@ export async function readLogs(client: Client, filter: LogFilter, from: number, 
   return { logs, last }
 }
 
-/** The header of the first block is the lower bound of all times; a pruned node may not have it. */
+/** The header of the first block is the lower bound of all times; a pruned node may lack it. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
   const [{ logs, last }, first] = await Promise.all([
     readLogs(client, filter, from, to),
@@ -97,8 +97,8 @@ export async function readRange(client: Client, filter: LogFilter, from: number,
 }
 
 /**
- * Times come from the logs where the node writes them there, else from headers; never interpolated. A chain's time never
- * goes backwards: where that of some log would, the headers are asked for all of them.
+ * Times come from the logs where the node includes them, else from headers; never interpolated. A chain's time never decreases: where it
+ * would, headers are read for all blocks.
  */
 async function headersOf(
   client: Client,

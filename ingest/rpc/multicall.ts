@@ -1,4 +1,4 @@
-/** Many contract reads in one call, through Multicall3. Anybody can deploy a contract, so each of them may try to spoil the others' answers. */
+/** Many contract reads in one call through Multicall3. Each contract may be hostile to the others in the call. */
 import {
   type Address,
   type Client,
@@ -17,14 +17,14 @@ import { classify } from './rpc-error.ts'
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 export type ReadOptions = {
-  /** The latest where absent. */
+  /** Block; the latest where absent. */
   blockNumber?: number
   /**
-   * A read that always succeeds and needs at least as much gas as any honest contract needs for one of `reads`. Where a read
-   * fails and the witness after it succeeds, the contract failed and not the gas.
+   * A read that always succeeds and needs at least as much gas as any honest contract of `reads`. Where a read fails and the witness after
+   * it succeeds, the contract failed, not the gas.
    */
   witness?: ContractRead
-  /** How many of those that fail within 200,000 gas or 320 bytes are asked once more with all the gas of a call: long texts need it. */
+  /** How many reads that fail within 200,000 gas or 320 bytes are repeated alone with all gas of a call: long texts need it. */
   maxAlone?: number
 }
 
@@ -45,9 +45,8 @@ const MILLION_GAS = pairings(22)
 const CHEAP = pairings(1)
 
 /**
- * The answers in the order of `reads`; undefined where the contract reverted or answered something that is not of its ABI.
- * A node that fails is an error, never an answer: viem's own multicall would report both alike.
- * However the contracts behave, the number of calls is bounded by the number of reads / 60 + `maxAlone`.
+ * Answers in the order of `reads`; undefined where the contract reverted or its answer does not fit its ABI. A failing node throws: viem's
+ * own multicall reports both alike. Whatever the contracts do, the number of calls is at most reads / 60 + `maxAlone`.
  */
 export async function readMany(
   client: Client,
@@ -62,10 +61,10 @@ export async function readMany(
   })
 }
 
-/** `alone`: how many reads may still be asked alone. */
+/** `alone`: remaining number of single reads. */
 type Multicall = { client: Client; options: ReadOptions; alone: number }
 
-/** In one turn: all the calls take one round trip. */
+/** All calls in parallel: one round trip. */
 async function ask(asking: Multicall, reads: readonly ContractRead[], perCall: number): Promise<ReadResult[]> {
   const calls: Promise<readonly ReadResult[]>[] = []
   for (let start = 0; start < reads.length; start += perCall) {
@@ -85,22 +84,22 @@ async function askTogether(asking: Multicall, reads: readonly ContractRead[]): P
 }
 
 /**
- * A contract that burns its gas leaves a 64th of it to those after it, so a failure says something of a contract only where
- * gas is shown to have been left: gas only shrinks, so the witness at the end shows it for every read before it.
+ * A contract that burns its gas leaves a 64th of it to the reads after it. A failure is the contract's only where gas was left: gas only
+ * shrinks, so a successful witness at the end proves it for every read before.
  */
 async function decide(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const { witness } = asking.options
   const results = await aggregate(asking, [witness ?? CHEAP, ...reads, witness ?? MILLION_GAS])
   if (!results || (results[0]?.success && !results.at(-1)?.success)) return askCapped(asking, reads)
-  // A chain without the witness says nothing by its failure.
+  // Without a working witness a failure proves nothing.
   return results[0]?.success ? results.slice(1, -1) : ask(asking, reads, 1)
 }
 
-/** With so much gas for each read that no other can burn it. */
+/** Gas per read is capped, so no read can burn another's. */
 async function askCapped(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const { client, options } = asking
   const results = await readCapped(client, reads, options.blockNumber)
-  // Smaller calls find out whose fault it was.
+  // Smaller calls isolate the failing read.
   if (!results) return ask(asking, reads, Math.floor(Math.sqrt(reads.length)))
   return Promise.all(
     results.map(async (result, index) => {
@@ -111,7 +110,7 @@ async function askCapped(asking: Multicall, reads: readonly ContractRead[]): Pro
   )
 }
 
-/** Undefined where the call as a whole failed for what the contracts did: Multicall3 itself never reverts. */
+/** Undefined where the whole call failed: Multicall3 itself never reverts. */
 async function aggregate(
   { client, options: { blockNumber } }: Multicall,
   reads: readonly ContractRead[],
@@ -129,7 +128,7 @@ async function aggregate(
     throw error
   })
   if (!answer) return undefined
-  // A node without Multicall3 says nothing of any contract.
+  // No Multicall3 at this node: nothing is known about the contracts.
   if (!answer.data) throw new ContractFunctionZeroDataError({ functionName: 'aggregate3' })
   return decodeFunctionResult({ ...multicall, data: answer.data })
 }

@@ -1,15 +1,15 @@
-/** The rate that an endpoint bears, learnt from its refusals: unlimited until the first 429, then so many in any second. */
+/** Rate limiter of one endpoint, adapted to its refusals: unlimited until the first 429, then a number of requests in any second. */
 
 import { pause } from '../lib/wait.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
 const SECOND_MS = 1_000
 const SLOW_DOWN = 0.7
-/** With each second: a limit that was met is met again after some seven seconds, not at once. */
+/** Growth per second: a limit is reached again after about seven seconds. */
 const RECOVERY = 1.05
 /** A rate above this is no limit. */
 const UNLIMITED_PER_SECOND = 1_000
-/** Who names a longer time is asked once in it whether that still holds: an account may have been topped up. */
+/** Longest pause after a stated `Retry-After`: the account's limit may have been raised meanwhile. */
 const MAX_PAUSE_MS = 3_600_000
 
 export class RateLimiter {
@@ -19,7 +19,7 @@ export class RateLimiter {
   #slowedAt = 0
   #grownAt = 0
   #refusals = 0
-  /** When the requests of the last second were sent. */
+  /** Send times of the last second. */
   #sent: number[] = []
 
   constructor(policy: RetryPolicy) {
@@ -34,7 +34,7 @@ export class RateLimiter {
     return Math.max(0, this.#pausedUntil - now)
   }
 
-  /** Resolves when a request may be sent, with a mark of its time; requests wait in line, none is dropped. */
+  /** Resolves with the send time when a request may be sent. Requests queue; none is dropped. */
   async take(signal: AbortSignal): Promise<number> {
     let now = Date.now()
     for (let at = this.#freeAt(now); at > now && !signal.aborted; at = this.#freeAt(now)) {
@@ -47,7 +47,7 @@ export class RateLimiter {
 
   #freeAt(now: number): number {
     while ((this.#sent[0] ?? now) <= now - SECOND_MS) this.#sent.shift()
-    // A whole number, since it is one that providers count.
+    // Rounded down: providers count whole requests.
     const oldest = this.#sent[this.#sent.length - Math.floor(this.#perSecond)] ?? now - SECOND_MS
     return Math.max(this.#pausedUntil, oldest + SECOND_MS)
   }
@@ -61,7 +61,7 @@ export class RateLimiter {
     if (this.#perSecond > UNLIMITED_PER_SECOND) this.#perSecond = Number.POSITIVE_INFINITY
   }
 
-  /** A request sent at `sentAt` was refused. Those sent before the last slowing down say nothing new. */
+  /** A request sent at `sentAt` was refused. Refusals of requests from before the last slow-down are ignored. */
   refused(sentAt: number, retryAfterMs: number | undefined): void {
     const now = Date.now()
     const { rateLimitMs, maxCoolDownMs, minPerSecond, random } = this.#policy
@@ -69,7 +69,7 @@ export class RateLimiter {
       if (retryAfterMs !== undefined) this.#pauseUntil(now + retryAfterMs)
       return
     }
-    // One 429 after a quiet second says little of the rate; the next ones will.
+    // One 429 after a quiet second says little about the rate.
     const tried =
       this.#perSecond === Number.POSITIVE_INFINITY ? Math.max(this.#sent.length, minPerSecond) : this.#perSecond
     this.#perSecond = Math.max(1, tried * SLOW_DOWN)

@@ -1,20 +1,20 @@
-/** How long an endpoint is let alone, and what is remembered of it. */
+/** Back-off times of an endpoint. */
 
 export type RetryPolicy = {
-  /** After the first failure; doubled with each further one. */
+  /** Pause after the first failure; doubles with each further one. */
   coolDownMs: number
   maxCoolDownMs: number
-  /** After a 429 that does not say how long; doubled with each further one. */
+  /** Pause after a 429 without `Retry-After`; doubles with each further one. */
   rateLimitMs: number
-  /** Requests a second below which the first 429 does not bring the rate. */
+  /** Lower bound of the rate after the first 429. */
   minPerSecond: number
-  /** A cap on ranges is believed for this long, then a wider range is tried again. */
+  /** How long a range cap is assumed before a wider range is tried. */
   capMs: number
-  /** An endpoint that was behind is asked last for this long. */
+  /** How long an endpoint that was behind comes last. */
   behindMs: number
-  /** How often the endpoints' heads are compared. */
+  /** Interval between comparisons of heads. */
   compareMs: number
-  /** From 0 up to 1: spreads the waits, so that many listeners do not come back at once. */
+  /** From 0 up to 1: spreads the pauses, so that listeners do not retry in step. */
   random(): number
 }
 

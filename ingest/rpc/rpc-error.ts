@@ -1,9 +1,9 @@
-/** What a node meant when it did not answer: every provider says the same few things in words and codes of its own. */
+/** Classification of RPC errors: providers report the same few problems with different texts and codes. */
 import { BaseError } from 'viem'
 import type { RpcProblem } from '../model/rpc-problem.ts'
 import { hostsOnly } from './hosts-only.ts'
 
-/** An answer that was looked at and is not believed. */
+/** An answer that is well-formed for the transport and cannot be used. */
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
   readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' | 'unsupported' }
@@ -14,7 +14,7 @@ export class BadAnswer extends Error {
   }
 }
 
-/** No endpoint answered; this is what the last one said. It names the endpoint's host, never its path: that is a key. */
+/** All endpoints failed; the problem is the last one's. Contains the host, never the path, which contains a key. */
 export class RpcFailed extends Error {
   override readonly name = 'RpcFailed'
   readonly endpoint: string
@@ -27,12 +27,12 @@ export class RpcFailed extends Error {
   }
 }
 
-/** Whether it is about a node's answer; everything else is a bug of ours. */
+/** Whether the error concerns a node's answer; all others are bugs. */
 export function isRpcError(error: unknown): boolean {
   return error instanceof BaseError || error instanceof BadAnswer
 }
 
-/** Text before code: −32005 is a rate limit here and too many results there. */
+/** Text before code: −32005 means a rate limit at one provider and too many results at another. */
 export function classify(error: unknown): RpcProblem {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof BadAnswer) return cause.problem
@@ -43,7 +43,7 @@ export function classify(error: unknown): RpcProblem {
 
 type Said = { text: string; names: string[]; codes: unknown[]; status?: number; headers?: Headers; data?: unknown }
 
-/** Gathered along the causes. Only what the node said: viem's own sentences quote the request. */
+/** Messages along the causes, from the node only: viem's own messages quote the request. */
 function readError(error: unknown): Said {
   const said: Said = { text: '', names: [], codes: [] }
   const texts = new Set<string>()
@@ -65,7 +65,7 @@ function readError(error: unknown): Said {
   return said
 }
 
-/** One line for people, without addresses. */
+/** One line without addresses. */
 export function wordsOf(error: unknown): string {
   const { text, status } = readError(error)
   const words =
@@ -90,7 +90,7 @@ function byText(said: Said): RpcProblem | undefined {
   if (RATE_LIMITED.test(text)) return rateLimited(said)
   if (REVERTED.test(text)) return { kind: 'reverted' }
   if (BEHIND.test(text)) return { kind: 'behind' }
-  // “range 1000000 exceeds limit of 10000” speaks of blocks, “logs matched by query exceeds limit of 10000” of logs.
+  // “range 1000000 exceeds limit of 10000” counts blocks, “logs matched by query exceeds limit of 10000” counts logs.
   const ofBlocks = /range [\d,]+ exceeds|free tier plan|up to a [\d,]+k? block range\. /i.test(text)
   if (TOO_MANY.test(text) && !ofBlocks) {
     const suggested = suggestedRange(said)
@@ -144,7 +144,7 @@ function rateLimited(said: Said): RpcProblem {
   return { kind: 'rate-limited', ...(retryAfterMs !== undefined && { retryAfterMs }) }
 }
 
-/** `Retry-After` in seconds or as a date; Infura says it in the error's data, Ankr in words (“retry in 10m0s”). */
+/** `Retry-After` in seconds or as a date; in the error's data (Infura), or in the text (“retry in 10m0s”, Ankr). */
 function retryAfter({ headers, data, text }: Said): number | undefined {
   const header = headers?.get('retry-after')
   if (header) {
@@ -158,7 +158,7 @@ function retryAfter({ headers, data, text }: Said): number | undefined {
   return words ? (Number(words[1] ?? 0) * 60 + Number(words[2])) * 1_000 : undefined
 }
 
-/** In the error's data (Infura), as `[0x1, 0x2]` (Alchemy, Infura) or as `1-2` (reth). */
+/** Suggested range in the error's data (Infura), as `[0x1, 0x2]` (Alchemy, Infura) or as `1-2` (reth). */
 function suggestedRange({ data, text }: Said): { from: number; to: number } | undefined {
   const stated = data as { from?: unknown; to?: unknown } | undefined
   const found =
@@ -169,7 +169,7 @@ function suggestedRange({ data, text }: Said): { from: number; to: number } | un
   return Number.isSafeInteger(from) && Number.isSafeInteger(to) ? { from: from as number, to: to as number } : undefined
 }
 
-/** The limit is the last number of the sentence: “block range = 5120, max block range = 5000”, “limited to a 10,000 range”, “2K”. */
+/** The limit is the last number of the text: “block range = 5120, max block range = 5000”, “limited to a 10,000 range”, “2K”. */
 function lastNumber(text: string): number | undefined {
   const plain = text.replace(/https?:\/\/\S+|\[?0x[0-9a-f]+\]?|eth_\w+|HTTP \d+|"(id|code)": ?-?\d+|-32\d{3}/gi, ' ')
   const found = [...plain.matchAll(/\b(\d[\d,]*)(k?)\b/gi)].at(-1)

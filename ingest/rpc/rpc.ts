@@ -1,4 +1,4 @@
-/** Ethereum JSON-RPC as ingest asks it: answers stay as the node wrote them, in hex, because most of it is only passed through. */
+/** Ethereum JSON-RPC calls of ingest. Answers stay in hex: most of them are only passed through. */
 import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
 import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
@@ -12,7 +12,7 @@ export type RpcLog = {
   blockHash: Hash
   transactionHash: Hash
   logIndex: Hex
-  /** Newer nodes send it; where they do not, or not for old blocks, the header is asked. */
+  /** Sent by newer nodes; where absent, also for old blocks, the header is read. */
   blockTimestamp?: Hex | null
   removed?: boolean
 }
@@ -35,7 +35,7 @@ export type BlockTag = number | 'latest' | 'finalized'
 
 type Where = { from: number; to: number } | { blockHash: Hash }
 
-/** Undefined where the node has no such block (yet), or does not know the tag. */
+/** Undefined where the node lacks the block, or does not support the tag. */
 export async function getHeader(client: Client, tag: BlockTag): Promise<Header | undefined> {
   const block = await client.request({
     method: 'eth_getBlockByNumber',
@@ -58,13 +58,13 @@ export function headerIn(block: unknown): Header | undefined {
   return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom: logsBloom as Hex }) }
 }
 
-/** `null` and an empty text are no numbers, whatever `Number` makes of them. */
+/** `null` and an empty text are invalid, although `Number` accepts them. */
 function quantityIn(value: unknown): number | undefined {
   const number = typeof value === 'string' && value.startsWith('0x') ? Number(value) : Number.NaN
   return Number.isSafeInteger(number) ? number : undefined
 }
 
-/** Seconds; undefined where no block can be of that time. Only a genesis block may be of 1970. */
+/** Seconds; undefined where no block can have that time. Only a genesis block may be of 1970. */
 export function timeIn(value: unknown, isGenesis = false): UnixSeconds | undefined {
   const time = quantityIn(value)
   return time !== undefined && (time > 0 || isGenesis) && time < TIME_END ? time : undefined
@@ -78,18 +78,18 @@ export async function getHead(client: Client): Promise<Header> {
 
 export type Heads = {
   head: Header
-  /** The newest block that no reorg replaces any more; −1 where there is none yet, undefined where no endpoint says. */
+  /** The newest final block; −1 where there is none yet, undefined where no endpoint reports one. */
   finalized: number | undefined
   final: BlockRef | undefined
-  /** No endpoint knows the tag `finalized`: deep enough below the head to be read as history, and not known to be final. */
+  /** No endpoint supports the tag `finalized`: the block is deep enough to be read as history, and not known to be final. */
   isGuess: boolean
 }
 
-/** `finality` is the network's. */
+/** `finality` of the network is updated. */
 export async function getHeads(client: Client, finality: Finality): Promise<Heads> {
   const [head, named] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
   if (named && named.number > head.number) {
-    // Two nodes behind one address: the head may be of a branch that was left.
+    // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
   if (named) finality.setNamed(named)
@@ -101,14 +101,14 @@ export async function getHeads(client: Client, finality: Finality): Promise<Head
   return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
 }
 
-/** For those who can do nothing without it. */
+/** As `getHeads`, and throws where finality is unknown. */
 export async function getFinality(client: Client, finality: Finality): Promise<Heads & { finalized: number }> {
   const { finalized, ...heads } = await getHeads(client, finality)
   if (finalized === undefined) throw new BadAnswer('unsupported', 'The node does not say which block is final.')
   return { ...heads, finalized }
 }
 
-/** A node that answers with an error of its own does not know the tag; one that does not answer may well know it. */
+/** A node that answers with an error does not support the tag; one that fails to answer may support it. */
 function unknownTag(error: unknown): undefined {
   const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
   const { kind } = classify(error)
@@ -122,7 +122,7 @@ async function fallbackBelow(client: Client, { number }: Header): Promise<Header
   return header
 }
 
-/** In the order of the chain. Throws `BadAnswer` where they are not the logs that were asked for. */
+/** In chain order. Throws `BadAnswer` where the logs do not match the request. */
 export async function getLogs(client: Client, filter: LogFilter, where: Where): Promise<RpcLog[]> {
   const place =
     'blockHash' in where
@@ -134,7 +134,7 @@ export async function getLogs(client: Client, filter: LogFilter, where: Where): 
   })
   if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
   for (const log of logs) checkLog(log, where)
-  // Nodes do not promise an order, and it is by log index that trades of one block are told apart.
+  // Nodes do not guarantee an order, and the log index orders trades within a block.
   if (logs.some((log, index) => index > 0 && comparePlaces(logs[index - 1], log) > 0)) logs.sort(comparePlaces)
   for (const [index, log] of logs.entries()) checkPair(logs[index - 1], log)
   return logs
@@ -144,12 +144,12 @@ function comparePlaces(a: RpcLog, b: RpcLog): number {
   return compareBlocks(a, b) || Number(a.logIndex) - Number(b.logIndex)
 }
 
-/** Most neighbours are of one block, and reading two numbers takes longer than comparing their digits. */
+/** Neighbours are mostly of one block, and comparing digits is faster than parsing two numbers. */
 function compareBlocks(a: RpcLog, b: RpcLog): number {
   return a.blockNumber === b.blockNumber ? 0 : Number(a.blockNumber) - Number(b.blockNumber)
 }
 
-/** Two logs that stand beside each other. */
+/** Two adjacent logs. */
 function checkPair(before: RpcLog | undefined, log: RpcLog): void {
   if (!before || compareBlocks(before, log) !== 0) return
   if (before.blockHash !== log.blockHash) throw twoBlocks(Number(log.blockNumber), before.blockHash, log.blockHash)
