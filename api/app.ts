@@ -1,4 +1,4 @@
-/** The service as an Express application: routes, and what all of them share. */
+/** The service as an Express application: middleware and routes. */
 import compression from 'compression'
 import express, { type Application, type RequestHandler } from 'express'
 import type { Report } from '../ingest/model/report.ts'
@@ -35,29 +35,29 @@ export type AppOptions = {
   accounts: Accounts
   clock: () => Date
   report: Report<ApiFact>
-  /** Pages of these origins may read answers; all may where absent. */
+  /** Origins that may read answers; all where absent. */
   origins?: readonly string[] | undefined
   concurrency?: ConcurrencyBounds
-  /** Exchanges the printed link for a key; no link is good where absent. */
+  /** Exchanges the code of the printed link for a key; without it no code is valid. */
   pageCode?: PageCode | undefined
 }
 
 export function createApp(options: AppOptions): Application {
   const { market, accounts, clock, report, origins, concurrency: limits, pageCode = openPageCode(clock) } = options
-  const crowd = limitConcurrency(limits)
-  // A question that waits for credits of its key takes no place in the crowd.
+  const limit = limitConcurrency(limits)
+  // A query that waits for credits of its key takes no slot of the concurrency limit.
   const charging: Accounts = {
     ...accounts,
-    charge: (account, known, question) => accounts.charge(account, known, () => crowd(question)),
+    charge: (account, known, query) => accounts.charge(account, known, () => limit(query)),
   }
-  const gate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
+  const authenticate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
   const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage(market.networks),
-    '/v0/candles': gate(getCandles(market, charging)),
-    '/v0/ticks': gate(getTicks(market, charging)),
-    '/v0/pools': gate(getPools(market, charging)),
-    '/v0/usage': gate(getUsage(accounts)),
+    '/v0/candles': authenticate(getCandles(market, charging)),
+    '/v0/ticks': authenticate(getTicks(market, charging)),
+    '/v0/pools': authenticate(getPools(market, charging)),
+    '/v0/usage': authenticate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
     '/v0/openapi.json': getOpenApi(document),
     '/v0/docs': getReference(document, clock),
@@ -65,14 +65,14 @@ export function createApp(options: AppOptions): Application {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
-  // Our own parser sees repeated and nested parameters as they were written.
+  // parameters.ts parses the raw query string, so that it sees repeated and nested parameters.
   app.set('query parser', false)
   app.use(requestIds(report), securityHeaders(), crossOrigin(origins), requireHost(), limitUrlLength(), compression())
   // Before the page's files, which are in the same folder.
   app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
   app
     .route('/page/pairs')
-    .get(gate(getPagePairs(market, charging)))
+    .get(authenticate(getPagePairs(market, charging)))
     .all(methodNotAllowed())
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())

@@ -2,40 +2,40 @@
  * How API processes share the credits of a key's minute. The tables have no compare-and-set, so a process first writes what it claims and
  * then reads what the others claim: of two that claim at once, at least the one that reads later sees both. A claim holds only where all
  * claims together fit the limit, so that no two processes ever spend the same credit, however late either of them reads. A process claims
- * half of what is free beyond its need, so that it asks rarely and leaves room for the next; where claims collide, each process computes
- * the same fair shares of what all have told, and claims that. What a process does not need it gives back once another one lacks it.
- * The alternative, equal shares of a counted number of processes, would refuse a key most of its credits where it asks one process alone.
+ * half of what is free beyond its need, so that rounds are rare and the next process finds room; where claims collide, each process computes
+ * the same fair shares from all claims, and claims its own. A process gives unused credits back once another one lacks some.
+ * The alternative, equal shares of a counted number of processes, would refuse a key most of its credits where all of its queries reach one process.
  */
 
-/** What one process tells of a key's minute: absolute counts, all of them. */
+/** One process's absolute counts of a key's minute. */
 export type Claim = {
-  /** It will not use more than this before it has claimed more. */
+  /** Upper bound of its use until its next claim. */
   claimed: number
-  /** It would use as much if it could. */
+  /** Credits that its queries need, at most the limit. */
   needed: number
-  /** It has used so many. */
+  /** Used so far. */
   credits: number
   calls: number
 }
 
 export type Claimant = { id: string; floor: number; needed: number }
 
-/** What cannot be shared equally goes to one after the other, so that a question which costs some credits gets all of them. */
+/** Shares below this go whole to one process after the other, so that a query of a few credits gets all of them. */
 const SMALL_SHARE = 8
 
 /**
- * Fair shares of a limit: each party has its floor, and of the rest as much as it needs, or as much as any other gets. The shares never
- * exceed the limit, but where the floors do. The order in which the parties are given does not matter.
+ * Max-min fair shares of a limit: each claimant has its floor, and of the rest as much as it needs, or as much as any other gets. The shares
+ * exceed the limit only where the floors do. The order of the claimants does not matter.
  */
-export function allocateShares(limit: number, parties: readonly Claimant[]): ReadonlyMap<string, number> {
-  const shares = new Map(parties.map(({ id, floor }) => [id, floor]))
-  let free = Math.max(0, limit - parties.reduce((sum, { floor }) => sum + floor, 0))
-  // Who lacks least first: what it does not take is left for the others.
-  const hungry = parties
+export function allocateShares(limit: number, claimants: readonly Claimant[]): ReadonlyMap<string, number> {
+  const shares = new Map(claimants.map(({ id, floor }) => [id, floor]))
+  let free = Math.max(0, limit - claimants.reduce((sum, { floor }) => sum + floor, 0))
+  // In the order of their lack: what one does not take is left for the others.
+  const lacking = claimants
     .filter(({ floor, needed }) => needed > floor)
     .sort((a, b) => a.needed - a.floor - (b.needed - b.floor) || (a.id < b.id ? -1 : 1))
-  for (const [index, { id, floor, needed }] of hungry.entries()) {
-    const equal = Math.floor(free / (hungry.length - index))
+  for (const [index, { id, floor, needed }] of lacking.entries()) {
+    const equal = Math.floor(free / (lacking.length - index))
     const share = Math.min(needed - floor, equal < SMALL_SHARE ? free : equal)
     shares.set(id, floor + share)
     free -= share
@@ -46,16 +46,16 @@ export function allocateShares(limit: number, parties: readonly Claimant[]): Rea
 export type ClaimState = {
   id: string
   limit: number
-  /** Used, and set aside for questions under way. */
+  /** Used, or reserved for running queries. */
   floor: number
-  /** With what waits. */
+  /** The floor and what waiting queries need. */
   needed: number
   granted: number
-  /** Of the others; a process that was not heard of for a while has claimed what it has used. */
+  /** The claims of the other processes; that of an expired one is what it has used. */
   others: ReadonlyMap<string, Claim>
 }
 
-/** What to claim next, from what is told so far. */
+/** The next claim, by the claims read so far. */
 export function nextClaim({ id, limit, floor, needed, granted, others }: ClaimState): number {
   const theirs = [...others].map(([id, claim]) => ({ id, floor: claim.credits, needed: neededOf(claim) }))
   const isShort = sumOf(others, neededOf) + needed > limit || [...others.values()].some(lacksCredits)
@@ -64,7 +64,7 @@ export function nextClaim({ id, limit, floor, needed, granted, others }: ClaimSt
     const shares = allocateShares(limit, [{ id, floor, needed }, ...theirs])
     return Math.max(floor, shares.get(id) ?? floor)
   }
-  // Claimed again while a quarter is left, so that questions rarely wait for it.
+  // The next claim follows while a quarter is left, so that queries rarely wait for it.
   const isAmple = granted <= free && granted - needed >= Math.min(granted, free - needed) / 4 && granted >= needed
   if (isAmple) return granted
   return needed + Math.ceil((free - needed) / 2)

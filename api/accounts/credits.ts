@@ -1,11 +1,11 @@
-/** One key's credits: what is used, what is held for questions under way, and who is let in. No clock and no store. */
+/** One key's credits: used, reserved for running queries, and whether the next query is admitted. No clock and no store. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Allowance } from '../lib/plan.ts'
 import { minuteOf, monthOf, type Period } from './period.ts'
 
 export type Count = { credits: number; calls: number }
 
-/** A count that holds for the window which starts at `start`, and for no other. */
+/** The count of the window that starts at `start`. */
 type WindowCount = Count & { start: UnixSeconds }
 
 export type Meter = {
@@ -14,20 +14,20 @@ export type Meter = {
   minutes: Map<UnixSeconds, Count>
   /** This process's count of the month. */
   month: WindowCount
-  /** What other processes used, and this one before it was last started: a month's minutes up to some, and those after it one by one. */
+  /** Counts of other processes, and of earlier runs of this one: the settled minutes of a month in one sum, the recent ones each. */
   others: { before: WindowCount; recent: Map<string, Count & { minute: UnixSeconds }> }
   holds: Set<Hold>
-  /** Questions that are worked on, and those that wait for them. */
+  /** Running queries, and those that wait for them, see near-limit.ts. */
   running: number
   waiting: (() => void)[]
 }
 
-/** Credits set aside for a question under way, in the windows in which it was asked. */
+/** Credits reserved for a running query, in the windows of its start. */
 export type Hold = {
   credits: number
   minute: UnixSeconds
   month: UnixSeconds
-  /** They fit what this process has claimed. */
+  /** They fit the granted claim of this process. */
   covered: boolean
 }
 
@@ -52,15 +52,15 @@ export function openMeter(billingStart: UnixSeconds | undefined): Meter {
   }
 }
 
-/** Every authenticated request is a call, whatever becomes of it. */
+/** Every authenticated request is a call, whatever its answer. */
 export function countCall(meter: Meter, now: UnixSeconds): void {
   const month = monthOf(now, meter.billingStart)
   add(meter, minuteOf(now).start, month.start, { credits: 0, calls: 1 })
 }
 
 /**
- * Lets a question in while at least one credit remains, and sets aside the part of its cost that is known beforehand,
- * so that questions asked at the same time can't pass a limit together. Where both windows refuse, the month speaks.
+ * Admits a query while at least one credit remains, and reserves the known part of its cost, so that concurrent queries cannot pass a
+ * limit together. Where both windows are used up, the refusal names the month.
  */
 export function reserve(meter: Meter, allowance: Allowance, now: UnixSeconds, known: number): Hold | Refusal {
   const minute = minuteOf(now)
@@ -74,7 +74,7 @@ export function reserve(meter: Meter, allowance: Allowance, now: UnixSeconds, kn
   return hold
 }
 
-/** Which window others have used up meanwhile, so that no work is done for a question that is let in no more. */
+/** The window that other processes have used up since the reservation: checked before the query runs. */
 export function exhausted(meter: Meter, allowance: Allowance, hold: Hold): Refusal | undefined {
   for (const window of ['month', 'minute'] as const) {
     const start = hold[window]
@@ -84,13 +84,13 @@ export function exhausted(meter: Meter, allowance: Allowance, hold: Hold): Refus
   return undefined
 }
 
-/** Turns a hold into use. What a question costs beyond its hold may pass a limit: its work is done. */
+/** Turns a reservation into use. A cost beyond the reservation may pass a limit: the work is done. */
 export function settle(meter: Meter, hold: Hold, cost: number): void {
   meter.holds.delete(hold)
   add(meter, hold.minute, hold.month, { credits: cost, calls: 0 })
 }
 
-/** A question that was not answered for reasons of ours costs nothing. */
+/** Drops the reservation of a query that failed inside the service: it costs nothing. */
 export function release(meter: Meter, hold: Hold): void {
   meter.holds.delete(hold)
 }
@@ -110,12 +110,12 @@ function left(limit: number, count: Count): { limit: number; remaining: number }
   return { limit, remaining: Math.max(0, limit - count.credits) }
 }
 
-/** This process's own. */
+/** The count of this process. */
 export function countOf(meter: Meter, minute: UnixSeconds): Count {
   return meter.minutes.get(minute) ?? NOTHING
 }
 
-/** Takes in what another process has used of a minute: absolute, and so the larger count is the later one. */
+/** Merges another process's absolute count of a minute: the larger count is the later one. */
 export function recordPeerUsage(meter: Meter, instance: string, minute: UnixSeconds, { credits, calls }: Count): void {
   const { recent } = meter.others
   const place = `${instance}:${minute}`
@@ -128,7 +128,7 @@ export function recordPeerUsage(meter: Meter, instance: string, minute: UnixSeco
   if (recent.size > MAX_RECENT) fold(meter, minute - SETTLED_SECONDS)
 }
 
-/** Minutes that grow no more are counted in one sum. */
+/** Adds settled minutes to one sum. */
 function fold(meter: Meter, oldest: UnixSeconds): void {
   const { recent } = meter.others
   for (const [place, { minute, credits, calls }] of recent) {
@@ -141,7 +141,7 @@ function fold(meter: Meter, oldest: UnixSeconds): void {
   }
 }
 
-/** No question is under way for so long, so a minute this old grows no more. */
+/** No query runs for so long, so that the count of an older minute is final. */
 export const SETTLED_SECONDS = 600
 const MAX_RECENT = 64
 
@@ -179,7 +179,7 @@ function periodFrom(meter: Meter, window: 'minute' | 'month', start: UnixSeconds
 function add(meter: Meter, minute: UnixSeconds, month: UnixSeconds, more: Count): void {
   const count = meter.minutes.get(minute) ?? { credits: 0, calls: 0 }
   meter.minutes.set(minute, { credits: count.credits + more.credits, calls: count.calls + more.calls })
-  // A question that was asked in a month gone by is in that month's rows, which nobody asks for any more.
+  // A query of a past month counts in the stored rows of that month, which are not read again.
   if (month < meter.month.start) return
   const before = at(meter.month, month) ?? NOTHING
   meter.month = { start: month, credits: before.credits + more.credits, calls: before.calls + more.calls }

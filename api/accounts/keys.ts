@@ -1,4 +1,4 @@
-/** Keys: made, listed, revoked, given another plan. What is stored of a key is its SHA-256. */
+/** API keys: create, list, revoke, change the plan. Only the SHA-256 of a key is stored. */
 import { createHash, randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -19,17 +19,15 @@ export type KeyRecord = {
   revoked: UnixSeconds | undefined
 }
 
-const LIST = readSql(new URL('./keys.sql', import.meta.url))
-const BY_HASH = readSql(new URL('./keys-by-hash.sql', import.meta.url))
+const KEYS = readSql(new URL('./keys.sql', import.meta.url))
 const INSERT = readSql(new URL('./key-insert.sql', import.meta.url))
-/** What must not depend on the server's defaults: a key is there once its insert has answered. */
+/** Independent of the server's defaults: a key is stored once its insert has answered. */
 const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
 
 export function hashKey(key: string): KeyHash {
   return createHash('sha256').update(key).digest('hex')
 }
 
-/** Makes a key and returns it: the only time that it can be read. */
 export type KeyOptions = {
   client: ClickHouseClient
   plan: PlanName
@@ -38,11 +36,12 @@ export type KeyOptions = {
   billingStart?: Date | undefined
 }
 
+/** Returns the key, which cannot be read again later. */
 export async function createKey(options: KeyOptions): Promise<string> {
   return (await createNamedKey(options)).key
 }
 
-/** With the ID by which an operator names it. */
+/** The key, and the id by which an operator names it. */
 export async function createNamedKey(options: KeyOptions): Promise<{ key: string; id: string }> {
   const key = `cp_${randomBytes(32).toString('base64url')}`
   const billingStart = options.billingStart === undefined ? undefined : options.billingStart.getTime() / 1000
@@ -51,10 +50,10 @@ export async function createNamedKey(options: KeyOptions): Promise<{ key: string
   return { key, id: record.id }
 }
 
-/** The characters that a header takes as they are; all keys of ours are made of them. */
+/** Printable ASCII: valid in a header without encoding. */
 export const KEY_CHARACTERS = /^[\x21-\x7e]+$/
 
-/** Makes a key of the operator's own choice where it is not stored yet. What was changed since, a revocation above all, stands. */
+/** Stores a key that the operator has chosen. A stored key keeps its state: a revoked one stays revoked. */
 export async function ensureKey(options: {
   client: ClickHouseClient
   key: string
@@ -69,29 +68,29 @@ export async function ensureKey(options: {
   return record
 }
 
-/** Those that are stored, revoked ones too. */
+/** The stored keys among these, revoked ones included. */
 export async function keysByHash(client: ClickHouseClient, hashes: readonly KeyHash[]): Promise<readonly KeyRecord[]> {
-  return (await queryRows<KeyRow>(client, BY_HASH, { hashes })).map(fromRow)
+  return (await queryRows<KeyRow>(client, KEYS, { all: false, hashes })).map(fromRow)
 }
 
-/** Newest first, revoked ones too. */
+/** Newest first, revoked ones included. */
 export async function listKeys(client: ClickHouseClient): Promise<readonly KeyRecord[]> {
-  return (await queryRows<KeyRow>(client, LIST)).map(fromRow)
+  return (await queryRows<KeyRow>(client, KEYS, { all: true, hashes: [] })).map(fromRow)
 }
 
-/** False where no good key has this handle. */
+/** False where no valid key has this id. */
 export async function revokeKey(options: { client: ClickHouseClient; id: string; now?: Date }): Promise<boolean> {
   const now = options.now ?? new Date()
   return change(options.client, options.id, (record) => ({ ...record, revoked: Math.floor(now.getTime() / 1000) }))
 }
 
-/** False where no good key has this handle. */
+/** False where no valid key has this id. */
 export async function setPlan(options: { client: ClickHouseClient; id: string; plan: PlanName }): Promise<boolean> {
   return change(options.client, options.id, (record) => ({ ...record, plan: options.plan }))
 }
 
 async function change(client: ClickHouseClient, id: string, to: (record: KeyRecord) => KeyRecord): Promise<boolean> {
-  const record = (await listKeys(client)).find((known) => known.id === id && known.revoked === undefined)
+  const record = (await listKeys(client)).find((key) => key.id === id && key.revoked === undefined)
   if (record === undefined) return false
   await put(client, to(record))
   return true

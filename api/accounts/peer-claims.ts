@@ -1,4 +1,4 @@
-/** What the other processes of the API have told of keys' minutes, and which of those processes are still there. */
+/** The claims of the other API processes, and which of these processes are alive. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Claim } from './claims.ts'
 import type { KeyHash } from './keys.ts'
@@ -10,37 +10,37 @@ export type KeyMinute = { hash: KeyHash; minute: UnixSeconds }
 export type ClaimRow = Record<keyof Claim | 'version', number | string> & { hash: KeyHash; at: UnixSeconds; by: string }
 
 export type PeerClaims = {
-  /** `now`: when the question for the row was asked. */
+  /** `now`: when the query of the row began. */
   record(row: ClaimRow, now: number): Claim
-  /** By process. One that is gone has claimed what it has used. */
+  /** By process. The claim of an expired process is what it has used. */
   claimsOn(place: KeyMinute): ReadonlyMap<string, Claim>
-  /** Drops what is too old to matter; after each reading. */
+  /** Drops expired minutes and processes; called after each read. */
   prune(now: number): void
 }
 
-/** What is told of a minute matters for so long: the minute itself, and as long again. */
+/** Claims of a minute are kept for so long: the minute itself, and as long again. */
 export const MEMORY_MS = 130_000
-/** Longer than a claim is valid after its write began, and a write takes: a process that was not heard of for so long spends none of its claims. */
+/** Longer than the validity of a claim plus the longest write: a process without rows for so long spends none of its claims. */
 const EXPIRE_MS = 8_000
-/** Says only that a process is there. */
+/** The key of a row that only shows that its process runs. */
 export const NO_KEY: KeyHash = '0'.repeat(64)
 
 type ReceivedClaim = Claim & { version: number; at: number }
 
 export function openPeerClaims(): PeerClaims {
-  /** The places of which anything was told lately last. */
+  /** By key and minute; the last updated ones last. */
   const places = new Map<string, Map<string, ReceivedClaim>>()
   const processes = new Map<string, { version: number; at: number }>()
   let readAt = 0
 
-  function isThere(id: string): boolean {
+  function isAlive(id: string): boolean {
     const process = processes.get(id)
     return process !== undefined && readAt - process.at < EXPIRE_MS
   }
 
   return {
     record({ hash, at: minute, by, ...row }, now) {
-      const told = {
+      const received = {
         claimed: Number(row.claimed),
         needed: Number(row.needed),
         credits: Number(row.credits),
@@ -48,22 +48,23 @@ export function openPeerClaims(): PeerClaims {
         version: Number(row.version),
         at: now,
       }
-      if (told.version > (processes.get(by)?.version ?? -1)) processes.set(by, { version: told.version, at: now })
-      if (hash === NO_KEY) return told
+      if (received.version > (processes.get(by)?.version ?? -1))
+        processes.set(by, { version: received.version, at: now })
+      if (hash === NO_KEY) return received
       const id = idOf({ hash, minute })
       const known = places.get(id) ?? new Map<string, ReceivedClaim>()
-      if (told.version > (known.get(by)?.version ?? -1)) known.set(by, told)
+      if (received.version > (known.get(by)?.version ?? -1)) known.set(by, received)
       places.delete(id)
       places.set(id, known)
-      return told
+      return received
     },
     claimsOn(place) {
       const all = places.get(idOf(place))
       if (all === undefined) return NOTHING
       const claims = new Map<string, Claim>()
-      for (const [id, told] of all) {
-        const { credits, calls } = told
-        claims.set(id, isThere(id) ? told : { claimed: credits, needed: credits, credits, calls })
+      for (const [id, claim] of all) {
+        const { credits, calls } = claim
+        claims.set(id, isAlive(id) ? claim : { claimed: credits, needed: credits, credits, calls })
       }
       return claims
     },

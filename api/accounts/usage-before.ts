@@ -1,4 +1,4 @@
-/** What keys have used before this process first met them: one question for all that are met at nearly the same time. */
+/** Stored use of keys before their first query at this process: one statement for all keys that arrive at nearly the same time. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -9,12 +9,12 @@ import type { KeyHash } from './keys.ts'
 import { minuteOf, monthOf } from './period.ts'
 
 const BEFORE = readSql(new URL('./usage-before.sql', import.meta.url))
-const KEYS_PER_QUESTION = 500
+const MAX_KEYS_PER_QUERY = 500
 
 type BeforeRow = Record<keyof Count, number | string> & { hash: KeyHash; at: number; by: string }
 type UsageRequest = { hash: KeyHash; start: UnixSeconds; now: UnixSeconds }
 
-/** Loads what other processes have used of a key's month into its meter, and this one before it was last started. */
+/** Loads a key's stored use of the month into its meter: that of other processes, and of earlier runs of this one. */
 export function openUsageBefore(
   client: ClickHouseClient,
   instance: string,
@@ -22,7 +22,7 @@ export function openUsageBefore(
   let last: Promise<unknown> = Promise.resolve()
   const loader = new DataLoader(load, {
     cache: false,
-    maxBatchSize: KEYS_PER_QUESTION,
+    maxBatchSize: MAX_KEYS_PER_QUERY,
     batchScheduleFn: (send) => void last.then(send),
   })
 

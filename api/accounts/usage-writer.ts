@@ -1,10 +1,11 @@
-/** Brings the meters' counts to the store, every second and once more at the end. */
+/** Writes the meters' counts to the store, every second and once more at the end. */
 import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
+import { serial } from '../lib/serial.ts'
 import { readSql } from '../lib/store.ts'
 import { type Count, type Meter, SETTLED_SECONDS } from './credits.ts'
 import type { KeyHash } from './keys.ts'
@@ -16,92 +17,93 @@ export type UsageWriter = {
 
 const INSERT = readSql(new URL('./usage-insert.sql', import.meta.url))
 
-type UsageRow = {
-  hash: KeyHash
-  minute: UnixSeconds
-  instance: string
-  credits: number
-  calls: number
-  version: number
-}
+type UsageRow = { hash: KeyHash; minute: UnixSeconds } & Count
 
-export function usageWriter(options: {
+export function openUsageWriter(options: {
   client: ClickHouseClient
-  /** Names this run of the process: its counts start at nothing. */
+  /** Names this run of the process: its counts start at zero. */
   instance: string
   clock: () => Date
   report: Report<ApiFact>
   flushMs: number
 }): UsageWriter {
   const { client, instance, clock, report, flushMs } = options
-  const meters = new Map<KeyHash, Meter>()
-  const stored = new Map<string, Count>()
-  let version = 0
-  let last: Promise<boolean> = Promise.resolve(true)
+  const counts = openUnstoredCounts()
+  const serialize = serial()
   const timer = setInterval(() => void whenIdle().then(flush), flushMs).unref()
-
-  function isStored(hash: KeyHash, minute: UnixSeconds, count: Count): boolean {
-    const before = stored.get(`${hash}:${minute}`)
-    return before?.credits === count.credits && before.calls === count.calls
-  }
-
-  function grown(): UsageRow[] {
-    const rows: UsageRow[] = []
-    version += 1
-    for (const [hash, meter] of meters) {
-      for (const [minute, count] of meter.minutes) {
-        if (isStored(hash, minute, count)) continue
-        rows.push({ hash, minute, instance, ...count, version })
-      }
-    }
-    return rows
-  }
-
-  function forgetOld(): void {
-    const oldest = Math.floor(clock().getTime() / 1000) - SETTLED_SECONDS
-    for (const [hash, meter] of meters) {
-      for (const [minute, count] of meter.minutes) {
-        if (minute >= oldest || !isStored(hash, minute, count)) continue
-        meter.minutes.delete(minute)
-        stored.delete(`${hash}:${minute}`)
-      }
-    }
-  }
-
-  async function write(): Promise<boolean> {
-    const rows = grown()
-    if (rows.length === 0) return true
-    try {
-      const body = rows.map((row) => JSON.stringify(row)).join('\n')
-      const result = await client.exec({
-        query: INSERT,
-        values: Readable.from([body]),
-        clickhouse_settings: { async_insert: 0, insert_deduplicate: 0 },
-      })
-      result.stream.resume()
-      for (const row of rows) stored.set(`${row.hash}:${row.minute}`, { credits: row.credits, calls: row.calls })
-      forgetOld()
-      report({ kind: 'usage-stored', rows: rows.length })
-      return true
-    } catch (error) {
-      // The counts stay in memory and are absolute, so the next write says it all again.
-      report({ kind: 'usage-not-stored', rows: rows.length, error })
-      return false
-    }
-  }
+  let version = 0
 
   function flush(): Promise<boolean> {
-    last = last.then(write)
-    return last
+    return serialize(async () => {
+      const rows = counts.unstored()
+      if (rows.length === 0) return true
+      try {
+        version += 1
+        await insert(
+          client,
+          rows.map((row) => ({ ...row, instance, version })),
+        )
+      } catch (error) {
+        // Counts are absolute and stay in memory, so that the next write repeats them.
+        report({ kind: 'usage-not-stored', rows: rows.length, error })
+        return false
+      }
+      counts.markStored(rows)
+      counts.prune(Math.floor(clock().getTime() / 1000) - SETTLED_SECONDS)
+      report({ kind: 'usage-stored', rows: rows.length })
+      return true
+    })
   }
 
   return {
-    watch(hash, meter) {
-      meters.set(hash, meter)
-    },
+    watch: counts.watch,
     async close() {
       clearInterval(timer)
       if (!(await flush())) await flush()
+    },
+  }
+}
+
+async function insert(client: ClickHouseClient, rows: readonly object[]): Promise<void> {
+  const result = await client.exec({
+    query: INSERT,
+    values: Readable.from([rows.map((row) => JSON.stringify(row)).join('\n')]),
+    clickhouse_settings: { async_insert: 0, insert_deduplicate: 0 },
+  })
+  result.stream.resume()
+}
+
+/** The counts of all meters by minute, and which of them are stored as they are. */
+function openUnstoredCounts() {
+  const meters = new Map<KeyHash, Meter>()
+  const stored = new Map<string, Count>()
+
+  function isStored({ hash, minute, credits, calls }: UsageRow): boolean {
+    const before = stored.get(`${hash}:${minute}`)
+    return before?.credits === credits && before.calls === calls
+  }
+
+  return {
+    watch(hash: KeyHash, meter: Meter): void {
+      meters.set(hash, meter)
+    },
+    unstored(): readonly UsageRow[] {
+      return [...meters].flatMap(([hash, { minutes }]) =>
+        [...minutes].map(([minute, count]) => ({ hash, minute, ...count })).filter((row) => !isStored(row)),
+      )
+    },
+    markStored(rows: readonly UsageRow[]): void {
+      for (const { hash, minute, credits, calls } of rows) stored.set(`${hash}:${minute}`, { credits, calls })
+    },
+    /** Drops the stored counts of the minutes before `oldest`. */
+    prune(oldest: UnixSeconds): void {
+      for (const [hash, meter] of meters) {
+        for (const [minute, count] of meter.minutes) {
+          if (minute >= oldest || !isStored({ hash, minute, ...count })) continue
+          meter.minutes.delete(minute)
+          stored.delete(`${hash}:${minute}`)
+        }
+      }
     },
   }
 }

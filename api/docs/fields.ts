@@ -27,7 +27,7 @@ function descriptionOf(document: OpenApi, schema: Schema): string {
   return schema.description ?? plain(document, schema).description ?? ''
 }
 
-/** What it is apart from null. */
+/** The schema without its null variant. */
 function resolve(document: OpenApi, schema: Schema): Schema {
   const known = plain(document, schema)
   const present = known.anyOf?.find((one) => isSchema(one) && one.type !== 'null')

@@ -157,7 +157,7 @@ function snippets(of: Snippets): string {
   return `<div class="snippets">${figures.join('')}</div>`
 }
 
-/** What may be wider than the screen is scrolled by keys too. */
+/** `tabindex`: a block that is wider than the screen can be scrolled by keys. */
 function block(text: string, name: string): string {
   return `<pre tabindex="0" aria-label="${escapeHtml(name)}" role="group"><code>${escapeHtml(text)}</code></pre>`
 }

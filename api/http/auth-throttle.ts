@@ -1,4 +1,4 @@
-/** How often an address has come with a bad key: guessing is slowed, and the store is spared. */
+/** Counts bad keys by address: after too many, unknown keys are read rarely, so that guessing is slow and costs the store little. */
 
 export type AuthThrottle = {
   recordFailure(address: string, now: number): void
@@ -8,8 +8,14 @@ export type AuthThrottle = {
 
 const MAX_ADDRESSES = 10_000
 
-/** `most` failures in each window of so many seconds. */
-export function openAuthThrottle({ most = 20, seconds = 60 }: { most?: number; seconds?: number } = {}): AuthThrottle {
+/** `maxFailures` in each window of so many seconds. */
+export function openAuthThrottle({
+  maxFailures = 20,
+  seconds = 60,
+}: {
+  maxFailures?: number
+  seconds?: number
+} = {}): AuthThrottle {
   const windows = new Map<string, { until: number; count: number }>()
   return {
     recordFailure(address, now) {
@@ -18,7 +24,7 @@ export function openAuthThrottle({ most = 20, seconds = 60 }: { most?: number; s
         window.count += 1
         return
       }
-      // Deleted first, so that the map stays in the order in which windows end.
+      // Deleted first, so that the map stays in the order of the windows' ends.
       windows.delete(address)
       windows.set(address, { until: now + seconds, count: 1 })
       const [oldest] = windows.keys()
@@ -26,7 +32,7 @@ export function openAuthThrottle({ most = 20, seconds = 60 }: { most?: number; s
     },
     retryAfterSeconds(address, now) {
       const window = windows.get(address)
-      if (window === undefined || window.until <= now || window.count < most) return 0
+      if (window === undefined || window.until <= now || window.count < maxFailures) return 0
       return Math.ceil(window.until - now)
     },
   }

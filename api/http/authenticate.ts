@@ -1,11 +1,11 @@
-/** Lets in who has a key, and counts the call. */
+/** Authenticates a request by its key, and counts the call. */
 import type { Request, RequestHandler, Response } from 'express'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { Problem } from '../lib/problem.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
 import { beforeHead } from './headers.ts'
 
-/** A route that knows who asks. */
+/** A route of an authenticated account. */
 export type AccountHandler = (account: Account, req: Request, res: Response) => Promise<void>
 export type Authenticate = (handler: AccountHandler) => RequestHandler
 
@@ -22,7 +22,7 @@ export function openAuthenticate(options: {
       const wait = failures.retryAfterSeconds(address, now)
       const keys = req.headersDistinct['x-api-key'] ?? []
       const [key] = keys
-      // An address that has failed too often can't make us ask the store; a right key is let in all the same.
+      // A throttled address cannot cause a read at once; a valid key passes all the same.
       const account = keys.length === 1 && key !== undefined ? await accounts.find(key, wait === 0) : undefined
       if (account === undefined) {
         failures.recordFailure(address, now)

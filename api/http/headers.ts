@@ -1,4 +1,4 @@
-/** Headers of an answer: which pool it speaks of, and how long it may be kept. */
+/** Headers of an answer: the pool behind it, missing time, and caching. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
 import type { MarketAnswer } from '../market/answer.ts'
@@ -6,7 +6,7 @@ import { viewPair } from '../market/model/orientation.ts'
 import { formatTime } from '../query/time.ts'
 import type { TimeRange } from '../query/time-range.ts'
 
-/** Runs `set` when the head of the answer is written: answers, errors and 304 alike, each after it was paid for. */
+/** Runs `set` when the head is written: for answers, errors and 304 alike, after the credits are settled. */
 export function beforeHead(res: Response, set: () => void): void {
   const write = res.writeHead.bind(res) as (...args: unknown[]) => Response
   res.writeHead = ((...args: unknown[]) => {
@@ -15,7 +15,7 @@ export function beforeHead(res: Response, set: () => void): void {
   }) as Response['writeHead']
 }
 
-/** Header values are ASCII; what is not is percent-encoded as UTF-8, and the percent sign with it, so that it reads back. */
+/** Header values are ASCII: other characters and the percent sign are percent-encoded as UTF-8, so that the value decodes back. */
 export function headerText(text: string): string {
   return text.replace(/[^\x20-\x7e]|%/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
@@ -36,10 +36,10 @@ export function setMarket(
   if (network.devnet) setDevnet(res)
 }
 
-/** Clients take headers of some kilobytes. */
+/** Clients accept headers of some kilobytes. */
 const MAX_INTERVALS = 40
 
-/** Time that is not stored, as ISO 8601 writes intervals; where they are too many, the last one reaches from the first that is left out to the end. */
+/** Missing time as ISO 8601 intervals. Beyond the maximum the last interval reaches to the end of the last range. */
 export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void {
   if (ranges.length === 0) return
   const shown = ranges.slice(0, MAX_INTERVALS)
@@ -48,15 +48,14 @@ export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void
   res.set('X-Market-Incomplete', shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '))
 }
 
-/** Made-up trades must not pass for real ones. */
+/** Marks trades of a devnet. */
 export function setDevnet(res: Response): void {
   res.set('X-Candlepool-Devnet', 'true')
 }
 
 /**
- * An answer about a range that is over may be kept and asked for again; all others are of this moment. The tag is a weak one,
- * since it names what is said and not its bytes: those may be compressed. A 304 has no type that would tell the compression to
- * vary, so that is said here.
+ * A closed answer may be stored and revalidated; all others must not be stored. The ETag is weak: it identifies the JSON, and the bytes may
+ * be compressed. `Vary` is set here because a 304 has no Content-Type by which the compression middleware would set it.
  */
 export function sendAnswer(res: Response, body: unknown, closed: boolean): void {
   const text = JSON.stringify(body)

@@ -1,4 +1,4 @@
-/** What every answer of the service has: an id, leave for browsers to read it, and a form for errors. */
+/** Middleware of every answer: request id, security and CORS headers, and errors as problem documents. */
 import { randomUUID } from 'node:crypto'
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
@@ -26,7 +26,7 @@ const EXPOSED = [
   REQUEST_ID,
 ].join(', ')
 
-/** Longer addresses are refused: no question of ours needs so much. */
+/** Characters; far above the longest query. */
 const MAX_URL_LENGTH = 8_192
 
 export function requestIds(report: Report<ApiFact>): RequestHandler {
@@ -50,18 +50,18 @@ export function requestIds(report: Report<ApiFact>): RequestHandler {
   }
 }
 
-/** What browsers are told not to do with our answers. Pages of ours say for themselves what they need. */
+/** Security headers of answers. The pages set their own Content-Security-Policy. */
 export function securityHeaders(): RequestHandler {
   return helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-    // Whoever may read an answer is said by CORS.
+    // CORS decides which origins may read an answer.
     crossOriginResourcePolicy: { policy: 'cross-origin' },
-    // Whether there is TLS is for whoever stands before us to know.
+    // A proxy in front terminates TLS, and sets this header.
     strictTransportSecurity: false,
   })
 }
 
-/** The same headers, for an answer that is written without Express. */
+/** The same headers, for answers that are written without Express. */
 export function securityHeaderValues(): OutgoingHttpHeaders {
   const request = new IncomingMessage(new Socket())
   const response = new ServerResponse(request)
@@ -69,7 +69,7 @@ export function securityHeaderValues(): OutgoingHttpHeaders {
   return response.getHeaders()
 }
 
-/** Keys travel in a header of ours and never in cookies, so any page may ask where the operator names none. */
+/** Keys travel in the header X-API-KEY and never in cookies, so every origin is allowed unless `origins` names some. */
 export function crossOrigin(origins?: readonly string[]): RequestHandler {
   return function crossOrigin(req, res, next) {
     const origin = origins === undefined ? '*' : origins.find((it) => it === req.get('Origin'))
@@ -95,7 +95,7 @@ export function limitUrlLength(): RequestHandler {
   }
 }
 
-/** HTTP/1.1 asks for one host that is one; answers link to it. */
+/** HTTP/1.1 requires one valid Host; answers contain links to it. */
 export function requireHost(): RequestHandler {
   return function goodHosts(req, _res, next) {
     const hosts = req.headersDistinct['host'] ?? []
@@ -109,7 +109,7 @@ export function requireHost(): RequestHandler {
 const HOST = /^[^\s/?#@\\]+$/
 const ALLOWED = 'GET, HEAD, OPTIONS'
 
-/** For all methods of a path but the one that it takes. */
+/** Handles all other methods of a path. */
 export function methodNotAllowed(method: 'GET' | 'POST' = 'GET'): RequestHandler {
   const allowed = method === 'GET' ? ALLOWED : `${method}, OPTIONS`
   return function methodNotAllowed(req, res) {
@@ -132,14 +132,14 @@ export function notFound(): RequestHandler {
   }
 }
 
-/** Tells the user what a user can act on, and the operator all of it. */
+/** Clients get the problem without its cause; the report has the whole error. */
 export function problems(report: Report<ApiFact>): ErrorRequestHandler {
   return function problems(error: unknown, req, res, next) {
-    // Half an answer can't be turned into an error; Express ends the connection.
+    // The head is sent already: Express closes the connection.
     if (res.headersSent) return next(error)
     const requestId = res.get(REQUEST_ID) ?? ''
     const problem = toProblem(error)
-    // A network that is not read yet is no failure.
+    // A network without stored blocks is no failure of the service.
     if (PROBLEMS[problem.code].status >= 500 && problem.code !== 'nothing_stored')
       report({ kind: 'request-failed', requestId, path: req.path, error: problem.cause ?? error })
     sendProblem(req, res, problem, requestId)
@@ -155,7 +155,7 @@ function sendProblem(_req: Request, res: Response, problem: Problem, requestId: 
 
 function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
-  // Express's own: an address whose percent signs make no sense.
+  // From Express: a malformed percent-encoding in the path.
   if (error instanceof URIError) return new Problem('bad_request', 'The address is not well encoded.', { cause: error })
   return new Problem(
     'internal',

@@ -1,10 +1,10 @@
-/** A code that is exchanged for a key, once and soon: a link may hold it, since a browser's history keeps every address. */
+/** A one-time code that the page exchanges for a key: a link holds the code and not the key, since browsers keep addresses in their history. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 export type PageCode = {
-  /** A code for this key; the one before it is void. */
+  /** A code for this key; it replaces the one before. */
   issue(key: string): string
-  /** The key, the first time that the code is given in time. */
+  /** The key, once and within CODE_MINUTES. */
   exchange(code: string): string | undefined
 }
 
@@ -19,7 +19,7 @@ export function openPageCode(clock: () => Date): PageCode {
       return code
     },
     exchange(code) {
-      // Digests have one length, and are compared in one time.
+      // Digests have equal lengths, as the constant-time comparison requires.
       if (issued === undefined || !timingSafeEqual(issued.digest, digestOf(code))) return undefined
       const { key, until } = issued
       issued = undefined

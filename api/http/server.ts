@@ -1,4 +1,4 @@
-/** The application on a port, until it is told to stop: then questions under way are answered, and no new ones taken. */
+/** Serves the application on a port until the signal aborts: running requests are then answered, new ones refused. */
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -10,25 +10,25 @@ import { securityHeaderValues } from './http.ts'
 
 export type Serving = {
   host: string
-  /** The one that the system gave, where 0 was asked for. */
+  /** The assigned port where 0 was given. */
   port: number
-  /** Resolves when the last answer is out. */
+  /** Resolves after the last answer. */
   closed: Promise<void>
 }
 
-/** What one client can hold, and for how long. */
+/** Time limits of one connection. */
 export type ServerTimeouts = {
-  /** A question is a few hundred bytes: whoever takes longer to ask it holds a connection, and nothing else. */
+  /** For the head of a request, which is a few hundred bytes. */
   requestTimeoutMs: number
-  /** For an answer that nobody takes. */
+  /** For an idle socket, such as that of a client that does not read its answer. */
   socketTimeoutMs: number
-  /** How long questions under way may still take when the server stops. */
+  /** For running requests after the signal. */
   drainMs: number
 }
 
 const DEFAULT_TIMEOUTS: ServerTimeouts = { requestTimeoutMs: 15_000, socketTimeoutMs: 120_000, drainMs: 10_000 }
 
-/** Resolves once the port is open; rejects where it can't be had. */
+/** Resolves once the port is open; rejects where it cannot be opened. */
 export async function serve(
   options: {
     app: Application
@@ -51,16 +51,16 @@ export async function serve(
     maxHeaderSize: 16_384,
     headersTimeout: slowMs,
     requestTimeout: slowMs,
-    // Node looks this often for who is too slow, by itself every half minute.
+    // Node's default checks for slow requests every 30 s.
     connectionsCheckingInterval: slowMs / 5,
-    // The application speaks of missing hosts and of unknown expectations in its own words; Node would send no body.
+    // The application answers a missing Host and an unknown Expect with a problem document; Node would send no body.
     requireHostHeader: false,
   }
   const server = createServer(limits, app)
   server.on('checkExpectation', app)
   server.maxHeadersCount = 100
   server.setTimeout(stuckMs)
-  // Longer than the idle time of usual proxies, so that it is they who close.
+  // Longer than the idle time of usual proxies, so that the proxy closes first.
   server.keepAliveTimeout = 65_000
   server.on('clientError', refuse)
   await listen(server, options.port, host)
@@ -104,7 +104,7 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
   })
 }
 
-/** Twice as many as the backlog of the port holds: who floods it does not keep it open. */
+/** Twice the backlog of the port: a flood of connections does not keep it open. */
 const MAX_TURNS = 1_024
 
 /**
@@ -124,17 +124,17 @@ async function acceptWaiting(server: Server): Promise<void> {
   server.off('connection', accepted)
 }
 
-/** A connection that stays open after its answer would hold the server, and a question on it would get none. */
+/** Without keep-alive: an open connection would delay the close, and a request on it would get no answer. */
 function isLast(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }
 
-/** As the application sets them; there is no response of Node here that its middleware could set them on. */
+/** As raw lines: Node refused the request before a response object existed. */
 const SAFE_HEADERS = Object.entries(securityHeaderValues())
   .map(([name, value]) => `${name}: ${value}\r\n`)
   .join('')
 
-/** What Node refuses before there is a request: headers that are too large, too slow, or that are not HTTP. */
+/** Answers requests that Node refuses while it parses them: headers too large, too slow, or not HTTP. */
 function refuse(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()

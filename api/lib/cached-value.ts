@@ -1,14 +1,14 @@
-/** A value that is loaded again before it is too old, by one load for all who wait. */
+/** A value with a maximum age, reloaded ahead of its expiry by one load for all callers. */
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 
 export type CachedValue<T> = {
-  /** At most `maxAgeMs` old, counted from the start of its load. Who asks often does not wait. */
+  /** At most `maxAgeMs` old, counted from the start of its load. Frequent callers do not wait. */
   get(): Promise<T>
-  /** Loaded after this call. */
+  /** The result of a load that starts after this call. */
   reload(): Promise<T>
 }
 
-/** From this share of its age on it is loaded anew while the old one still serves. */
+/** From this share of the maximum age on, a load runs while the old value still serves. */
 const AHEAD = 0.75
 
 export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): CachedValue<T> {
@@ -31,9 +31,9 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
     return running
   }
 
-  function renew(): Promise<T> {
+  function reload(): Promise<T> {
     if (running === undefined) return start()
-    // The load under way may have read before this call, so one more follows it, shared as well.
+    // The running load may have read before this call, so that one more follows, shared by its callers.
     next ??= running
       .catch(() => undefined)
       .then(() => {
@@ -49,12 +49,12 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
       const oldest = now - maxAgeMs
       if (held !== undefined && held.since > oldest) {
         const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
-        // Who asks once it is too old is told what is wrong.
+        // Once the value is too old, the next caller repeats the load and gets its error.
         if (isDue) start(whenIdle()).catch(() => undefined)
         return Promise.resolve(held.value)
       }
-      return running !== undefined && runningSince > oldest ? running : renew()
+      return running !== undefined && runningSince > oldest ? running : reload()
     },
-    reload: renew,
+    reload: reload,
   }
 }

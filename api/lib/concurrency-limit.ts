@@ -1,7 +1,10 @@
-/** So many questions are worked on at once, so many wait their turn for a while, and more are sent away before they cost anything. */
+/**
+ * Bounds concurrent queries to the store: the next ones wait in a bounded queue for a bounded time, all others get `overloaded` at no cost.
+ * p-queue bounds neither the queue nor the wait, so that it would not shorten this.
+ */
 import { Problem } from './problem.ts'
 
-export type ConcurrencyLimit = <Answer>(question: () => Promise<Answer>) => Promise<Answer>
+export type ConcurrencyLimit = <Answer>(query: () => Promise<Answer>) => Promise<Answer>
 
 export type ConcurrencyBounds = {
   maxRunning: number
@@ -9,7 +12,7 @@ export type ConcurrencyBounds = {
   maxWaitMs: number
 }
 
-/** What is in memory is answered in no time, so only questions to the store ever wait. */
+/** Cached answers take microseconds, so that only queries to the store ever wait. */
 export const DEFAULT_BOUNDS: ConcurrencyBounds = { maxRunning: 64, maxQueued: 1_024, maxWaitMs: 5_000 }
 
 export function limitConcurrency({
@@ -20,7 +23,7 @@ export function limitConcurrency({
   let working = 0
   const queue = new Set<() => void>()
 
-  function turn(): Promise<void> {
+  function freeSlot(): Promise<void> {
     if (queue.size >= waiting) throw overloaded()
     return new Promise((resolve, reject) => {
       const go = () => {
@@ -35,12 +38,12 @@ export function limitConcurrency({
     })
   }
 
-  return async function inTurn(question) {
-    // A turn that is handed on stays counted.
-    if (working >= atOnce) await turn()
+  return async function limited(query) {
+    // A slot that passes to the next query stays counted.
+    if (working >= atOnce) await freeSlot()
     else working++
     try {
-      return await question()
+      return await query()
     } finally {
       const [next] = queue
       if (next) {

@@ -1,4 +1,4 @@
-/** Raw token units as numbers and as text, without losing a bit on the way. */
+/** Raw token units as numbers and as text, correctly rounded. */
 import { formatUnits } from 'viem'
 
 /** Exact, without an exponent: `-2549.977996`. */

@@ -1,4 +1,4 @@
-/** What the API stage has to say to whoever runs it. */
+/** The facts that the API stage reports. */
 import type { PlanName } from './plan.ts'
 
 export type ApiFact =
@@ -6,17 +6,17 @@ export type ApiFact =
       kind: 'request-answered'
       requestId: string
       method: string
-      /** Without the query, which may hold anything. */
+      /** Without the query string. */
       path: string
-      /** As it is mounted; absent where none was reached. */
+      /** The mounted path; undefined where no route matched. */
       route: string | undefined
       status: number
       milliseconds: number
     }
   | { kind: 'request-failed'; requestId: string; path: string; error: unknown }
-  /** Of the key nothing but its plan. */
+  /** The plan is all that is reported of the key. */
   | { kind: 'credits-charged'; plan: PlanName; credits: number }
-  /** Whether candles were answered without the store; `bytes` are held in memory. */
+  /** `isHeld`: answered from the cache alone; `bytes`: size of the cache. */
   | { kind: 'cache-read'; isHeld: boolean; bytes: number }
   | { kind: 'usage-stored'; rows: number }
   | { kind: 'usage-not-stored'; rows: number; error: unknown }

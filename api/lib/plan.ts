@@ -1,4 +1,4 @@
-/** What an account may use. */
+/** Plans: the credits of an account. */
 
 /** Credits a minute and a month (or billing period). */
 export const PLANS = {

@@ -1,6 +1,6 @@
-/** What a user is told when there is no answer: RFC 9457 problems with our codes. */
+/** Error answers: RFC 9457 problems with a code. */
 
-/** Every code, with its status, its title and what it means to who gets it. */
+/** Every code, with its status, its title and its meaning for the client. */
 export const PROBLEMS = {
   bad_request: { status: 400, title: 'Bad request', meaning: 'Not a well-formed request.' },
   invalid_parameters: {
@@ -62,7 +62,7 @@ export type ProblemCode = keyof typeof PROBLEMS
 
 export type FieldError = { field: string; message: string }
 
-/** An answer that is an error. Its message is for the user; what is ours stays in `cause`. */
+/** An error answer. The client gets the message; `cause` is reported to the operator only. */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly headers: Readonly<Record<string, string>>

@@ -1,11 +1,11 @@
-/** How the stage asks ClickHouse: a question from a `.sql` file, typed parameters, plain rows. */
+/** Queries to ClickHouse: a statement from a `.sql` file, typed parameters, plain rows. */
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { Problem } from './problem.ts'
 
-/** ClickHouse's codes for “not now”: too slow, too busy, no memory, going away, a shard away, or its tables not made yet. */
-const NOT_NOW = new Set([
+/** ClickHouse's codes for a temporary failure: too slow, too busy, out of memory, shutting down, a shard unreachable, or tables not created yet. */
+const TEMPORARY = new Set([
   '60',
   '81',
   '159',
@@ -26,10 +26,9 @@ export function readSql(url: URL): string {
   return readFileSync(url, 'utf8')
 }
 
-/** So many pools are asked for at once at most: ClickHouse takes 128 kB in a parameter. */
+/** ClickHouse accepts 128 kB in a parameter. */
 export const MAX_POOLS_PER_QUERY = 1_000
 
-/** Plain rows. */
 export function queryRows<Row>(
   client: ClickHouseClient,
   query: string,
@@ -46,7 +45,7 @@ export function queryRows<Row>(
   })
 }
 
-/** The bytes of a question that names its format: all of them, or the error that stopped them half-way. */
+/** The bytes of a statement that names its format: all of them, or the error that ended the statement. */
 export function queryBytes(
   client: ClickHouseClient,
   query: string,
@@ -63,17 +62,17 @@ export function queryBytes(
   })
 }
 
-/** A store that does not answer is a 503; a question that it refuses is a bug of ours, and goes on as it came. */
-export async function orUnavailable<Answer>(question: () => Promise<Answer>): Promise<Answer> {
+/** Turns an unavailable store into a 503; a refused statement is a bug, and is thrown as it is. */
+export async function orUnavailable<Answer>(query: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await question()
+    return await query()
   } catch (cause) {
-    throw isOurFault(cause) ? cause : storeUnavailable(cause)
+    throw isBug(cause) ? cause : storeUnavailable(cause)
   }
 }
 
-function isOurFault(error: unknown): boolean {
-  return error instanceof ClickHouseError && !NOT_NOW.has(error.code)
+function isBug(error: unknown): boolean {
+  return error instanceof ClickHouseError && !TEMPORARY.has(error.code)
 }
 
 export function storeUnavailable(cause: unknown): Problem {

@@ -1,4 +1,4 @@
-/** The width of a candle, as users write it: 45s, 7m, 4h, 1d. */
+/** The width of a candle in its written form: 45s, 7m, 4h, 1d. */
 
 /** Whole seconds, 1 to 86400. */
 export type IntervalSeconds = number
@@ -12,7 +12,7 @@ export const INTERVAL_PATTERN = INTERVAL.source
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
-/** Undefined where the text is not an interval that we serve. */
+/** Undefined where the text is no interval, or longer than a day. */
 export function parseInterval(text: string): IntervalSeconds | undefined {
   const match = INTERVAL.exec(text)
   const [, count, unit] = match ?? []

@@ -1,9 +1,9 @@
-/** From a query string to a question: every bad parameter is found before the user is told of any. */
+/** Parses and validates query strings: one error lists every bad parameter. */
 import { z } from 'zod'
 import { MAX_TEXT } from '../../ingest/pools/token.ts'
 import { type FieldError, Problem } from '../lib/problem.ts'
 
-/** What the query string says, decoded; a name that is repeated keeps all of its values. */
+/** The decoded query string; a repeated name keeps all of its values. */
 export type QueryParameters = ReadonlyMap<string, readonly string[]>
 
 export function parseParameters(query: string): QueryParameters {
@@ -16,10 +16,10 @@ export function parseParameters(query: string): QueryParameters {
   return parameters
 }
 
-/** UTF-16 units. Checked before a text is read: room for two of the longest symbols, of two units a code point, and a hyphen. */
+/** UTF-16 units, checked before parsing: two of the longest symbols, of two units a code point, and a hyphen. */
 export const MAX_TEXT_LENGTH = 4 * MAX_TEXT + 1
 
-/** What JSON Schema can say of a parameter: all that `read` takes fits it, and little more. */
+/** JSON Schema keywords of a parameter: every text that `read` accepts is valid, and little else. */
 export type Notation = {
   type?: 'integer'
   pattern?: string
@@ -29,7 +29,7 @@ export type Notation = {
   examples: readonly (string | number)[]
 }
 
-/** A parameter that `read` understands, or its rule. */
+/** A parameter with its parser; a text for which `read` returns undefined is reported with the rule. */
 export function field<T>(rule: string, read: (text: string) => T | undefined, notation: Notation) {
   return z
     .string({ error: `required: ${rule}` })
@@ -42,10 +42,10 @@ export function field<T>(rule: string, read: (text: string) => T | undefined, no
     })
 }
 
-/** A rule over several parameters, such as “one of symbol and pool”. It sees all that were given; a malformed one as ''. */
+/** A rule over several parameters, such as “one of symbol and pool”. `given` has all parameters; a malformed one is ''. */
 export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldError[]
 
-/** Unknown parameters are ignored; known ones must be there once, flat, not empty and not longer than any answer needs. */
+/** Unknown parameters are ignored; known ones must be given once, flat, not empty and not too long. Throws `invalid_parameters`. */
 export function readQuery<Shape extends z.ZodObject>(
   shape: Shape,
   parameters: QueryParameters,

@@ -1,4 +1,4 @@
-/** What users may ask: the parameters of each question and their rules. */
+/** The queries of the API: the parameters of each operation and their rules. */
 import { z } from 'zod'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
@@ -12,7 +12,7 @@ import type { TimeRange } from './time-range.ts'
 export const FILLS = ['previous', 'none'] as const
 export type Fill = (typeof FILLS)[number]
 
-/** What the taker paid, or where the swap left the pool. */
+/** `execution`: what the taker paid, fee included; `spot`: the pool's price after the swap. */
 export const PRICES = ['execution', 'spot'] as const
 export type PriceKind = (typeof PRICES)[number]
 
@@ -119,7 +119,7 @@ export function readPoolQuery(parameters: QueryParameters): PoolQuery {
   return readQuery(PoolShape, parameters)
 }
 
-/** Without `from`, as many intervals as candles were asked for: any such range holds exactly that many bucket starts. */
+/** Without `from`, `limit` intervals before `to`: such a range holds exactly that many bucket starts. */
 export function candleRange(query: CandleQuery, now: Instant): TimeRange {
   const to = wholeSecond(query.to ?? now)
   return { from: query.from === undefined ? to - query.interval * query.limit : wholeSecond(query.from), to }
@@ -148,7 +148,7 @@ function parsePool(text: string): PoolId | undefined {
   return POOL.test(text) ? (text.toLowerCase() as PoolId) : undefined
 }
 
-/** In the order asked, each once. */
+/** In the order of the query, without repetitions. */
 function parseNetworks(text: string): readonly NetworkName[] | undefined {
   if (!NETWORKS.test(text)) return undefined
   const asked = text.split(',').map((part) => part.trim())

@@ -1,11 +1,11 @@
-/** Pairs of token symbols, as users write them. */
+/** Pairs of token symbols in their written form. */
 
 /** One way to read a symbol: the price of `base` in `quote`, both lower case. */
 export type Split = { base: string; quote: string }
 
 export const SYMBOL_RULE = 'two different token symbols joined by a hyphen, such as WETH-USDC'
 
-/** Every way to cut a symbol at a hyphen: symbols may have hyphens of their own. None where it names no pair. */
+/** All splits of a text at a hyphen: token symbols may contain hyphens. Empty where the text names no pair. */
 export function splitSymbol(symbol: string): readonly Split[] {
   const splits: Split[] = []
   for (let at = symbol.indexOf('-'); at !== -1; at = symbol.indexOf('-', at + 1)) {

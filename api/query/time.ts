@@ -1,7 +1,7 @@
-/** Points in time, as users write them and as we write them. */
+/** Points in time: parsing and formatting. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 
-/** A second and the digits after it without trailing zeros: exact, however many were written. */
+/** A second and the digits after it without trailing zeros: exact for any number of digits. */
 export type Instant = { seconds: UnixSeconds; fraction: string }
 
 export const TIME_RULE =
@@ -9,7 +9,7 @@ export const TIME_RULE =
 
 const DATE = '(\\d{4})-(\\d{2})-(\\d{2})'
 const CLOCK = '(\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d+))?)?'
-/** A raw `+` in a query string arrives as a blank. */
+/** A raw `+` in a query string decodes to a space. */
 const ZONE = '([zZ]|([+\\- ])(\\d{2}):?(\\d{2}))'
 const TIME = new RegExp(`^${DATE}(?:[tT]${CLOCK}${ZONE}?)?$`)
 export const TIME_PATTERN = TIME.source
@@ -22,7 +22,7 @@ export function parseTime(text: string): Instant | undefined {
     match
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  // Date rolls 30 February over to March; we do not.
+  // Date would roll 30 February over to March.
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return undefined
   if (Number(hour) > 23 || Number(minute) > 59 || Number(second) > 60) return undefined
   const offset =

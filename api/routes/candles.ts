@@ -35,7 +35,7 @@ function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleVie
   return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
 }
 
-/** How to ask for the same without a search: `symbol` stays where the pool alone would turn prices over. */
+/** The same query without a search: `symbol` stays where the pool's own order is the inverse. */
 function cheaper(query: CandleQuery, { view }: MarketAnswer<CandleView>): string {
   const { network, pool } = view.listing
   const symbol = view.forward ? '' : `, symbol=${query.symbol?.text ?? ''}`

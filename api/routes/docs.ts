@@ -1,4 +1,4 @@
-/** GET /v0/openapi.json and GET /v0/docs: what can be asked, for programs and for people. They need no key. */
+/** GET /v0/openapi.json and GET /v0/docs: the reference, for programs and for people. Without a key. */
 import type { RequestHandler } from 'express'
 import { type ReferencePage, referencePage } from '../docs/page.ts'
 import type { OpenApi } from '../schema/openapi.ts'

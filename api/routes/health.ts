@@ -1,4 +1,4 @@
-/** GET /v0/health: how far each network's ledger has come. Needs no key. */
+/** GET /v0/health: the tip and lag of each network. Without a key. */
 import type { RequestHandler } from 'express'
 import { sendAnswer, setDevnet } from '../http/headers.ts'
 import type { Market, NetworkStatus } from '../market/market.ts'
@@ -21,7 +21,7 @@ function toNetwork({ network, tip, halts }: NetworkStatus, now: number) {
     devnet: network.devnet,
     tip: tip === undefined ? null : { number: tip.number, hash: tip.hash, time: formatTime(tip.timestamp) },
     lag_seconds: tip === undefined ? null : lagSeconds(tip, now),
-    // Why is for operators: `npm run status` and their log say it.
+    // Operators get the reason from `npm run status` and the log.
     halted: halts.length === 0 ? null : haltedOf(halts),
   }
 }

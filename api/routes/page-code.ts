@@ -8,7 +8,7 @@ import { Problem } from '../lib/problem.ts'
 
 export const CODE_HEADER = 'X-Page-Code'
 
-/** In a header that pages of other origins get no leave to send. */
+/** The code is in a header that CORS does not allow to other origins. */
 export function postPageCode(code: PageCode, clock: () => Date): RequestHandler {
   const failures = openAuthThrottle()
   return function exchange(req, res) {

@@ -11,7 +11,7 @@ export type PairsBody = { data: readonly PairSummary[] }
 
 const ADDRESS = /^0x[0-9a-f]{40}$/
 
-/** Those of trusted tokens are held for a minute and free; what has to be looked for costs a credit. */
+/** Pairs of trusted tokens are cached for a minute and free; a search by token costs a credit. */
 export function getPagePairs(market: Market, accounts: Accounts): AccountHandler {
   return async function pagePairs(account, req, res) {
     const [token, ...more] = parametersOf(req).get('token') ?? []

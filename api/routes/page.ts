@@ -6,7 +6,7 @@ import { hash, makePage, type Page } from '../page/files.ts'
 
 const FOLDER = '/page'
 
-/** Everything comes from here, and the page asks nobody else. */
+/** The page loads and queries its own origin only. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -20,7 +20,7 @@ const POLICY = [
 
 export function getPage(networks: readonly Network[]): Readonly<Record<string, RequestHandler>> {
   let made: Promise<Page> | undefined
-  /** Made when it is first asked for: many a service never shows it. */
+  /** Built at the first request: most processes never serve it. */
   function page(): Promise<Page> {
     made ??= makePage(networks, FOLDER).catch((error: unknown) => {
       made = undefined
@@ -33,7 +33,7 @@ export function getPage(networks: readonly Network[]): Readonly<Record<string, R
     '/': async function html(_req, res) {
       const { html } = await page()
       res.set({
-        // Asked for again each time, so that it names the newest files.
+        // Revalidated at each visit, so that it names the newest files.
         'Cache-Control': 'no-cache',
         'Content-Security-Policy': POLICY,
         'Referrer-Policy': 'no-referrer',

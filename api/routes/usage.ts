@@ -1,4 +1,4 @@
-/** GET /v0/usage: free, and answered whatever is used up. */
+/** GET /v0/usage: free, and answered when all credits are used. */
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { Usage } from '../accounts/credits.ts'
 import type { AccountHandler } from '../http/authenticate.ts'

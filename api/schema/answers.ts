@@ -145,7 +145,7 @@ const ErrorAnswer = z
     request_id: z.uuid().describe('The same as the header X-Request-Id.'),
     errors: z.array(FieldError).optional().describe('Every bad parameter with its rule.'),
   })
-  .describe('A problem as RFC 9457 has it, with a code and a request id of ours.')
+  .describe('A problem document of RFC 9457, with a code and a request id.')
 
 /** One for each status, whole: generators of clients do not narrow a schema by a second one. */
 export const PROBLEM_SCHEMAS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(

@@ -39,7 +39,7 @@ export type OpenApi = {
   }
 }
 
-/** What the service answered when it was asked on a recorded day; by operation and by code. */
+/** Recorded answers, by operation and by error code. */
 type Examples = Readonly<Record<string, { request: string; body: unknown } | undefined>>
 
 export function openApi(): OpenApi {
@@ -94,7 +94,10 @@ function operation(plan: OperationPlan, examples: Examples): Operation {
           },
         },
       },
-      304: { description: 'What `If-None-Match` names is still so.', headers: headers('Cache-Control', ...limits) },
+      304: {
+        description: 'The answer is still the one that `If-None-Match` names.',
+        headers: headers('Cache-Control', ...limits),
+      },
       ...Object.fromEntries(problems),
     },
     'x-credits': plan.credits,
@@ -118,7 +121,7 @@ const OF_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ['Retry-After'],
 }
 
-/** Of every answer to a good key. */
+/** Headers of every answer to a valid key. */
 const LIMITS: readonly HeaderName[] = ['RateLimit', 'RateLimit-Policy']
 
 function problemResponse(

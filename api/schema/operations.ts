@@ -1,4 +1,4 @@
-/** The questions that can be asked: for each path its parameters, its answer, its headers and what may go wrong. */
+/** The operations: for each path its parameters, answer, headers and errors. */
 import type { z } from 'zod'
 import type { ProblemCode } from '../lib/problem.ts'
 import { CandleShape, PoolShape, TickShape } from '../query/query.ts'
@@ -9,7 +9,7 @@ export type OperationPlan = {
   id: string
   summary: string
   description: string
-  /** What it costs, in words. */
+  /** The rule of its cost, as text. */
   credits: string
   parameters: z.ZodObject | undefined
   answer: SchemaName
@@ -76,7 +76,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
   '/v0/usage': {
     id: 'usage',
     summary: 'Credits and calls of the key',
-    description: 'Answered whatever is used up.',
+    description: 'Answered when all credits are used, too.',
     credits: 'None.',
     parameters: undefined,
     answer: 'Usage',

@@ -71,7 +71,7 @@ export interface paths {
         };
         /**
          * Credits and calls of the key
-         * @description Answered whatever is used up.
+         * @description Answered when all credits are used, too.
          */
         get: operations["usage"];
         put?: never;
@@ -281,7 +281,7 @@ export interface components {
             field: string;
             message: string;
         };
-        /** @description A problem as RFC 9457 has it, with a code and a request id of ours. */
+        /** @description A problem document of RFC 9457, with a code and a request id. */
         Problem: {
             /** @description Where to read about the code. */
             type: string;
@@ -516,7 +516,7 @@ export interface components {
         /** @description `not_found`: There is no such path. */
         NotFound: {
             headers: {
-                /** @description Names this request: tell it to the operator when something is wrong. */
+                /** @description Identifies this request: quote it in a report to the operator. */
                 "X-Request-Id": string;
                 [name: string]: unknown;
             };
@@ -527,9 +527,9 @@ export interface components {
         /** @description `method_not_allowed`: Only GET and HEAD ask here. */
         MethodNotAllowed: {
             headers: {
-                /** @description Names this request: tell it to the operator when something is wrong. */
+                /** @description Identifies this request: quote it in a report to the operator. */
                 "X-Request-Id": string;
-                /** @description The methods that are taken. */
+                /** @description The allowed methods. */
                 Allow: string;
                 [name: string]: unknown;
             };
@@ -576,7 +576,7 @@ export interface operations {
             /** @description OHLCV candles of a pair or a pool */
             200: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
@@ -584,21 +584,21 @@ export interface operations {
                     "X-Market-Network": string;
                     /** @description The id of the pool that answered. */
                     "X-Market-Pool": string;
-                    /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
+                    /** @description The pair as answered; characters beyond ASCII are percent-encoded. */
                     "X-Market-Pair": string;
-                    /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
+                    /** @description Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
                     "X-Market-Lead"?: string;
-                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
+                    /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
-                    /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
+                    /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
-                    /** @description There where `symbol` is asked for: the pool that would cost fewer credits. */
+                    /** @description Present where the query has `symbol`: the query by pool that costs fewer credits. */
                     "X-API-Suggestion"?: string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -606,16 +606,16 @@ export interface operations {
                     "application/json": components["schemas"]["Candles"];
                 };
             };
-            /** @description What `If-None-Match` names is still so. */
+            /** @description The answer is still the one that `If-None-Match` names. */
             304: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -628,11 +628,11 @@ export interface operations {
              */
             400: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -643,7 +643,7 @@ export interface operations {
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
             401: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description How to authenticate. */
                     "WWW-Authenticate": string;
@@ -662,11 +662,11 @@ export interface operations {
              */
             404: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -677,11 +677,11 @@ export interface operations {
             /** @description `uri_too_long`: The address is too long. */
             414: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -698,13 +698,13 @@ export interface operations {
              */
             429: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -715,11 +715,11 @@ export interface operations {
             /** @description `headers_too_large`: The header fields are too large. */
             431: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -730,11 +730,11 @@ export interface operations {
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
             500: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -751,13 +751,13 @@ export interface operations {
              */
             503: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -782,15 +782,15 @@ export interface operations {
             /** @description The pools of a pair, on all networks */
             200: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -798,16 +798,16 @@ export interface operations {
                     "application/json": components["schemas"]["Pools"];
                 };
             };
-            /** @description What `If-None-Match` names is still so. */
+            /** @description The answer is still the one that `If-None-Match` names. */
             304: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -820,11 +820,11 @@ export interface operations {
              */
             400: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -835,7 +835,7 @@ export interface operations {
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
             401: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description How to authenticate. */
                     "WWW-Authenticate": string;
@@ -848,11 +848,11 @@ export interface operations {
             /** @description `uri_too_long`: The address is too long. */
             414: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -869,13 +869,13 @@ export interface operations {
              */
             429: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -886,11 +886,11 @@ export interface operations {
             /** @description `headers_too_large`: The header fields are too large. */
             431: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -901,11 +901,11 @@ export interface operations {
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
             500: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -922,13 +922,13 @@ export interface operations {
              */
             503: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -965,7 +965,7 @@ export interface operations {
             /** @description Swaps, one by one */
             200: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
@@ -973,19 +973,19 @@ export interface operations {
                     "X-Market-Network": string;
                     /** @description The id of the pool that answered. */
                     "X-Market-Pool": string;
-                    /** @description The pair as answered; what is not ASCII in it is percent-encoded. */
+                    /** @description The pair as answered; characters beyond ASCII are percent-encoded. */
                     "X-Market-Pair": string;
-                    /** @description There where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
+                    /** @description Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
                     "X-Market-Lead"?: string;
-                    /** @description There where not all of the range is stored: `from/to` of each part that is not, oldest first, separated by commas. */
+                    /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
-                    /** @description There where the range is over: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
+                    /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -993,16 +993,16 @@ export interface operations {
                     "application/json": components["schemas"]["Ticks"];
                 };
             };
-            /** @description What `If-None-Match` names is still so. */
+            /** @description The answer is still the one that `If-None-Match` names. */
             304: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1015,11 +1015,11 @@ export interface operations {
              */
             400: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1030,7 +1030,7 @@ export interface operations {
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
             401: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description How to authenticate. */
                     "WWW-Authenticate": string;
@@ -1049,11 +1049,11 @@ export interface operations {
              */
             404: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1064,11 +1064,11 @@ export interface operations {
             /** @description `uri_too_long`: The address is too long. */
             414: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1085,13 +1085,13 @@ export interface operations {
              */
             429: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1102,11 +1102,11 @@ export interface operations {
             /** @description `headers_too_large`: The header fields are too large. */
             431: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1117,11 +1117,11 @@ export interface operations {
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
             500: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1138,13 +1138,13 @@ export interface operations {
              */
             503: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1166,13 +1166,13 @@ export interface operations {
             /** @description Credits and calls of the key */
             200: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1180,16 +1180,16 @@ export interface operations {
                     "application/json": components["schemas"]["Usage"];
                 };
             };
-            /** @description What `If-None-Match` names is still so. */
+            /** @description The answer is still the one that `If-None-Match` names. */
             304: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1198,11 +1198,11 @@ export interface operations {
             /** @description `bad_request`: Not a well-formed request. */
             400: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1213,7 +1213,7 @@ export interface operations {
             /** @description `unauthorized`: Send one header `X-API-KEY` with a good key. */
             401: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description How to authenticate. */
                     "WWW-Authenticate": string;
@@ -1226,11 +1226,11 @@ export interface operations {
             /** @description `uri_too_long`: The address is too long. */
             414: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1241,13 +1241,13 @@ export interface operations {
             /** @description `too_many_failures`: Too many requests from this address had no good key. `Retry-After` says how long to wait. */
             429: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1258,11 +1258,11 @@ export interface operations {
             /** @description `headers_too_large`: The header fields are too large. */
             431: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1273,11 +1273,11 @@ export interface operations {
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
             500: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1292,13 +1292,13 @@ export interface operations {
              */
             503: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
-                    /** @description There where the key is good: what is left of each window, this answer paid, and when it ends, in seconds. */
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
                     RateLimit?: string;
-                    /** @description There where the key is good: the credits of each window, and its length in seconds. */
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
                     "RateLimit-Policy"?: string;
                     [name: string]: unknown;
                 };
@@ -1320,7 +1320,7 @@ export interface operations {
             /** @description How far each network is stored */
             200: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
@@ -1332,10 +1332,10 @@ export interface operations {
                     "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description What `If-None-Match` names is still so. */
+            /** @description The answer is still the one that `If-None-Match` names. */
             304: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
@@ -1346,7 +1346,7 @@ export interface operations {
             /** @description `bad_request`: Not a well-formed request. */
             400: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     [name: string]: unknown;
                 };
@@ -1357,7 +1357,7 @@ export interface operations {
             /** @description `uri_too_long`: The address is too long. */
             414: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     [name: string]: unknown;
                 };
@@ -1368,7 +1368,7 @@ export interface operations {
             /** @description `headers_too_large`: The header fields are too large. */
             431: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     [name: string]: unknown;
                 };
@@ -1379,7 +1379,7 @@ export interface operations {
             /** @description `internal`: Our fault: tell the operator the `request_id`. */
             500: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
                     [name: string]: unknown;
                 };
@@ -1394,9 +1394,9 @@ export interface operations {
              */
             503: {
                 headers: {
-                    /** @description Names this request: tell it to the operator when something is wrong. */
+                    /** @description Identifies this request: quote it in a report to the operator. */
                     "X-Request-Id": string;
-                    /** @description Seconds to wait before asking again. */
+                    /** @description Seconds to wait before the next request. */
                     "Retry-After": number;
                     [name: string]: unknown;
                 };

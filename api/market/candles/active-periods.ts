@@ -1,4 +1,4 @@
-/** Where the newest trades of a long range are, found in hours and days instead of in every second. */
+/** Finds where the newest trades of a long range begin, in candles of hours and days instead of seconds. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
@@ -12,7 +12,7 @@ const ACTIVE_PERIODS = readSql(new URL('./active-periods.sql', import.meta.url))
 const HOUR = 3_600
 const DAY = 86_400
 
-/** From where on the newest `limit` buckets that were traded in are sure to be found. */
+/** A start from which the range holds its newest `limit` traded buckets. */
 export async function activeSince(
   reader: ClickHouseClient,
   listing: Listing,
@@ -24,13 +24,13 @@ export async function activeSince(
   // A bucket touches two spans at most, and the newest span may have its trades after the range.
   const spans = 2 * limit + 1
   if (grid.to - grid.from <= spans * span) return grid.from
-  const busy = await readActivePeriods(reader, listing, span, { from: bucketOf(grid.from, span), to: grid.to }, spans)
-  const oldest = busy.at(-1)
-  if (busy.length < spans || oldest === undefined) return grid.from
+  const active = await readActivePeriods(reader, listing, span, { from: bucketOf(grid.from, span), to: grid.to }, spans)
+  const oldest = active.at(-1)
+  if (active.length < spans || oldest === undefined) return grid.from
   return Math.max(grid.from, bucketFrom(oldest.time, interval))
 }
 
-/** From where on the newest `limit` swaps are found, as far as candles can tell. */
+/** A start from which the range holds its newest `limit` swaps, by the trade counts of candles. */
 export async function swapsSince(
   reader: ClickHouseClient,
   listing: Listing,
@@ -38,7 +38,7 @@ export async function swapsSince(
   limit: number,
 ): Promise<UnixSeconds> {
   if (range.to - range.from <= DAY) return range.from
-  // Hours that lie wholly inside: what the edges hold comes on top.
+  // Hours within the range; swaps at its edges come on top.
   const whole = { from: bucketFrom(range.from, HOUR), to: bucketOf(range.to, HOUR) }
   let swaps = 0
   for (const hour of await readActivePeriods(reader, listing, HOUR, whole, limit)) {

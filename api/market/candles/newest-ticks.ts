@@ -1,4 +1,4 @@
-/** The newest swaps of pools, held until something of the pool is written. */
+/** Caches the newest swaps of pools until a write touches the pool. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { TimeRange } from '../../query/time-range.ts'
@@ -6,36 +6,36 @@ import { listingKey } from '../model/listing.ts'
 import type { TickView } from '../model/orientation.ts'
 import type { TickRequest } from './ticks.ts'
 
-/** Of all pools together. */
+/** Sum of the limits over all pools. */
 const MAX_TICKS = 100_000
 
-/** For as long whoever asks for the newest ones is told the same, unless something is written: no tick is so far in the future. */
+/** A query for the newest ticks ends now, and now moves: cached ticks are valid up to so many seconds later. No tick is that far in the future. */
 const AHEAD = 12 * 3_600
 
-/** Those of a range, or the newest `limit` of them; ascending. */
+/** The newest `limit` ticks of a range, ascending. */
 type CachedTicks = { range: TimeRange; limit: number; ticks: Promise<readonly TickView[]> }
 
 export class NewestTicks {
-  readonly #load: (asked: TickRequest) => Promise<readonly TickView[]>
-  /** By `listingKey`, then by the way in which they are shown; what was not asked for the longest first. */
+  readonly #load: (request: TickRequest) => Promise<readonly TickView[]>
+  /** By `listingKey`, then by price kind and direction; least recently used first. */
   readonly #pools = new Map<string, Map<string, CachedTicks>>()
   #limits = 0
 
-  constructor(load: (asked: TickRequest) => Promise<readonly TickView[]>) {
+  constructor(load: (request: TickRequest) => Promise<readonly TickView[]>) {
     this.#load = load
   }
 
-  /** Of a range that ends after all that is on the ledger: the newest `limit`, ascending. */
-  async read(asked: TickRequest): Promise<readonly TickView[]> {
-    const { range, limit } = asked
-    const ticks = await this.#newest(asked).ticks
+  /** The newest `limit` ticks of a range that ends after the tip, ascending. */
+  async read(request: TickRequest): Promise<readonly TickView[]> {
+    const { range, limit } = request
+    const ticks = await this.#newest(request).ticks
     const last = ticks.at(-1)
-    // A chain's clock may be ahead of ours.
-    if (last && last.time >= range.to) return this.#load(asked)
+    // Block times may be ahead of the local clock.
+    if (last && last.time >= range.to) return this.#load(request)
     return ticks.filter(({ time }) => time >= range.from).slice(-limit)
   }
 
-  /** What is on its way is told to whoever waits, and not held. */
+  /** A pending read still answers the queries that wait for it, and is not cached. Without pools: the whole network. */
   evict(network: NetworkName, pools?: Iterable<PoolId>): void {
     if (pools !== undefined) {
       for (const pool of pools) this.#drop(listingKey(network, pool))
@@ -44,22 +44,22 @@ export class NewestTicks {
     for (const key of [...this.#pools.keys()]) if (key.startsWith(listingKey(network, '' as PoolId))) this.#drop(key)
   }
 
-  #newest(asked: TickRequest): CachedTicks {
-    const { view, price, range, limit } = asked
+  #newest(request: TickRequest): CachedTicks {
+    const { view, price, range, limit } = request
     const key = listingKey(view.listing.network.name, view.listing.pool.id)
-    const ways = this.#pools.get(key) ?? new Map<string, CachedTicks>()
-    const way = `${price} ${view.forward}`
-    const held = ways.get(way)
+    const variants = this.#pools.get(key) ?? new Map<string, CachedTicks>()
+    const variant = `${price} ${view.forward}`
+    const held = variants.get(variant)
     this.#pools.delete(key)
-    this.#pools.set(key, ways)
+    this.#pools.set(key, variants)
     const isWithin = held && held.range.from <= range.from && range.to <= held.range.to
     if (isWithin && limit <= held.limit) return held
     const onwards = { from: range.from, to: range.to + AHEAD }
-    const newest = { range: onwards, limit, ticks: this.#load({ ...asked, range: onwards }) }
-    ways.set(way, newest)
+    const newest = { range: onwards, limit, ticks: this.#load({ ...request, range: onwards }) }
+    variants.set(variant, newest)
     this.#limits += limit - (held?.limit ?? 0)
     newest.ticks.catch(() => {
-      if (ways.get(way) === newest) this.#drop(key)
+      if (variants.get(variant) === newest) this.#drop(key)
     })
     this.#shrink()
     return newest

@@ -1,4 +1,4 @@
-/** How far a pool's prices are from those at which its pair was traded: what one pool says alone proves nothing. */
+/** How far a pool's prices are from those of its pair: a single pool's price can be moved at will. */
 
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
@@ -37,8 +37,8 @@ export function readQuotes(
 }
 
 /**
- * The largest factor, less 1, by which any price of `quotes` lies outside of what the peers traded at in the same bucket, from the
- * close before it on: between the medians of their lows and of their highs, by weight. A pool that did not trade is compared by its last price.
+ * The largest factor, less 1, by which any price of `quotes` lies outside of what the peers traded at in the same bucket, its
+ * close before included: between the medians of their lows and of their highs, by weight. A pool that did not trade is compared by its last price.
  */
 export function deviationOf(quotes: Quotes, peers: readonly Peer[]): number {
   const walks = peers.map(({ quotes: { rows, before }, weight }) => ({ rows, weight, next: 0, carried: before }))
@@ -60,7 +60,7 @@ export function deviationOf(quotes: Quotes, peers: readonly Peer[]): number {
 
 type Walk = { rows: readonly PriceRow[]; next: number; carried: number | undefined }
 
-/** What a peer traded at within a bucket, from its close before on; undefined where it has not traded by then. */
+/** The price range of a peer within a bucket, its close before included; undefined where it has not traded by then. */
 function advance(walk: Walk, bucket: PriceRow): { low: number; high: number } | undefined {
   const end = bucket.start + bucket.seconds
   for (; ; walk.next++) {
@@ -77,7 +77,7 @@ function advance(walk: Walk, bucket: PriceRow): { low: number; high: number } | 
   return high > 0 ? { low, high } : undefined
 }
 
-/** After all that the peers traded. */
+/** A row after all trades of the peers. */
 function silent(price: number): PriceRow {
   return { start: Number.MAX_SAFE_INTEGER, seconds: 0, low: price, high: price, close: price }
 }
@@ -85,7 +85,7 @@ function silent(price: number): PriceRow {
 /** The value at which half of all weight is reached. */
 export function weightedMedian(values: readonly { value: number; weight: number }[]): number | undefined {
   const total = values.reduce((sum, { weight }) => sum + weight, 0)
-  // Where nothing is known to be held, each counts the same.
+  // Without any held value the weights are equal.
   const weightOf = ({ weight }: { weight: number }) => (total > 0 ? weight : 1)
   const half = (total > 0 ? total : values.length) / 2
   let reached = 0

@@ -1,4 +1,4 @@
-/** From what a question names to the one pool that answers it. */
+/** Finds the one pool that answers a query. */
 import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
@@ -15,16 +15,16 @@ import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
 import { type Match, matchSymbol, type SymbolMatches } from './symbol.ts'
 
-/** Where a question without networks is asked first, and where it goes on when there is no result. */
+/** A query without `networks` searches the first ones, and where these have no trade in the range the expanded ones. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
 export const EXPANDED_NETWORKS: readonly NetworkName[] = ['ethereum', 'arbitrum', 'polygon']
 
 export type NamedPair = { text: string; splits: readonly Split[] }
 
-/** Where to look: `range` is that of the swaps, `day` the 24 hours that end with the question's `to`, now at the latest. */
+/** `range`: of the swaps; `day`: the 24 hours that end with the query's `to`, now at the latest. */
 export type SearchScope = { networks: readonly NetworkName[] | undefined; range: TimeRange; day: TimeRange }
 
-/** The pool with this id: in its own order, on the first network asked that knows it. */
+/** The pool with this id, in its own order, on the first of the networks that has it. Throws `unknown_pool`. */
 export async function findPool(store: MarketStore, id: PoolId, { networks, range }: SearchScope): Promise<PairView> {
   const { catalogue, cache } = store
   const asked = networks ?? EXPANDED_NETWORKS
@@ -32,13 +32,13 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
   const [first] = known
   if (first === undefined) throw unknownPool(catalogue, id, asked)
   if (networks !== undefined || known.length === 1) return { listing: first, forward: true }
-  // Nobody named a network, so one that has a result comes before one that has none.
+  // The query names no network, so that one with trades comes before one without.
   const volumes = await readVolumes(cache, known, range)
   const traded = known.find((_, index) => (volumes[index]?.trades ?? 0) > 0)
   return { listing: traded ?? first, forward: true }
 }
 
-/** The pool in the order of the pair: its tokens are called as anywhere else, or as they call themselves. */
+/** The pool in the order of the pair, whose symbols are curated or on-chain ones. Throws `invalid_parameters` where they are not the pool's tokens. */
 export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: PairView): PairView {
   const { network, pool } = listing
   const { listed, unlisted } = matchSymbol(catalogue, symbol.splits, [network.name])
@@ -55,7 +55,7 @@ export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: 
   throw invalidParameters([{ field: 'symbol', message }])
 }
 
-/** The pair's lead pool, and how many networks it took to find it. */
+/** The pair's lead pool, and the number of networks that were searched. Throws `unknown_symbol` or `no_pool`. */
 export async function findLead(
   store: MarketStore,
   symbol: NamedPair,
@@ -76,7 +76,7 @@ export async function findLead(
 
 type TradedMatch = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
 
-/** The pair's pools, and what they traded. */
+/** The pair's pools with their volumes. */
 async function candidatesOf(
   store: MarketStore,
   resolution: SymbolMatches,
@@ -97,7 +97,7 @@ async function candidatesOf(
 
 type LeadChoice = { view: PairView; passedOver: PassedOver | undefined }
 
-/** Where only one is left, nothing more is read about it. */
+/** A single candidate leads without further reads. */
 async function leadAmong(
   store: MarketStore,
   candidates: readonly TradedMatch[],
@@ -117,7 +117,7 @@ async function leadAmong(
     heldUsd: held[index] ?? 0,
     quotes: quotes[index] ?? { rows: [], before: undefined },
   }))
-  // The pools that price the network's dollars speak for their own pairs.
+  // The network's reference pools set the price of their own pairs.
   const references = quoted.filter(({ listing }) => isReference(listing))
   const peers = (references.length > 0 ? references : quoted).map(({ quotes, heldUsd }) => ({
     quotes,
@@ -140,7 +140,7 @@ export async function poolsOfPair(
   return listingsOf(await trustedMatches(store, matchSymbol(store.catalogue, symbol.splits, networks)))
 }
 
-/** Every pool of a pair; those of unlisted tokens only where nothing listed matches, and only with real money on the trusted side. */
+/** Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens. */
 async function trustedMatches(store: MarketStore, { listed, unlisted }: SymbolMatches): Promise<readonly Match[]> {
   if (listed.length > 0 || unlisted.length === 0) return listed
   const values = await readValues(store, listingsOf(unlisted))

@@ -1,17 +1,17 @@
-/** Which of a pair's pools speaks for it. */
+/** Chooses the lead pool of a pair. */
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Match } from './symbol.ts'
 
-/** What a pool brings to the choice. */
+/** The figures of a pool that the choice compares. */
 export type Candidate = Match & {
-  /** Swaps in the range that was asked for. */
+  /** Swaps in the range of the query. */
   trades: number
   rangeUsdMicros: bigint
-  /** Volume in the 24 hours that end with the question. */
+  /** Volume in the 24 hours that end with the query. */
   dayUsdMicros: bigint
   /** Now. */
   valueUsd: number
-  /** Over those 24 hours, weighted by time. */
+  /** Average over those 24 hours, weighted by time. */
   heldUsd: number
   /** How far its prices in the range are from the pair's: 0.01 is 1 %. */
   deviation: number
@@ -22,16 +22,16 @@ export type PassedOver = { pool: PoolId; reason: 'deviating-price' | 'unheld-vol
 
 export type Lead = { candidate: Candidate; passedOver: PassedOver | undefined }
 
-/** Below this a pool's price is anybody's to move. */
+/** Below this value a pool's price is cheap to move. */
 export const SMALL_POOL_USD = 10_000
 /** A pool whose prices are further from the pair's does not lead while another is nearer. */
 export const MAX_DEVIATION = 0.01
 
 /**
- * Of the pools whose prices are near the pair's, or else the nearest: of those that traded in the range, else of all, the one with most
- * volume in 24 h, then in the range, then with most value. Volume costs nothing in a pool of one's own, so that it counts up to what the
- * pool held that day. A price costs nothing there either, and the range may be short, so that prices are judged before trades. Small
- * pools only where no other is left. Equals follow the order of networks and ids, so that the answer is always the same.
+ * Candidates: pools whose prices are near the pair's, else the nearest ones; among these the pools that traded in the range, else all. The
+ * lead has the most volume in 24 h, then in the range, then the most value. Wash trading in an own pool is free, so that volume counts up to
+ * the value held that day; so are prices, and the range may be short, so that prices are compared before trades. Small pools lead only where
+ * no other is left. Ties follow the order of networks and ids, so that the answer is deterministic.
  */
 export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
   const nearest = Math.min(...preferring(candidates, isSound).map(({ deviation }) => deviation))

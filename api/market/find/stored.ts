@@ -1,17 +1,17 @@
-/** Networks of which nothing is stored yet: that no token or pool of them is known says nothing of the chain. */
+/** Refuses queries to networks without stored blocks: an unknown token or pool would say nothing about the chain. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { Problem } from '../../lib/problem.ts'
 import type { NetworkState } from '../cache/coverage.ts'
 
 const RETRY_SECONDS = 10
 
-/** Throws where none of the networks that are asked and read has anything stored. `standings` are those of all networks that are read. */
-export function requireStored(standings: ReadonlyMap<NetworkName, NetworkState>, asked: readonly NetworkName[]): void {
+/** Throws `nothing_stored` where none of the `asked` networks that this service reads has anything stored. */
+export function requireStored(states: ReadonlyMap<NetworkName, NetworkState>, asked: readonly NetworkName[]): void {
   const read = asked.flatMap((name) => {
-    const standing = standings.get(name)
-    return standing ? [{ name, standing }] : []
+    const state = states.get(name)
+    return state ? [{ name, state }] : []
   })
-  if (read.length === 0 || read.some(({ standing }) => isStored(standing))) return
+  if (read.length === 0 || read.some(({ state }) => isStored(state))) return
   const names = read.map(({ name }) => name).join(', ')
   throw new Problem(
     'nothing_stored',

@@ -1,20 +1,20 @@
-/** From a pair of symbols to the pools that trade it. Curated addresses come first: symbols on chain are anybody's. */
+/** From a pair of symbols to its pools. Curated addresses come first: on-chain symbols can be copied. */
 import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
 import { type Catalogue, pairKey, symbolKey, tokenKey } from '../pools/catalogue.ts'
 
-/** A pool that trades the pair, and whether the pair is asked for in the pool's own order. */
+/** `forward`: the pair is in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
 
 export type SymbolMatches = {
   listed: readonly Match[]
-  /** Pools in which a token is known by its on-chain symbol only; looked at where nothing listed matches. */
+  /** Pools in which a token matches by its on-chain symbol only; used where nothing listed matches. */
   unlisted: readonly Match[]
   /** True where both symbols of some split are known, with or without a pool. */
   tokensKnown: boolean
-  /** True where a split's two symbols are names of one and the same token. */
+  /** True where the two symbols of a split name one token. */
   sameToken: boolean
 }
 
@@ -46,7 +46,7 @@ export function matchSymbol(
   return { listed: [...listed.values()], unlisted: [...unlisted.values()], tokensKnown, sameToken }
 }
 
-/** True where no two of them differ. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
+/** True where all of them are one token. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
 function areSame(network: Network, bases: readonly Address[], quotes: readonly Address[]): boolean {
   const native = [NATIVE_CURRENCY, lower(network.wrappedNative)]
   const isSame = (one: Address, other: Address) => one === other || (native.includes(one) && native.includes(other))
@@ -62,7 +62,7 @@ function matchesOf(
   const fewer = bases.length < quotes.length ? bases : quotes
   const pools = fewer.map((token) => catalogue.tokens.get(tokenKey(network.name, token)) ?? [])
   const scanned = pools.reduce((sum, listings) => sum + listings.length, 0)
-  // Anybody can make many tokens of one name: their pairs are many more than their pools.
+  // Many tokens can share one symbol: their pairs are many more than their pools.
   if (bases.length * quotes.length > scanned) return matchesAmong(pools.flat(), bases, quotes)
   return bases.flatMap((base) =>
     quotes.flatMap((quote) => [
@@ -91,7 +91,7 @@ function matchesAmong(
 
 type SymbolTokens = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
 
-/** The tokens a symbol means: the curated ones, or where no network asked has such, all that bear it on chain. */
+/** The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol. */
 function tokensOfSymbol(catalogue: Catalogue, networks: readonly Network[], symbol: string): SymbolTokens {
   const curated = new Map(networks.map((network) => [network.name, curatedOf(catalogue, network, symbol)]))
   const listed = count(curated)

@@ -1,4 +1,4 @@
-/** The other way round: the price of token1 in token0. It stands alone, since the page shows it too. */
+/** Inverted candles: the price of token1 in token0. Without imports, since the page's bundle includes it. */
 
 type Ohlc = { open: number; high: number; low: number; close: number }
 

@@ -1,4 +1,4 @@
-/** A pool seen the other way round: the price of its token1 in token0. */
+/** Candles and ticks of a pool in the order of a pair. */
 import { storedPrice } from '../../../aggregator/candles/price-estimate.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { type Side, sideOf } from '../../../ingest/model/tick.ts'
@@ -7,10 +7,10 @@ import type { PriceKind } from '../../query/query.ts'
 import { inverse } from './inverse.ts'
 import { type Listing, shownSymbol } from './listing.ts'
 
-/** Which way round a pool is asked for: `forward` is its own order, token1 per token0. */
+/** A pool and the direction of the query: `forward` is the pool's own order, token1 per token0. */
 export type PairView = { listing: Listing; forward: boolean }
 
-/** What a bucket came to, in the pool's own order: prices are token1 per token0, `volume` is raw, of the view's second token. */
+/** A folded bucket in the pool's own order: prices are token1 per token0, `volume` is raw, in the view's second token. */
 export type FoldedCandle = {
   bucket: UnixSeconds
   open: number
@@ -21,7 +21,7 @@ export type FoldedCandle = {
   trades: number
 }
 
-/** A bucket that was traded in. Volume is in the second token of the pair. */
+/** A candle in the order of the view. `time` is its start; volume is in the second token of the pair. */
 export type CandleView = {
   time: number
   open: number
@@ -60,7 +60,7 @@ export type StoredTick = {
   amount1: string
   sqrt_price: string
   scale: number
-  /** Of the kind of price that was asked for. */
+  /** Of the queried kind of price. */
   ulps: string
   amount_usd: string
 }

@@ -1,4 +1,4 @@
-/** Where the ledger of a network stands: the last block whose ticks and candles are all in the tables. */
+/** The tip of a network's ledger: the newest block whose ticks and candles are all in the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { newestBlock } from '../../../aggregator/ledger/stored-blocks.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
@@ -15,7 +15,7 @@ const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
 
 type TipRow = { number: string; hash: string; time: number }
 
-/** A network without a tip has nothing stored yet. `known` saves a search. */
+/** A network without a tip has no ledger yet. `known`: the last tips, from which the newest block is found without a scan. */
 export async function readTips(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
@@ -31,7 +31,7 @@ export async function readTips(
   return tips
 }
 
-/** Undefined where the ledger has gone back. */
+/** Undefined where the ledger was rolled back below the known tip. */
 async function readSince(client: ClickHouseClient, network: NetworkName, known: Tip | undefined) {
   if (!known) return undefined
   const [row] = await queryRows<TipRow>(client, TIP_SINCE, { network, known: known.number })
@@ -42,12 +42,12 @@ function tipOf({ number, hash, time }: TipRow): Tip {
   return { number: Number(number), hash: `0x${hash}`, timestamp: time }
 }
 
-/** How far the ledger is behind the clock; never negative, since a chain's clock may be ahead of ours. */
+/** Seconds that the ledger is behind the clock; 0 where block times are ahead of the local clock. */
 export function lagSeconds(tip: Tip, now: UnixSeconds): number {
   return Math.max(0, now - tip.timestamp)
 }
 
-/** How late a ledger may be and still vouch for the time up to now. */
+/** With a smaller lag, no stored trade since the tip means no trade. */
 const FRESH_SECONDS = 60
 
 export function isFresh(tip: Tip, now: UnixSeconds): boolean {

@@ -1,17 +1,17 @@
-/** How a stretch of time is read from candles of four resolutions: whole days where it holds any, seconds only at its edges. */
+/** Splits a time range over the stored resolutions: whole days where it has any, seconds only at its edges. */
 import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 
-/** Whole days, as far as the store can count. */
+/** Whole days, up to the end of DateTime in ClickHouse. */
 export const ALL_TIME: TimeRange = { from: 0, to: 49_710 * 86_400 }
 
-/** The coarsest stored candles that an interval is made of. */
+/** The coarsest stored resolution that divides an interval. */
 export function resolutionOf(interval: number): Resolution {
   return RESOLUTIONS.findLast((resolution) => interval % resolution === 0) ?? 1
 }
 
-/** A stretch of time of each resolution. */
+/** One range for each resolution. */
 export type RangesByResolution = ReadonlyMap<Resolution, TimeRange>
 
 /**
@@ -25,7 +25,7 @@ export function halvesOf(range: TimeRange): readonly [earlier: RangesByResolutio
   for (const [index, resolution] of RESOLUTIONS.entries()) {
     const coarser = RESOLUTIONS[index + 1]
     const [first, last] = coarser ? [Math.ceil(from / coarser) * coarser, Math.floor(to / coarser) * coarser] : [to, to]
-    // Nothing whole inside: what is left is read here, and the coarser pieces are empty.
+    // No whole coarser bucket inside: the rest is read at this resolution.
     const [end, start] = first > last ? [to, to] : [first, last]
     if (from < end) earlier.set(resolution, { from, to: end })
     if (start < to) later.set(resolution, { from: start, to })
@@ -34,7 +34,7 @@ export function halvesOf(range: TimeRange): readonly [earlier: RangesByResolutio
   return [earlier, later]
 }
 
-/** The store counts seconds in 32 bits: a range that reaches beyond holds no more than one that ends there. */
+/** DateTime has 32 bits of seconds: no row lies beyond. */
 export function clampTime(time: UnixSeconds): UnixSeconds {
   return Math.min(Math.max(time, 0), 0xffff_ffff)
 }

@@ -1,4 +1,4 @@
-/** Every pool that the store knows, held in memory: found by id, by token pair, and its tokens by symbol. */
+/** All stored pools in memory, indexed by id, by token pair and by token symbol. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
@@ -15,16 +15,16 @@ export type Catalogue = {
   pairs: ReadonlyMap<string, readonly Listing[]>
   /** By network and address of one of its tokens. */
   tokens: ReadonlyMap<string, readonly Listing[]>
-  /** By network and lower-case on-chain symbol: the addresses that bear it. */
+  /** Addresses by network and lower-case on-chain symbol. */
   tokensBySymbol: ReadonlyMap<string, ReadonlySet<Address>>
-  /** The same of listed tokens alone: each by its curated names and by the one it bears on chain. */
+  /** The same for listed tokens alone, by their curated symbols and their on-chain one. */
   curatedBySymbol: ReadonlyMap<string, ReadonlySet<Address>>
 }
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
 const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
 
-/** Loads all pools again only when the table has changed, and looks no more often than every `freshMs`. */
+/** Checks the table's state at most every `freshMs`, and loads all pools again only where it has changed. */
 export function openCatalogue(
   client: ClickHouseClient,
   networks: readonly Network[],
@@ -47,7 +47,7 @@ export type PoolRow = {
   protocol: string
   fee: number
   initial_sqrt_price: string
-  /** 0 where nobody saw it being made. */
+  /** 0 where the block of its initialisation is not stored. */
   created: number
   token0_address: string
   token0_symbol: string
@@ -59,20 +59,20 @@ export type PoolRow = {
   token1_decimals: number
 }
 
-/** Pools of networks that this service does not serve are left out. */
+/** Without the pools of networks that this service does not read. */
 export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow[]): Catalogue {
   const byName = new Map<NetworkName, Network>(networks.map((network) => [network.name, network]))
   const pools = new Map<string, Listing>()
   const pairs = new Map<string, Listing[]>()
   const tokens = new Map<string, Listing[]>()
-  const bearers = new Map<string, Set<Address>>()
-  const curated = new Map<string, Set<Address>>()
+  const tokensBySymbol = new Map<string, Set<Address>>()
+  const curatedBySymbol = new Map<string, Set<Address>>()
   const listed = new Set<string>()
   for (const { name, trustedTokens } of networks) {
     for (const { address, symbols } of trustedTokens) {
       const token = address.toLowerCase() as Address
       listed.add(tokenKey(name, token))
-      for (const symbol of symbols) addName(curated, symbolKey(name, symbol), token)
+      for (const symbol of symbols) addName(curatedBySymbol, symbolKey(name, symbol), token)
     }
   }
   for (const row of rows) {
@@ -84,12 +84,12 @@ export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow
     addTo(pairs, pairKey(network.name, token0.address, token1.address), listing)
     for (const token of [token0, token1]) {
       addTo(tokens, tokenKey(network.name, token.address), listing)
-      const bearer = symbolKey(network.name, token.symbol)
-      addName(bearers, bearer, token.address)
-      if (listed.has(tokenKey(network.name, token.address))) addName(curated, bearer, token.address)
+      const symbol = symbolKey(network.name, token.symbol)
+      addName(tokensBySymbol, symbol, token.address)
+      if (listed.has(tokenKey(network.name, token.address))) addName(curatedBySymbol, symbol, token.address)
     }
   }
-  return { networks: byName, pools, pairs, tokens, tokensBySymbol: bearers, curatedBySymbol: curated }
+  return { networks: byName, pools, pairs, tokens, tokensBySymbol, curatedBySymbol }
 }
 
 function addName(names: Map<string, Set<Address>>, name: string, token: Address): void {

@@ -1,4 +1,4 @@
-/** What minted liquidity came to over a day, weighted by time: read once for each pool and end. */
+/** Minted liquidity of a pool over a day, weighted by time: cached for each pool and end of the day. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network } from '../../../ingest/model/network.ts'
@@ -9,70 +9,70 @@ import type { Listing } from '../model/listing.ts'
 
 const HELD = readSql(new URL('./held.sql', import.meta.url))
 
-/** Raw amounts of the day that ended at some second, see held.sql. */
+/** Raw amounts over the day, see held.sql. */
 export type HeldOver = { pool: PoolId; held0: number; held1: number; late0: number; late1: number }
 
-/** A listing at the end of a day, and the square root of its raw price then. */
+/** `end`: of the day; `root`: the square root of the raw price then. */
 export type HeldRequest = { listing: Listing; end: UnixSeconds; root: number }
 
-export type HeldRow = { asked: HeldRequest; row: HeldOver | undefined }
+export type HeldRow = { request: HeldRequest; row: HeldOver | undefined }
 
 export type HeldRows = {
-  /** In the order of `asked`, which all have one end. */
-  read(asked: readonly HeldRequest[]): Promise<readonly HeldRow[]>
-  /** Something of some pools was written; where it is not said of which, of any. */
+  /** In the order of the requests, which all have one end. */
+  read(request: readonly HeldRequest[]): Promise<readonly HeldRow[]>
+  /** Without pools: all of them. */
   evict(pools?: Iterable<PoolId>): void
 }
 
 export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows: number): HeldRows {
-  /** Of the end that was asked for last; the oldest first. */
+  /** For the end of the last request; the oldest first. */
   const held = new Map<PoolId, HeldRow>()
-  let forgotten = 0
+  let evictions = 0
 
   function heldFor({ listing, end, root }: HeldRequest): HeldRow | undefined {
     const entry = held.get(listing.pool.id)
-    const isSame = entry?.asked.listing === listing && entry.asked.end === end && entry.asked.root === root
+    const isSame = entry?.request.listing === listing && entry.request.end === end && entry.request.root === root
     return isSame ? entry : undefined
   }
 
   function keep(entry: HeldRow): void {
-    const { id } = entry.asked.listing.pool
+    const { id } = entry.request.listing.pool
     held.delete(id)
     held.set(id, entry)
     const [oldest] = held.keys()
     if (held.size > maxRows && oldest !== undefined) held.delete(oldest)
   }
 
-  async function load(asked: readonly HeldRequest[]): Promise<readonly HeldRow[]> {
+  async function load(request: readonly HeldRequest[]): Promise<readonly HeldRow[]> {
     const parameters = {
       network: network.name,
-      pools: asked.map(({ listing }) => listing.pool.id),
-      roots: asked.map(({ root }) => root),
-      end: asked[0]?.end,
+      pools: request.map(({ listing }) => listing.pool.id),
+      roots: request.map(({ root }) => root),
+      end: request[0]?.end,
     }
     const rows = await queryRows<HeldOver>(reader, HELD, parameters)
     const byPool = new Map(rows.map((row) => [row.pool, row]))
-    return asked.map((one) => ({ asked: one, row: byPool.get(one.listing.pool.id) }))
+    return request.map((one) => ({ request: one, row: byPool.get(one.listing.pool.id) }))
   }
 
   return {
-    async read(asked) {
-      const found = new Map(asked.map((one) => [one, heldFor(one)]))
-      const before = forgotten
+    async read(request) {
+      const found = new Map(request.map((one) => [one, heldFor(one)]))
+      const before = evictions
       for (const group of chunksOf(
-        asked.filter((one) => !found.get(one)),
+        request.filter((one) => !found.get(one)),
         MAX_POOLS_PER_QUERY,
       )) {
         for (const entry of await load(group)) {
-          found.set(entry.asked, entry)
-          // What was on its way when it was to be forgotten may be old.
-          if (before === forgotten) keep(entry)
+          found.set(entry.request, entry)
+          // A read that was running during an eviction may be stale.
+          if (before === evictions) keep(entry)
         }
       }
-      return asked.map((one) => found.get(one) ?? { asked: one, row: undefined })
+      return request.map((one) => found.get(one) ?? { request: one, row: undefined })
     },
     evict(pools) {
-      forgotten++
+      evictions++
       if (pools === undefined) held.clear()
       else for (const pool of pools) held.delete(pool)
     },

@@ -1,4 +1,4 @@
-/** The pairs that have pools, each with its price, its day and what its pools hold: what a reader picks from. */
+/** The pairs that the page lists, each with its price, its 24 h change and volume, and the value of its pools. */
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
@@ -10,7 +10,7 @@ import { type Catalogue, pairKey, tokenKey } from './catalogue.ts'
 import { type MarketStore, readHeld, readValues } from './pool-state.ts'
 import { readVolumes } from './volumes.ts'
 
-/** In the order of the pool that leads, the one whose price it is. */
+/** In the order of the lead pool, whose price it is. */
 export type PairSummary = {
   symbols: readonly [string, string]
   tokens: readonly [Token, Token]
@@ -18,23 +18,23 @@ export type PairSummary = {
   pool: string
   /** Both tokens are trusted, so that the symbols name the pair. */
   isListed: boolean
-  /** Of the first token in the second; undefined where it has not traded. */
+  /** Price of the first token in the second; undefined where the pool has not traded. */
   price: number | undefined
-  /** 0.01 is 1 %; undefined where it had no price 24 h ago. */
+  /** 0.01 is 1 %; undefined where there was no price 24 h ago. */
   change: number | undefined
-  /** Of the 24 h that end now, in all of the pair's pools. */
+  /** Over the last 24 h, in all of the pair's pools. */
   volumeUsd: number
-  /** What all of them hold. */
+  /** Held by all of the pair's pools. */
   valueUsd: number
 }
 
-/** Anybody makes v4 pools of any fee, so a pair has no bound of its own: v3 pools count first, then the oldest. */
+/** A pair can have any number of v4 pools: v3 pools count first, then the oldest. */
 const MAX_POOLS_OF_PAIR = 16
 const MAX_POOLS_OF_TOKEN = 100
 
 const DAY = 86_400
 
-/** Pairs of trusted tokens, as many as the curated lists have: the catalogue is not looked through. */
+/** Pools of trusted pairs, by index: the number of reads grows with the curated lists, not with the catalogue. */
 export function listedPools(catalogue: Catalogue): readonly Listing[] {
   return [...catalogue.networks.values()].flatMap((network) => {
     const addresses = [NATIVE_CURRENCY, ...network.trustedTokens.map(({ address }) => lower(address))].toSorted()
@@ -52,7 +52,7 @@ export function poolsOfToken({ networks, tokens }: Catalogue, token: Address): r
   return pools.length <= MAX_POOLS_OF_TOKEN ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_TOKEN)
 }
 
-/** Most traded first; volume counts up to what the pools held over the day, so that none is bought. */
+/** By volume, which counts up to the value held over the day, since wash trading is free. */
 export async function readPairs(
   store: MarketStore,
   listings: readonly Listing[],
@@ -102,12 +102,12 @@ async function priceBefore({ cache }: MarketStore, listing: Listing, second: Uni
   return (await cache.closeBefore(listing, second))?.close
 }
 
-/** Symbols of tokens that are not listed are anybody's, so each of their pools stands alone. */
+/** Symbols of unlisted tokens can be copied, so that each of their pools is a pair of its own. */
 function groupOf(listing: Listing): string {
   return bothListed(listing) ? symbolsOf(listing).toSorted().join(' ') : `${listing.network.name} ${listing.pool.id}`
 }
 
-/** The chain's currency and its wrapped form are one. */
+/** The native currency and its wrapped form have one symbol. */
 function symbolsOf({ network, pool }: Listing): readonly [string, string] {
   return [symbolOf(network, pool.token0), symbolOf(network, pool.token1)]
 }

@@ -1,4 +1,4 @@
-/** What the tables say of pools beside their candles, held until something of the network is written. */
+/** Balances, positions and held amounts of pools, cached until a write touches the pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
@@ -17,10 +17,10 @@ const BALANCES = readSql(new URL('./balances.sql', import.meta.url))
 
 const DAY = 86_400
 
-/** Of each kind and network: the pools that a user asks for can be as many as there are. */
+/** For each kind of row and network: a client can query every pool there is. */
 const MAX_ROWS = 20_000
 
-/** Of each kind, under way at once. */
+/** Concurrent queries for each kind of row. */
 const MAX_QUERIES = 2
 
 /** Raw units, as decimal text. */
@@ -36,7 +36,7 @@ export type PoolLastSwap = {
   fee: number
 }
 
-/** What mints and burns have left; amounts are raw, at the price after the last swap. */
+/** The sum of mints and burns; amounts are raw, at the price after the last swap. */
 export type PoolLiquidity = {
   pool: PoolId
   changes: string
@@ -49,13 +49,13 @@ export type PoolLiquidity = {
 export type PoolPosition = { swap: PoolLastSwap | undefined; liquidity: PoolLiquidity | undefined }
 
 export type PoolRows = {
-  /** Of a pool whose mints and burns are known; in the order of `asked`, which all have one end. */
-  heldOver(asked: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
-  /** Of a v3 pool, once it was read; in the order of `listings`. */
+  /** Undefined where no mints or burns are stored; in the order of the requests, which all have one end. */
+  heldOver(requests: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
+  /** Undefined for v4 pools, and before the first read of a balance; in the order of `listings`. */
   balances(listings: readonly Listing[]): Promise<readonly (PoolBalance | undefined)[]>
   /** In the order of `listings`. */
   positions(listings: readonly Listing[]): Promise<readonly PoolPosition[]>
-  /** Something of some pools was written; where it is not said of which, of any. */
+  /** Without pools: all of the network. */
   evict(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
@@ -65,7 +65,7 @@ type Kinds = {
   over: HeldRows
 }
 
-/** The candles that `cache` holds tell on which day a pool was last traded. */
+/** `cache` finds the day of a pool's last trade. */
 export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): PoolRows {
   const byNetwork = new Map<NetworkName, Kinds>()
 
@@ -83,11 +83,11 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
 
   return {
     balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
-    async heldOver(asked) {
-      const byNetworks = groupBy(asked, ({ listing }) => listing.network)
+    async heldOver(requests) {
+      const byNetworks = groupBy(requests, ({ listing }) => listing.network)
       const rows = await Promise.all([...byNetworks].map(([network, group]) => kindsOf(network).over.read(group)))
-      const byListing = new Map(rows.flat().map((entry) => [entry.asked.listing, entry.row]))
-      return asked.map(({ listing }) => byListing.get(listing))
+      const byListing = new Map(rows.flat().map((entry) => [entry.request.listing, entry.row]))
+      return requests.map(({ listing }) => byListing.get(listing))
     },
     positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
     evict(network, pools) {
@@ -101,10 +101,10 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
 
 type RowCache<Row> = { get(listing: Listing): Promise<Row>; evict(pools?: Iterable<PoolId>): void }
 
-/** What is on its way when it is to be forgotten is told to whoever waits, and not held. */
+/** A read that is pending during an eviction answers the queries that wait for it, and is not cached. */
 function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): RowCache<Row> {
   const loader = batched(load)
-  /** A pool that the catalogue shows anew may have another first price. */
+  /** A reloaded listing may have another initial price, so that its row is read again. */
   const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
 
   return {
@@ -128,19 +128,19 @@ function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<reado
   }
 }
 
-/** Some questions are under way at once; what is asked for meanwhile goes out together. */
+/** Requests that arrive while MAX_QUERIES run share the next query. */
 function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
   const waiting: (() => void)[] = []
-  let underWay = 0
+  let running = 0
   const sendNext = () => {
-    if (underWay < MAX_QUERIES) waiting.shift()?.()
+    if (running < MAX_QUERIES) waiting.shift()?.()
   }
   const send = async (listings: readonly Listing[]) => {
-    underWay++
+    running++
     try {
       return await load(listings)
     } finally {
-      underWay--
+      running--
       sendNext()
     }
   }
@@ -149,7 +149,7 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
     maxBatchSize: MAX_POOLS_PER_QUERY,
     batchScheduleFn(dispatch) {
       waiting.push(dispatch)
-      // The pools of a pair are asked for in one turn.
+      // All pools of a pair are requested within one turn of the event loop.
       setImmediate(sendNext)
     },
   })
@@ -171,7 +171,7 @@ async function readPositions(
   return listings.map(({ pool }) => ({ swap: swaps.get(pool.id), liquidity: liquidity.get(pool.id) }))
 }
 
-/** One question for each day on which some of the pools were last traded: no pool's history is read to find its end. */
+/** One query for each day of last trades: no pool's history is scanned for its end. */
 async function readLastSwaps(
   reader: ClickHouseClient,
   cache: BucketCache,

@@ -1,4 +1,4 @@
-/** What a pool is like now: its price, what it holds and is worth, and what it has traded. */
+/** The present state of a pool: price, liquidity, value and volume. */
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network } from '../../../ingest/model/network.ts'
@@ -15,21 +15,21 @@ import { readVolumes } from './volumes.ts'
 
 export type PoolState = {
   listing: Listing
-  /** After the last swap, or as initialised; 0 where neither is known. */
+  /** After the last swap, or as initialised; 0 where neither is stored. */
   sqrtPriceX96: bigint
   /** Hundredths of a bip; of a dynamic fee the last swap's, 0 before the first. */
   fee: number
   /** In range at the price now. */
   liquidity: bigint
-  /** Decimal text: all that was traded since the first indexed block. */
+  /** Decimal text, since the first indexed block. */
   volumeUsd: string
   /** Swaps, mints and burns. */
   transactions: bigint
-  /** What it holds, in US dollars, as far as trusted tokens price it. */
+  /** Value locked in US dollars, as far as trusted tokens have a price. */
   valueUsd: number
 }
 
-/** What is held of the market, and read where it is not. */
+/** The cached market data; misses are read from the store. */
 export type MarketStore = { cache: BucketCache; rows: PoolRows; catalogue: Catalogue }
 
 /** In the order of `listings`. */
@@ -56,7 +56,7 @@ export async function readPoolStates(store: MarketStore, listings: readonly List
   })
 }
 
-/** Of each what it holds, in US dollars: nothing more is asked about pools whose balances are known. */
+/** Value locked in US dollars. Positions are read only for pools without balances. */
 export async function readValues(store: MarketStore, listings: readonly Listing[]): Promise<readonly number[]> {
   const [balances, prices] = await Promise.all([store.rows.balances(listings), readPrices(store, listings)])
   return Promise.all(
@@ -68,12 +68,12 @@ export async function readValues(store: MarketStore, listings: readonly Listing[
   )
 }
 
-/** Ends that lie close together are one, so that what was read for one question serves the next. */
+/** Ends are rounded, so that consecutive queries share the cached rows. */
 const END_SECONDS = 10
 
 /**
- * What each held over the 24 hours before `end`, in US dollars, weighted by time: what came in that day counts by the share of it that was
- * left, so that liquidity of one block is nothing. In a v4 pool, or where balances are not read, positions count that hold the price then.
+ * The average value of each pool over the 24 hours before `to`, in US dollars, weighted by time: tokens that came in during the day count by
+ * the share of it that was left, so that liquidity of one block counts nothing. For a v4 pool, or without balances, positions in range count.
  */
 export async function readHeld(
   store: MarketStore,
@@ -106,20 +106,20 @@ export async function readHeld(
 
 const UNKNOWN: PoolPosition = { swap: undefined, liquidity: undefined }
 
-/** Without a price nobody knows what is in range. */
+/** Without a price the liquidity in range is undefined. */
 function knownOf(pool: Pool, position = UNKNOWN): PoolPosition {
   return position.swap !== undefined || pool.initialSqrtPriceX96 !== 0n ? position : UNKNOWN
 }
 
-/** What the last swap met and what was put there since; before the first swap all that is known of. */
+/** The liquidity at the last swap plus the changes since; before the first swap the sum of all changes. */
 function inRange({ swap, liquidity: changes }: PoolPosition): bigint {
   if (swap === undefined) return BigInt(changes?.liquidity ?? 0)
   const liquidity = BigInt(swap.liquidity) + BigInt(changes?.liquidity_since ?? 0)
-  // Where blocks between the two are not indexed, more may have been burnt since than is known to be there.
+  // Where blocks in between are not indexed, the burns since may exceed the stored mints.
   return liquidity > 0n ? liquidity : 0n
 }
 
-/** Whole tokens. A v4 pool's lie in one contract with all others', so they are worked out from its liquidity. */
+/** Whole tokens. All v4 pools share one contract, so that their amounts are computed from liquidity. */
 function heldBy(pool: Pool, balance: PoolBalance | undefined, liquidity: PoolLiquidity | undefined): [number, number] {
   const [raw0, raw1] =
     balance === undefined
@@ -140,7 +140,7 @@ function worthOf(pool: Pool, [held0, held1]: [number, number], prices: UsdPrices
   return value0 + value1
 }
 
-/** Dollars for tokens of each network that some pools are on. */
+/** Dollar prices of tokens on the networks of these pools. */
 async function readPrices(
   store: MarketStore,
   listings: readonly Listing[],
@@ -154,7 +154,7 @@ async function readPrices(
   )
 }
 
-/** Stablecoins are $1, volatile trusted tokens what their reference pool last said before `end`; nothing else has a price. */
+/** Stablecoins are $1, other trusted tokens have the last price of their reference pool before `end`; no other token has a price. */
 async function readNetworkPrices(
   { cache, catalogue }: MarketStore,
   network: Network,

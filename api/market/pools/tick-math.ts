@@ -1,4 +1,4 @@
-/** Which tick a price lies in, to the last bit as the pool contracts have it (Uniswap v3-core, TickMath.sol). */
+/** The tick of a price, bit-exact with the pool contracts (Uniswap v3-core, TickMath.sol). */
 
 const FACTORS = [
   0xfffcb933bd6fad37aa2d162d1a594001n,

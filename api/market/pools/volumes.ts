@@ -1,5 +1,4 @@
-/** What pools traded in a stretch of time, by the candles that are held. */
-
+/** Volumes of pools in a time range, summed over cached candles. */
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME, type Volume, volumeIn } from '../cache/bucket-rows.ts'

@@ -11,7 +11,7 @@ import {
   settle,
   usageOf,
 } from '../../../api/accounts/credits.ts'
-import { queueNearLimit } from '../../../api/accounts/turn.ts'
+import { queueNearLimit } from '../../../api/accounts/near-limit.ts'
 
 const NOW = Date.UTC(2024, 0, 5, 12, 0, 30) / 1000
 const ALLOWANCE = { minute: 10, month: 1_000 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { openAuthThrottle } from '../../../api/http/auth-throttle.ts'
 
 test('an address that fails too often waits for the end of its window', () => {
-  const failures = openAuthThrottle({ most: 3, seconds: 60 })
+  const failures = openAuthThrottle({ maxFailures: 3, seconds: 60 })
   for (const now of [0, 1, 2]) {
     expect(failures.retryAfterSeconds('1.2.3.4', now)).toBe(0)
     failures.recordFailure('1.2.3.4', now)

@@ -1,26 +1,25 @@
-/** What a question costs beyond what is known beforehand must not be spent several times over: near a limit a key's questions run one by one. */
-
+/** Near a limit the queries of a key run one by one: their cost is known only after they ran, and concurrent ones could overspend together. */
 import { overloaded } from '../lib/concurrency-limit.ts'
 import type { Meter } from './credits.ts'
 
-/** Candles of a million swaps: no question is taken to cost more beyond what is known of it. */
-const MAX_UNFORESEEN = 1_000
+/** Upper bound of a cost beyond its known part: candles of a million swaps. */
+const MAX_UNKNOWN_COST = 1_000
 const MAX_WAITING = 1_024
 
-/** `room`: credits that are neither used nor set aside. Questions run beside each other while it covers all of them. */
+/** `freeCredits`: neither used nor reserved. Queries run concurrently while these cover the upper bound of each. */
 export async function queueNearLimit<Answer>(
   meter: Meter,
-  room: () => number,
-  question: () => Promise<Answer>,
+  freeCredits: () => number,
+  query: () => Promise<Answer>,
 ): Promise<Answer> {
-  const mayRun = () => meter.running === 0 || room() >= MAX_UNFORESEEN * (meter.running + 1)
+  const mayRun = () => meter.running === 0 || freeCredits() >= MAX_UNKNOWN_COST * (meter.running + 1)
   if (mayRun() && meter.waiting.length === 0) meter.running += 1
   else {
     if (meter.waiting.length >= MAX_WAITING) throw overloaded()
     await new Promise<void>((resolve) => meter.waiting.push(resolve))
   }
   try {
-    return await question()
+    return await query()
   } finally {
     meter.running -= 1
     while (meter.waiting.length > 0 && mayRun()) {

@@ -1,4 +1,4 @@
-/** The keys that are in use, as new as the tables: a key is read when it is first used, and then again when it was changed. */
+/** Caches the keys that are in use: a key is read at its first use, and again after each change of its row. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
 import { cachedValue } from '../lib/cached-value.ts'
@@ -7,38 +7,37 @@ import { queryRows, readSql } from '../lib/store.ts'
 import { type KeyHash, type KeyRecord, keysByHash } from './keys.ts'
 
 export type KeyCache = {
-  /** `eager`: a key that is not held is read at once, else together with others within a second. Undefined where it is unknown or revoked. */
+  /** Undefined where the key is unknown or revoked. `eager`: a key that is not cached is read at once, else in a batch within a second. */
   find(hash: KeyHash, eager: boolean): Promise<KeyRecord | undefined>
 }
 
 const CHANGED = readSql(new URL('./keys-changed.sql', import.meta.url))
-const HASHES_PER_QUESTION = 1_000
-/** A change is stored at most so long after the time that it bears; what took longer is found by HELD_MS. */
+const MAX_HASHES_PER_QUERY = 1_000
+/** A change is visible at most so long after its timestamp; a later one is found after MAX_AGE_MS. */
 const OVERLAP_MS = 10_000
-/** A key is read again at the latest after this time, if it is used. */
 const MAX_AGE_MS = 60_000
-/** Keys of addresses that failed too often are read this rarely, and so many at once. */
+/** Addresses with too many failures share one read of keys in this time. */
 const DEFERRED_MS = 1_000
 const MAX_DEFERRED = 1_000
 
 type CachedKey = { record: KeyRecord; since: number }
 
 export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCache {
-  /** In the order in which they were read. */
+  /** In the order of their reads. */
   const held = new Map<KeyHash, CachedKey>()
   let refreshedAt = performance.now()
   let deferredCount = 0
   let lastRead: Promise<unknown> = Promise.resolve()
   const changes = cachedValue(refreshChanged, freshMs)
-  // One statement at a time: what is asked for meanwhile goes out together.
+  // One statement at a time: keys that are requested meanwhile share the next one.
   const immediate = new DataLoader(read, {
     cache: false,
-    maxBatchSize: HASHES_PER_QUESTION,
+    maxBatchSize: MAX_HASHES_PER_QUERY,
     batchScheduleFn: (send) => void lastRead.then(send),
   })
   const deferred = new DataLoader(read, {
     cache: false,
-    maxBatchSize: HASHES_PER_QUESTION,
+    maxBatchSize: MAX_HASHES_PER_QUERY,
     batchScheduleFn: (send) => void setTimeout(send, DEFERRED_MS),
   })
 
@@ -67,7 +66,7 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
         ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,
       })
       const changed = rows.map(({ hash }) => hash).filter((hash) => held.has(hash))
-      for (const hashes of chunksOf(changed, HASHES_PER_QUESTION)) await read(hashes)
+      for (const hashes of chunksOf(changed, MAX_HASHES_PER_QUERY)) await read(hashes)
     }
     refreshedAt = now
   }
