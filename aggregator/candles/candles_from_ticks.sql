@@ -1,11 +1,11 @@
--- The one-second buckets of some pools over a stretch of time, anew from the ticks that are left.
--- Buckets that had trades and lost them all come out with trades = 0.
-INSERT INTO candles
+-- The buckets of one resolution of some pools, from `from` up to and without `to`, recomputed from their live ticks.
+-- Buckets of `candles` whose ticks are all gone come out with trades = 0. `into` is `candles`, or a table beside it.
+INSERT INTO {into:Identifier}
 SELECT
     {network:String} AS network,
     pool,
-    toUInt32(1) AS resolution,
-    time,
+    {resolution:UInt32} AS resolution,
+    bucket AS time,
     argMinIf(price, place, is_tick)         AS open,
     maxIf(price, is_tick)                   AS high,
     minIf(price, is_tick)                   AS low,
@@ -22,7 +22,8 @@ SELECT
 FROM
 (
     SELECT
-        pool, time, (block, log_index) AS place, price, spot_price,
+        pool, toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
+        (block, log_index) AS place, price, spot_price,
         toUInt256(abs(amount0)) AS units0, toUInt256(abs(amount1)) AS units1, amount_usd,
         true AS is_tick
     FROM ticks FINAL
@@ -30,11 +31,12 @@ FROM
       AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
     UNION ALL
     SELECT
-        pool, time, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
+        pool, time AS bucket, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
         toUInt256(0) AS units0, toUInt256(0) AS units1, toDecimal256(0, 6) AS amount_usd,
         false AS is_tick
     FROM candles
-    WHERE network = {network:String} AND pool IN {pools:Array(String)} AND resolution = 1
+    WHERE network = {network:String} AND pool IN {pools:Array(String)}
+      AND resolution = {resolution:UInt32}
       AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC') AND trades > 0
 )
-GROUP BY pool, time
+GROUP BY pool, bucket

@@ -52,7 +52,7 @@ export async function recompute(
       const finer = RESOLUTIONS[index - 1]
       await enqueue(async () => {
         const parameters = { network, pools, from, to, version: versions.next().toString() }
-        if (finer === undefined) await run(client, fromTicks, parameters)
+        if (finer === undefined) await run(client, fromTicks, { ...parameters, into: 'candles', resolution })
         else await run(client, fromCandles, { ...parameters, resolution, finer })
       })
     }

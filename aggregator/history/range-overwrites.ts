@@ -1,45 +1,38 @@
-/** Restatements in the order of their log, beside the stream. */
+/** Range overwrites of jobs, in the order of their log, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { type RangeOverwrite, ticksIn, type UnixSeconds } from '../../ingest/model/message.ts'
-import type { LedgerBlock } from '../ledger/ledger.ts'
+import { type RangeOverwrite, ticksIn } from '../../ingest/model/message.ts'
+import { checkpointEverything } from '../ledger/checkpoint.ts'
 import { untilStored } from '../ledger/until-stored.ts'
 import type { Enqueue, PriorityQueue } from '../store/priority-queue.ts'
 import type { AggregateOptions } from '../write/aggregate-options.ts'
 import { rejectIfInvalid } from '../write/reject-invalid.ts'
-import type { WriterState } from '../write/writer-state.ts'
+import type { OpenNetwork } from '../write/writer-state.ts'
 import type { StoredOverwrites } from './coverage.ts'
-import { type OverwriteRun, overwriteRange, runsOf } from './overwrite-range.ts'
+import { overwriteRange } from './overwrite-range.ts'
+import { type OverwriteRun, runsOf } from './overwrite-run.ts'
 
-/** So many ticks are stated as one run at the most. */
 const MAX_TICKS_PER_OVERWRITE = 20_000
 
-/** What the stream's writer lends. */
-export type SharedWriter = {
-  state: WriterState
-  overwrites: StoredOverwrites
-  /** The time of the newest stored block. */
-  tip(): UnixSeconds
-  /** A job has stated another time of these blocks than the ledger has. */
-  retimed(blocks: readonly LedgerBlock[]): void
-  /** Notes that all candles have their ticks; to be called while nothing is on its way. */
-  confirmCandles(): Promise<void>
-}
-
-/** Restates what jobs have read, run by run, in writeQueue between the flushes of the stream. */
+/** Overwrites run by run, in tasks of low priority between the flushes of the stream. Returns when the signal aborts. */
 export async function overwriteRanges(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, tip, overwrites, retimed, confirmCandles: vouch }: SharedWriter,
+  { state, ledger, checkpointer, overwrites }: OpenNetwork & { overwrites: StoredOverwrites },
   { writeQueue, rangeQueue }: { writeQueue: PriorityQueue; rangeQueue: PriorityQueue },
   signal: AbortSignal,
 ): Promise<void> {
   const { history, network, disk, report, onWritten } = options
   const enqueue: Enqueue = (task) => writeQueue.low(task)
+  /** Every candle has its ticks. Call it while no flush is under way. */
+  async function confirmCandles(): Promise<void> {
+    if (checkpointer) checkpointer.advance({ number: ledger.tip?.number ?? -1, version: state.versions.next() })
+    else await checkpointEverything(client, network, state.versions)
+  }
   async function overwriteRun(run: OverwriteRun): Promise<void> {
     const began = performance.now()
-    await untilStored(options, () => overwriteRange(client, run, { state, tip, enqueue, onRetimed: retimed, disk }))
+    await untilStored(options, () => overwriteRange(client, run, { state, ledger, enqueue, disk }))
     await enqueue(async () => {
-      await untilStored(options, vouch)
+      await untilStored(options, confirmCandles)
       onWritten?.({ network })
       const ms = performance.now() - began
       for (const message of run) {

@@ -11,7 +11,7 @@ import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
 
 const olderTimes = loadSql(import.meta.url, './older_times.sql')
 const retimeBlocks = loadSql(import.meta.url, './retime_blocks.sql')
-const buryMistimedHours = loadSql(import.meta.url, './bury_mistimed_hours.sql')
+const tombstoneMistimedHours = loadSql(import.meta.url, './tombstone_mistimed_hours.sql')
 
 /** Their numbers, times and hashes go into the URL. */
 const BLOCKS_PER_STATEMENT = 500
@@ -55,7 +55,7 @@ export async function retime(
       hashes: group.map(({ hash }) => hash.slice(2)),
     }
     const tombstone = finalTombstoneVersion(job).toString()
-    await enqueue(() => run(client, buryMistimedHours, { ...parameters, row, tombstone }))
+    await enqueue(() => run(client, tombstoneMistimedHours, { ...parameters, row, tombstone }))
     await enqueue(() => run(client, retimeBlocks, parameters))
   }
   return found

@@ -13,7 +13,7 @@ import type { AggregatorFact } from './fact.ts'
 import { positionAbove } from './resume.ts'
 import { storedChain } from './stored-blocks.ts'
 
-const buryBlocks = loadSql(import.meta.url, './bury_blocks.sql')
+const tombstoneBlocks = loadSql(import.meta.url, './tombstone_blocks.sql')
 
 /** Where the tables are. */
 export type Disk = {
@@ -75,7 +75,7 @@ export async function truncateToCheckpoint(client: ClickHouseClient, network: Ne
   const tip = await storedChain(client, network).tip()
   if (!tip || tip.number <= settled.number) return
   const version = tombstoneVersion(await positionAbove(client, network, settled.number)).toString()
-  await run(client, buryBlocks, { network, block: settled.number, version })
+  await run(client, tombstoneBlocks, { network, block: settled.number, version })
 }
 
 /** Where every write is synced, or none has to be, nothing is gone back to: noted is only which candles have all their ticks. */

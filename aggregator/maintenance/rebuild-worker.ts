@@ -2,29 +2,23 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { RESOLUTIONS } from '../candles/candle.ts'
 import { recordChanges, type WriteEvent } from '../candles/changes.ts'
 import { failJob, finishJob, type Job, openJobs, recordProgress } from '../jobs/job.ts'
-import type { Checkpointer } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { PriorityQueue } from '../store/priority-queue.ts'
-import { markDisturbed, type WriterState } from '../write/writer-state.ts'
+import { markDisturbed, type OpenNetwork, tipTime } from '../write/writer-state.ts'
 import { rebuild } from './rebuild.ts'
 
 const POLL_MS = 1_000
 const DAY = 86_400
 
-export type RebuildWorkerOptions = {
+export type RebuildWorkerOptions = OpenNetwork & {
   network: NetworkName
-  /** Where the tables themselves are. */
+  /** Servers with the tables themselves. */
   shards: readonly ClickHouseClient[]
-  state: WriterState
-  /** The time of the newest stored block. */
-  tip(): UnixSeconds
-  checkpointer: Checkpointer | undefined
   rewindBy(job: Job): Promise<void>
   writeQueue: PriorityQueue
   /** Restatements and rewinds, each of them whole. */
@@ -62,13 +56,13 @@ async function runRewind(client: ClickHouseClient, job: Job, options: RebuildWor
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
-  const { network, shards, state, tip, checkpointer, writeQueue, report, onWritten, signal } = options
+  const { network, shards, state, ledger, checkpointer, writeQueue, report, onWritten, signal } = options
   const began = performance.now()
   try {
     await recordProgress(client, job, '0 %').catch(() => undefined)
     // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
     const version = await writeQueue.low(async () => {
-      state.open.invalidateAll(tip())
+      state.open.invalidateAll(tipTime(ledger))
       markDisturbed(state, Number.NEGATIVE_INFINITY)
       return state.versions.next()
     })

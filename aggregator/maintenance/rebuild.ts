@@ -8,7 +8,7 @@ import type { TouchedPool } from '../candles/recompute.ts'
 import { slicesOf } from '../candles/slices.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 
-const rebuiltCandles = loadSql(import.meta.url, './rebuilt_candles.sql')
+const candlesFromTicks = loadSql(import.meta.url, '../candles/candles_from_ticks.sql')
 
 export type RebuildOptions = {
   network: NetworkName
@@ -40,7 +40,7 @@ export async function rebuild(client: ClickHouseClient, options: RebuildOptions)
   for (const [index, slice] of slices.entries()) {
     for (const resolution of resolutions) {
       signal.throwIfAborted()
-      await run(client, rebuiltCandles, { into, network, resolution, version: version.toString(), ...slice })
+      await run(client, candlesFromTicks, { into, network, resolution, version: version.toString(), ...slice })
     }
     await onProgress?.((index + 1) / slices.length)
   }

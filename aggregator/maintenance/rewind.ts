@@ -12,7 +12,7 @@ import { deleteRows } from '../store/delete-rows.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 
-const buryBlocks = loadSql(import.meta.url, '../ledger/bury_blocks.sql')
+const tombstoneBlocks = loadSql(import.meta.url, '../ledger/tombstone_blocks.sql')
 const candlesSince = loadSql(import.meta.url, './candles_since.sql')
 
 export type RewindOptions = {
@@ -34,7 +34,7 @@ export type RewindOptions = {
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
   const { network, to, version, recomputeContext, shards, signal } = options
-  await run(client, buryBlocks, { network, block: to.number, version: version.toString() })
+  await run(client, tombstoneBlocks, { network, block: to.number, version: version.toString() })
   for (const job of await openJobs(client, network, 'backfill')) {
     if (job.to > to.number)
       await failJob(client, job, `The network was rewound to block ${to.number}: ask for it again.`)

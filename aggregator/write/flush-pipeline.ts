@@ -1,23 +1,24 @@
-/** Flushes in a row: the next one begins while the one before is still on its way. They reach the ledger in their order. */
+/** The flush pipeline: a flush starts while the one before is being inserted, and they are recorded on the ledger in order. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { type PlacedMessage, type StartedFlush, startFlush } from './flush.ts'
+import { finishInsert, type PlacedMessage, recordFlush, type StartedFlush, startFlush } from './flush.ts'
 import type { WriterState } from './writer-state.ts'
 
 export type FlushPipeline = {
-  /** Resolves once the next one may begin. Everything placed is on the ledger once `done` resolves. */
+  /** Resolves once the next flush may start. */
   begin(placed: readonly PlacedMessage[]): Promise<void>
+  /** Resolves once every flush is on the ledger. */
   done(): Promise<void>
 }
 
 export type FlushListener = {
-  /** Its ticks and candles are in the tables, and those of all before it. Told again where what follows fails. */
-  onStored(flush: StartedFlush): void
+  /** Its ticks and candles are stored, and those of all flushes before it. Called again where a later step fails. */
+  onStored(flush: StartedFlush['event']): void
   /** It is on the ledger. */
-  onRecorded(flush: StartedFlush, placed: readonly PlacedMessage[], ms: number): void
+  onRecorded(flush: StartedFlush['event'], placed: readonly PlacedMessage[], ms: number): void
 }
 
-/** `persist` tries until the tables answer. */
+/** `persist` retries until the tables answer. */
 export function createFlushPipeline(
   client: ClickHouseClient,
   network: NetworkName,
@@ -25,7 +26,7 @@ export function createFlushPipeline(
   persist: (task: () => Promise<void>) => Promise<void>,
   { onStored, onRecorded }: FlushListener,
 ): FlushPipeline {
-  /** What is not on the ledger yet, and how that ends. */
+  /** Messages that are not on the ledger yet, and the end of the newest flush. */
   let unfinished: readonly PlacedMessage[] = []
   let finishing: Promise<void> = Promise.resolve()
 
@@ -35,27 +36,31 @@ export function createFlushPipeline(
     unfinished = [...unfinished, ...placed]
     try {
       const flush = await startFlush(client, network, placed, state)
-      finishing = finish(before, placed, flush, began)
-      // Whoever waits for it next sees the failure.
+      finishing = finish(before, flush, began)
+      // The next `begin` or `done` awaits it.
       finishing.catch(() => undefined)
       await (flush.isFolded ? before : finishing)
     } catch (error) {
-      // None is done anew while another is under way.
+      // A repetition must not overlap with a flush that is under way.
       await finishing.catch(() => undefined)
-      await again(error)
+      await repeat(error)
     }
   }
 
-  async function finish(before: Promise<void>, placed: readonly PlacedMessage[], flush: StartedFlush, began: number) {
-    await flush.store(before)
-    onStored(flush)
-    await flush.record()
-    unfinished = unfinished.slice(placed.length)
-    onRecorded(flush, placed, performance.now() - began)
+  async function finish(before: Promise<void>, flush: StartedFlush, began: number): Promise<void> {
+    await insertAndRecord(flush, before)
+    unfinished = unfinished.slice(flush.placed.length)
+    onRecorded(flush.event, flush.placed, performance.now() - began)
   }
 
-  /** How far the failed ones came is not known, so that they are done anew as one, by the tables. */
-  async function again(error: unknown): Promise<void> {
+  async function insertAndRecord(flush: StartedFlush, before?: Promise<void>): Promise<void> {
+    await finishInsert(client, network, flush, state, before)
+    onStored(flush.event)
+    await recordFlush(client, network, flush)
+  }
+
+  /** The last statement that took effect is unknown: all unfinished messages are flushed again as one, and ClickHouse recomputes their candles. */
+  async function repeat(error: unknown): Promise<void> {
     finishing = Promise.resolve()
     const placed = unfinished
     const began = performance.now()
@@ -69,12 +74,10 @@ export function createFlushPipeline(
       }
       state.open.invalidateAll(Math.max(...placed.map(({ message }) => message.timestamp)))
       flush = await startFlush(client, network, placed, state)
-      await flush.store()
-      onStored(flush)
-      await flush.record()
+      await insertAndRecord(flush)
     })
     unfinished = []
-    if (flush) onRecorded(flush, placed, performance.now() - began)
+    if (flush) onRecorded(flush.event, placed, performance.now() - began)
   }
 
   return {
@@ -83,7 +86,7 @@ export function createFlushPipeline(
       try {
         await finishing
       } catch (error) {
-        await again(error)
+        await repeat(error)
       }
     },
   }

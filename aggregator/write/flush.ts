@@ -1,88 +1,134 @@
-/** A flush: messages that go on from the tip, into the tables. What the ledger does not show yet goes first, the ledger last. */
+/**
+ * A flush: messages that extend the tip, from values to rows of the tables, in one direction.
+ *
+ *   PlacedMessage[]  the ledger has accepted them (see stream-writer.ts)
+ *     → versionBlocks    VersionedBlock[]  their blocks, with the version that their place in the log gives
+ *     → insertBlocks     ticks, pools and liquidity changes; under way while the candles are folded
+ *     → foldBlocks       FoldedBlocks      ticks into open candles, candles into rows
+ *     → insertCandles    candles           beside the ticks where memory holds all of them, else after the ticks
+ *     → recordFlush      changes and balances, then `blocks`: the ledger comes last, so a crash leaves nothing that looks whole
+ *
+ * Every row is keyed and versioned: a flush may be repeated after a failure at any statement, once its open candles are invalidated.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type FlushEvent, recordChanges } from '../candles/changes.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { RowBinary } from '../store/row-binary.ts'
-import { insertRows, together } from '../store/store.ts'
+import { insertBinary, insertRows, together } from '../store/store.ts'
 import { type LogPosition, rowVersion } from '../store/version.ts'
-import { type FoldedBlocks, foldBlocks } from './fold-blocks.ts'
-import { insertBalances } from './insert-blocks.ts'
-import { blockRow, type VersionedBlock } from './rows.ts'
+import { completeCandles } from './complete-candles.ts'
+import { type FoldedBlocks, foldBlocks, touchedPools } from './fold-blocks.ts'
+import { insertBalances, insertBlocks } from './insert-blocks.ts'
+import { ledgerRows, type VersionedBlock } from './rows.ts'
 import type { WriterState } from './writer-state.ts'
 
 /** A message and its place in the log, which gives its rows their version. */
 export type PlacedMessage = { message: Message; position: LogPosition }
 
-/** A flush whose rows are on their way. */
-export type StartedFlush = Omit<FoldedBlocks, 'stored' | 'storeCandles' | 'storeFolded' | 'unknown' | 'makeAnew'> &
-  Omit<FlushEvent, 'isRecorded'> & {
-    /** Resolves once its ticks and candles are in the tables, and `before` has come about. Ends, also in failure, once nothing is under way any more. */
-    store(before?: Promise<void>): Promise<void>
-    /** Then: tells of it, stores its balances, and puts it on the ledger. */
-    record(): Promise<void>
-  }
+export type StartedFlush = {
+  placed: readonly PlacedMessage[]
+  blocks: readonly VersionedBlock[]
+  folded: FoldedBlocks
+  /** All candles were folded in memory: the next flush may be folded before these are stored. */
+  isFolded: boolean
+  /** What its tables will hold, for caches in the same process. */
+  event: Omit<FlushEvent, 'isRecorded'>
+  /** Ticks, and candles where `isFolded`. Settles once no statement is under way. */
+  inserted: Promise<void>
+}
 
-/** May be repeated after a failure at any statement, once memory has forgotten what it held of the buckets: every row is keyed and versioned. */
 export async function startFlush(
   client: ClickHouseClient,
   network: NetworkName,
   placed: readonly PlacedMessage[],
   state: WriterState,
 ): Promise<StartedFlush> {
-  const contents: VersionedBlock[] = placed.flatMap(({ message, position }) =>
+  const blocks = versionBlocks(network, placed)
+  const { inserting, folded } = await insertAndFold(client, network, blocks, state)
+  const isFolded = folded.incomplete.length === 0
+  const event = {
+    tip: lastBlock(placed),
+    touched: touchedPools(blocks),
+    balances: blocks.flatMap(({ block }) => block.balances.map(({ pool }) => pool)),
+    buckets: folded.buckets,
+    sequence: state.versions.next(),
+    version: folded.version,
+  }
+  // Recovery finds candles whose ticks a crash has lost as it finds ticks, so these need not wait for theirs.
+  const inserted = together([
+    inserting,
+    ...(isFolded ? [insertCandles(client, network, { blocks, folded }, state)] : []),
+  ])
+  // Awaited in `finishInsert`.
+  inserted.catch(() => undefined)
+  return { placed, blocks, folded, isFolded, event, inserted }
+}
+
+/** Folds while the inserts are under way; the caller awaits `inserting`. */
+export async function insertAndFold(
+  client: ClickHouseClient,
+  network: NetworkName,
+  blocks: readonly VersionedBlock[],
+  { versions, open }: Pick<WriterState, 'versions' | 'open'>,
+): Promise<{ inserting: Promise<void>; folded: FoldedBlocks }> {
+  const inserting = insertBlocks(client, blocks)
+  inserting.catch(() => undefined)
+  // The requests are sent before the fold takes the thread.
+  await nextTurn()
+  return { inserting, folded: foldBlocks(network, blocks, open, versions.next()) }
+}
+
+/** Resolves once its ticks and candles, and those of the flush `before`, are stored. Settles once no statement is under way. */
+export async function finishInsert(
+  client: ClickHouseClient,
+  network: NetworkName,
+  flush: StartedFlush,
+  state: WriterState,
+  before: Promise<void> = Promise.resolve(),
+): Promise<void> {
+  await together([before, flush.inserted])
+  if (!flush.isFolded) await insertCandles(client, network, flush, state)
+}
+
+/** Only once its ticks and candles are stored. */
+export async function recordFlush(client: ClickHouseClient, network: NetworkName, flush: StartedFlush): Promise<void> {
+  const { sequence, version, tip, touched } = flush.event
+  await together([
+    recordChanges(client, network, touched, { sequence, version, block: tip.number }),
+    insertBalances(client, flush.blocks),
+  ])
+  await insertRows(client, 'blocks', (out) => {
+    for (const { message, position } of flush.placed) ledgerRows(out, message, rowVersion(position))
+  })
+}
+
+function versionBlocks(network: NetworkName, placed: readonly PlacedMessage[]): VersionedBlock[] {
+  return placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
-  const { stored, storeCandles, ...folded } = await foldBlocks(client, network, contents, state)
-  const { touched, version, isFolded } = folded
-  const sequence = state.versions.next()
+}
+
+function insertCandles(
+  client: ClickHouseClient,
+  network: NetworkName,
+  { blocks, folded }: Pick<StartedFlush, 'blocks' | 'folded'>,
+  state: WriterState,
+): Promise<void> {
+  return together([
+    insertBinary(client, 'candles', folded.candles),
+    completeCandles(client, network, blocks, folded.incomplete, state),
+  ])
+}
+
+function lastBlock(placed: readonly PlacedMessage[]): FlushEvent['tip'] {
   const last = placed.at(-1)?.message
   if (!last) throw new Error('A flush has messages.')
-  const tip = { ...tipOf(last), timestamp: last.timestamp }
-  // Candles of memory need no ticks: where a crash leaves only them, they are found as ticks would be.
-  const underWay = together([stored, ...(isFolded ? [storeCandles()] : [])])
-  // Whoever finishes it sees the failure.
-  underWay.catch(() => undefined)
-  return {
-    ...folded,
-    sequence,
-    tip,
-    balances: contents.flatMap(({ block }) => block.balances.map(({ pool }) => pool)),
-    async store(before = Promise.resolve()) {
-      await together([before, underWay])
-      if (!isFolded) await storeCandles()
-    },
-    async record() {
-      const told = { sequence, version, block: tip.number }
-      await together([recordChanges(client, network, touched, told), insertBalances(client, contents)])
-      await insertRows(client, 'blocks', (out) => {
-        for (const { message, position } of placed) ledgerRows(out, message, rowVersion(position))
-      })
-    },
-  }
+  return { ...tipOf(last), timestamp: last.timestamp }
 }
 
-/** A block leaves itself; a range leaves its blocks with content and its last one. */
-function ledgerRows(out: RowBinary, message: Message, version: bigint): void {
-  const { network, parentHash } = message
-  if (message.kind === 'block') {
-    blockRow(out, { network, block: message, parentHash, first: message.number, version })
-    return
-  }
-  const last = tipOf(message)
-  const final = message.finalized === undefined ? {} : { finalized: message.finalized }
-  for (const { number, hash, timestamp, ticks } of message.blocks) {
-    if (number === last.number) continue
-    const block = { number, hash, timestamp, ticks, ...final }
-    blockRow(out, { network, block, parentHash: undefined, first: number, version })
-  }
-  const ticks = message.blocks.find((block) => block.number === last.number)?.ticks ?? []
-  const block = { ...last, timestamp: message.timestamp, ticks, ...final }
-  blockRow(out, { network, block, parentHash: undefined, first: message.from, version })
-}
-
-/** Of the first block with content. */
+/** Time of the first block with content. */
 export function firstTime(placed: readonly PlacedMessage[]): UnixSeconds {
   return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
 }

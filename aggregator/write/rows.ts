@@ -1,5 +1,5 @@
-/** Rows of the market's tables, column by column in the order of their definition. */
-import type { BlockContent } from '../../ingest/model/message.ts'
+/** Encode: rows of the market's tables, column by column in the order of their definition. */
+import { type BlockContent, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
@@ -9,16 +9,16 @@ import { digestOf } from '../store/digest.ts'
 import type { RowBinary } from '../store/row-binary.ts'
 import type { Version } from '../store/version.ts'
 
-/** What every row of a block shares. */
+/** A block whose rows get `version`. */
 export type VersionedBlock = { network: NetworkName; block: BlockContent; version: Version }
 
 const LIVE = 0
 const HOUR = 3_600
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 
-export type BlockRow = {
+type BlockRow = {
   network: NetworkName
-  /** One without `finalized` is of a range, and final itself. */
+  /** Absent `finalized`: the block is final. */
   block: Pick<BlockContent, 'number' | 'hash' | 'timestamp' | 'ticks'> & { finalized?: number }
   parentHash: `0x${string}` | undefined
   /** The first block that the message covered. */
@@ -26,7 +26,7 @@ export type BlockRow = {
   version: Version
 }
 
-export function blockRow(out: RowBinary, { network, block, parentHash, first, version }: BlockRow): void {
+function blockRow(out: RowBinary, { network, block, parentHash, first, version }: BlockRow): void {
   out
     .string(network)
     .uint64(block.number)
@@ -35,6 +35,25 @@ export function blockRow(out: RowBinary, { network, block, parentHash, first, ve
     .uint32(block.timestamp)
   out.uint64(first).uint32(block.ticks.length).uint64(digestOf(block.ticks)).uint64(version).uint8(LIVE)
   out.uint64(block.finalized ?? block.number)
+}
+
+/** A block message leaves one row; a range leaves its blocks with content and its last one. */
+export function ledgerRows(out: RowBinary, message: Message, version: Version): void {
+  const { network, parentHash } = message
+  if (message.kind === 'block') {
+    blockRow(out, { network, block: message, parentHash, first: message.number, version })
+    return
+  }
+  const last = tipOf(message)
+  const final = message.finalized === undefined ? {} : { finalized: message.finalized }
+  for (const { number, hash, timestamp, ticks } of message.blocks) {
+    if (number === last.number) continue
+    const block = { number, hash, timestamp, ticks, ...final }
+    blockRow(out, { network, block, parentHash: undefined, first: number, version })
+  }
+  const ticks = message.blocks.find((block) => block.number === last.number)?.ticks ?? []
+  const block = { ...last, timestamp: message.timestamp, ticks, ...final }
+  blockRow(out, { network, block, parentHash: undefined, first: message.from, version })
 }
 
 export function tickRow(out: RowBinary, { network, block, version }: VersionedBlock, tick: Tick): void {
@@ -70,7 +89,7 @@ export function balanceRow(out: RowBinary, { network, block }: VersionedBlock, b
   out.uint32(block.timestamp).uint32(Math.floor(Date.now() / 1000))
 }
 
-/** Of a pool and hour the row of the newest message counts. */
+/** Keyed by pool and hour: the row of the newest message replaces the others. */
 export function balanceHourRow(
   out: RowBinary,
   { network, block, version }: VersionedBlock,

@@ -1,37 +1,52 @@
-/** What an aggregator keeps from one write to the next, besides the tables. */
+/** State of a network's writer between two writes, beside the tables. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { OpenCandles } from '../candles/open-candles.ts'
 import type { RecomputeContext } from '../candles/recompute.ts'
+import type { Checkpointer } from '../ledger/checkpoint.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+
+/** A network whose writer epoch this process holds. */
+export type OpenNetwork = {
+  state: WriterState
+  ledger: Ledger
+  /** Absent where every write is synced, or none has to be. */
+  checkpointer: Checkpointer | undefined
+}
 
 export type WriterState = RecomputeContext & {
-  /** The buckets that the stream goes on in. */
+  /** Candles that the stream writes to. */
   open: OpenCandles
-  /** The job that goes on where nobody has written before it. */
+  /** The backfill that last wrote where nothing was stored. */
   history: OpenHistory | undefined
-  /** The restatement that is under way, between whose turns the stream writes. */
+  /** The range overwrite in progress, between whose tasks the stream writes. */
   overwriting?: ActiveOverwrite | undefined
 }
 
 export type ActiveOverwrite = {
-  /** The end of the newest day that it writes. */
+  /** End of the newest day that it writes. */
   until: UnixSeconds
-  /** Something else was written to buckets before that: its candles are made by the tables. */
+  /** The stream wrote to buckets before `until`: ClickHouse recomputes their candles. */
   isDisturbed: boolean
 }
 
-/** Something else than history is written from a second on. */
+/** Candles of one job's history, valid as long as no other writer touches them. */
+export type OpenHistory = {
+  job: number
+  pools: string
+  /** First block of the range that has to come next. */
+  next: number
+  /** End of the newest day that was written. */
+  until: UnixSeconds
+  open: OpenCandles
+}
+
+/** Call it before anything but that history is written from a second on. */
 export function markDisturbed(state: WriterState, from: UnixSeconds): void {
   if (state.history && from < state.history.until) state.history = undefined
   if (state.overwriting && from < state.overwriting.until) state.overwriting.isDisturbed = true
 }
 
-/** The buckets that one job's history goes on in, as long as nobody else writes to them. */
-export type OpenHistory = {
-  job: number
-  pools: string
-  /** The block that has to come next. */
-  next: number
-  /** The end of the newest day that was written. */
-  until: UnixSeconds
-  open: OpenCandles
+/** Time of the newest block on the ledger; 0 where it is empty. */
+export function tipTime(ledger: Ledger): UnixSeconds {
+  return ledger.tip?.timestamp ?? 0
 }

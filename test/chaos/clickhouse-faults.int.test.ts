@@ -171,7 +171,7 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
   const KILLED_AT: readonly Place[] = [
     'flush: insert candles',
     'flush: insert ticks',
-    'rollback: bury_ticks',
+    'rollback: tombstone_rows ticks',
     'flush: insert blocks',
     'rollback: candles_from_ticks',
     'restate: insert coverage',

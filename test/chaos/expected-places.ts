@@ -1,7 +1,7 @@
 /** Where the processes of the chaos suite are killed, each in its turn: every statement that an aggregator sends. */
 
 const RECOMPUTE = [
-  'candles_from_ticks',
+  'candles_from_ticks 1',
   'candles_from_candles 60',
   'candles_from_candles 3600',
   'candles_from_candles 86400',
@@ -14,13 +14,13 @@ const CONTENTS = [
   'insert pool_balance_hours',
 ]
 const ROLLBACK = [
-  'bury_blocks',
+  'tombstone_blocks',
   'touched',
-  'bury_ticks',
+  'tombstone_rows ticks',
   'ask pools',
-  'bury_pools',
+  'tombstone_rows pools',
   'ask liquidity_changes',
-  'bury_liquidity_changes',
+  'tombstone_rows liquidity_changes',
   'restore_balance_hours',
   ...RECOMPUTE,
 ]
@@ -57,9 +57,9 @@ const STEPS = {
     'is_touched',
     ...CONTENTS,
     'ask liquidity_changes',
-    'bury_unstated_liquidity_changes',
+    'tombstone_unstated liquidity_changes',
     'touched_between',
-    'bury_unstated_ticks',
+    'tombstone_unstated ticks',
     'older_times',
     ...RECOMPUTE,
     'insert candles',
@@ -78,6 +78,6 @@ export const PLACES: readonly string[] = Object.entries(STEPS).flatMap(([step, s
 export const RARE_PLACES: readonly string[] = [
   'flush: block_window',
   'flush: newest_blocks',
-  'restate: bury_mistimed_hours',
+  'restate: tombstone_mistimed_hours',
   'restate: retime_blocks',
 ]

@@ -12,13 +12,13 @@ const FILES = new Map(
 const OF_RESTATEMENTS: ReadonlySet<string> = new Set([
   'is_touched',
   'touched_between',
-  'bury_unstated_ticks',
+  'tombstone_unstated ticks',
   'older_times',
-  'bury_unstated_liquidity_changes',
+  'tombstone_unstated liquidity_changes',
   'insert coverage',
 ])
 
-/** `start: ask owners`, `rollback: bury_ticks`, `flush: insert candles`, `restate: candles_from_candles 3600`. */
+/** `start: ask owners`, `rollback: tombstone_rows ticks`, `flush: insert candles`, `restate: candles_from_candles 3600`. */
 export type Place = string
 
 /** The steps take turns, so that each is known by its first statement, and its end by its last; a restatement takes many turns. */
@@ -46,7 +46,7 @@ export function placesOf(): Places {
         return `restate: ${statement}`
       }
       if (step !== 'start') {
-        if (statement === 'bury_blocks') step = 'rollback'
+        if (statement === 'tombstone_blocks') step = 'rollback'
         // A rollback that touched no pool has no changes to tell.
         else if (step === 'rollback' && /^insert (?!changes)|^open_candles|^pools_ahead/.test(statement)) step = 'flush'
         // The stream writes between the turns of a restatement.
@@ -60,8 +60,13 @@ export function placesOf(): Places {
   }
 }
 
-function nameOf(query: string, { resolution = '' }: Readonly<Record<string, unknown>>): string {
+function nameOf(
+  query: string,
+  { resolution = '', table, tombstone, below }: Readonly<Record<string, unknown>>,
+): string {
   const file = FILES.get(query)
+  // One statement of a rollback and of an overwrite: only an overwrite has rows of its own version, above its tombstones.
+  if (file === 'tombstone_rows') return `${tombstone === below ? file : 'tombstone_unstated'} ${table}`
   if (file) return `${file} ${resolution}`.trimEnd()
   const inserted = /^INSERT INTO (\w+)/.exec(query)?.[1]
   return inserted ? `insert ${inserted}` : `ask ${/FROM (\w+)/.exec(query)?.[1]}`

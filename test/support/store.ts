@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hex } from 'viem'
 import { OpenCandles } from '../../aggregator/candles/open-candles.ts'
 import { acquireEpoch } from '../../aggregator/candles/writer-epoch.ts'
-import { startFlush } from '../../aggregator/write/flush.ts'
+import { finishInsert, recordFlush, startFlush } from '../../aggregator/write/flush.ts'
 import type { BlockContent, RangeMessage } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance, PoolId, Token } from '../../ingest/model/pool.ts'
@@ -14,7 +14,7 @@ import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 export function openStore(client: ClickHouseClient, network: NetworkName) {
   let offset = 0
   const open = new OpenCandles(0)
-  const keeping = acquireEpoch(client, network).then((versions) => ({
+  const state = acquireEpoch(client, network).then((versions) => ({
     versions,
     open,
     history: undefined,
@@ -35,9 +35,10 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
     }
     offset += 1
     const placed = [{ message, position: { generation: 1, offset } }]
-    const flush = await startFlush(client, network, placed, await keeping)
-    await flush.store()
-    await flush.record()
+    const writer = await state
+    const flush = await startFlush(client, network, placed, writer)
+    await finishInsert(client, network, flush, writer)
+    await recordFlush(client, network, flush)
   }
 }
 

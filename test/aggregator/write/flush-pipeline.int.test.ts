@@ -34,9 +34,9 @@ describe.skipIf(withoutClickHouse)('flushes that overlap', () => {
       return answer
     })
     const versions = await acquireEpoch(database.client, network)
-    const keeping = { versions, horizon: () => 0, open: new OpenCandles(0), history: undefined }
+    const state = { versions, horizon: () => 0, open: new OpenCandles(0), history: undefined }
     const chain = mine([], fullBlocks(2, 3))
-    const flushes = createFlushPipeline(client, network, keeping, (task) => task(), {
+    const flushes = createFlushPipeline(client, network, state, (task) => task(), {
       onStored: ({ tip }) => seen.push(`stored ${chain.findIndex(({ number }) => number === tip.number) + 1}`),
       onRecorded() {},
     })

@@ -1,7 +1,7 @@
--- Buries the ticks that some pools have in some final blocks, where a job did not find them.
-INSERT INTO ticks
+-- Tombstones for the live rows that some pools have in some blocks, with their whole key.
+INSERT INTO {table:Identifier}
 SELECT * REPLACE ({tombstone:UInt64} AS version, 1 AS is_deleted)
-FROM ticks FINAL
+FROM {table:Identifier} AS stored FINAL
 WHERE network = {network:String} AND pool IN {pools:Array(String)} AND block BETWEEN {first:UInt64} AND {last:UInt64}
   AND time BETWEEN toDateTime({since:UInt32}, 'UTC') AND toDateTime({until:UInt32}, 'UTC')
-  AND ticks.version < {row:UInt64}
+  AND stored.version < {below:UInt64}

@@ -1,0 +1,101 @@
+/** Replace: rows of a range over whatever is stored of its blocks. Other rows get tombstones, and ClickHouse recomputes the candles. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { recompute, scopeOf, type TouchedPool } from '../candles/recompute.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { askGroups, filterGroups, poolGroups } from '../store/pool-groups.ts'
+import type { Enqueue } from '../store/priority-queue.ts'
+import { ask, loadSql, together } from '../store/store.ts'
+import { tombstoneRows } from '../store/tombstone-rows.ts'
+import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
+import { insertBalances, insertBlocks } from '../write/insert-blocks.ts'
+import type { VersionedBlock } from '../write/rows.ts'
+import { tipTime, type WriterState } from '../write/writer-state.ts'
+
+const touchedBetween = loadSql(import.meta.url, './touched_between.sql')
+const olderLiquidity = `SELECT DISTINCT pool FROM liquidity_changes
+  WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
+    AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)}) AND version < {row:UInt64}`
+
+/** A task bounds how long the stream waits: it inserts this many ticks, or recomputes one resolution of this many pools. */
+const TICKS_PER_TASK = 5_000
+export const POOLS_PER_TASK = 50
+
+/** Blocks that a job overwrites; all pools where `pools` is empty. */
+export type OverwrittenRange = {
+  network: NetworkName
+  first: number
+  last: number
+  pools: readonly PoolId[]
+  job: number
+}
+
+export async function replaceRange(
+  client: ClickHouseClient,
+  range: OverwrittenRange,
+  blocks: readonly VersionedBlock[],
+  { state, ledger, enqueue }: { state: WriterState; ledger: Ledger; enqueue: Enqueue },
+): Promise<readonly TouchedPool[]> {
+  for (const piece of piecesOf(blocks)) {
+    await enqueue(() => together([insertBlocks(client, piece), insertBalances(client, piece)]))
+  }
+  await tombstoneLiquidity(client, range, enqueue)
+  const { job, ...between } = range
+  const row = finalRowVersion(job)
+  const touched = await askGroups(filterGroups(range.pools), (pools) =>
+    ask<TouchedPool & { has_older: 0 | 1 }>(client, touchedBetween, { ...between, row: row.toString(), pools }),
+  )
+  const older = touched.filter(({ has_older }) => has_older)
+  for (let start = 0; start < older.length; start += POOLS_PER_TASK) {
+    const { pools, first: since, last: until } = scopeOf(older.slice(start, start + POOLS_PER_TASK))
+    const versions = { below: row, tombstone: finalTombstoneVersion(job) }
+    await enqueue(() => tombstoneRows(client, { table: 'ticks', ...between, pools, since, until, ...versions }))
+  }
+  for (let start = 0; start < touched.length; start += POOLS_PER_TASK) {
+    const scope = scopeOf(touched.slice(start, start + POOLS_PER_TASK))
+    // The stream may have cached coarser candles that were recomputed before all ticks of the range counted: drop them in the same task.
+    await recompute(client, range.network, scope, state, (task) =>
+      enqueue(async () => {
+        const done = await task()
+        state.open.invalidate(scope.pools, tipTime(ledger))
+        return done
+      }),
+    )
+  }
+  return touched
+}
+
+/** FINAL reads all that the key allows, so only pools that have an older row there are named. */
+export async function tombstoneLiquidity(
+  client: ClickHouseClient,
+  { job, ...between }: OverwrittenRange,
+  enqueue: Enqueue,
+): Promise<void> {
+  const row = finalRowVersion(job)
+  const found = await askGroups(filterGroups(between.pools), (pools) =>
+    ask<{ pool: PoolId }>(client, olderLiquidity, { ...between, row: row.toString(), pools }),
+  )
+  const versions = { below: row, tombstone: finalTombstoneVersion(job) }
+  for (const pools of poolGroups(
+    found.map(({ pool }) => pool),
+    POOLS_PER_TASK,
+  )) {
+    await enqueue(() => tombstoneRows(client, { table: 'liquidity_changes', ...between, pools, ...versions }))
+  }
+}
+
+/** Pieces of `TICKS_PER_TASK` rows or more; a block is not cut. */
+export function piecesOf(blocks: readonly VersionedBlock[]): VersionedBlock[][] {
+  const pieces: VersionedBlock[][] = []
+  let rows = Number.POSITIVE_INFINITY
+  for (const versioned of blocks) {
+    if (rows >= TICKS_PER_TASK) {
+      pieces.push([])
+      rows = 0
+    }
+    pieces.at(-1)?.push(versioned)
+    rows += versioned.block.ticks.length + versioned.block.liquidity.length
+  }
+  return pieces
+}

@@ -1,0 +1,44 @@
+/**
+ * The start of a network's writer. The order matters: the epoch is acquired first, so that no earlier owner's candles count, and a
+ * crash's remains are removed before anything is read into memory.
+ */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { OpenCandles } from './candles/open-candles.ts'
+import { readHorizon } from './candles/retention.ts'
+import { acquireEpoch } from './candles/writer-epoch.ts'
+import { readStoredOverwrites, type StoredOverwrites } from './history/coverage.ts'
+import { checkpointEverything, createCheckpointer, readCheckpoint, readCompleteVersion } from './ledger/checkpoint.ts'
+import { Ledger } from './ledger/ledger.ts'
+import { recover } from './ledger/recover.ts'
+import { newestTick } from './ledger/stored-blocks.ts'
+import { untilStored } from './ledger/until-stored.ts'
+import type { AggregateOptions } from './write/aggregate-options.ts'
+import type { OpenNetwork, WriterState } from './write/writer-state.ts'
+
+/** Each step is retried until the tables answer. */
+export async function openNetwork(
+  client: ClickHouseClient,
+  options: AggregateOptions,
+): Promise<OpenNetwork & { overwrites: StoredOverwrites }> {
+  const { network, log, position, disk, report } = options
+  const { generation, offset } = position
+  const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
+  const versions = await persist(() => acquireEpoch(client, network))
+  // A log without `confirm` has one process, and that one holds the lock on the data folder.
+  await log.confirm?.()
+  const recomputeContext = { versions, horizon: await persist(() => readHorizon(client)) }
+  const overwrites = await persist(() => readStoredOverwrites(client, network))
+  const ledger = await persist(() => Ledger.load(client, network))
+  const checkpoint = await persist(() => readCheckpoint(client, network))
+  const completeVersion = await persist(() => readCompleteVersion(client, network))
+  const { tip } = ledger
+  await persist(() => recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext }))
+  const first = { number: tip?.number ?? -1, version: versions.next() }
+  const checkpointer = disk && createCheckpointer(client, network, disk, first, report)
+  if (checkpointer) await persist(checkpointer.save)
+  else await persist(() => checkpointEverything(client, network, versions))
+  const since = await persist(() => newestTick(client, network, tip))
+  const state: WriterState = { ...recomputeContext, open: new OpenCandles(since), history: undefined }
+  report({ kind: 'aggregator-started', network, tip, epoch: versions.epoch, generation, offset })
+  return { state, ledger, overwrites, checkpointer }
+}

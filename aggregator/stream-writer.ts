@@ -1,0 +1,150 @@
+/**
+ * The stream's writer. Each message of the log takes these steps, in this order:
+ *
+ *   Entry → validate       what the tables cannot hold is set aside                           write/reject-invalid.ts
+ *         → place          append, roll back first, or skip: known, or an orphan              ledger/ledger.ts
+ *         → PlacedMessage  waits until `MAX_TICKS_PER_FLUSH` or `store`
+ *         → flush          fold, encode, insert, record                                       write/flush.ts
+ */
+import type { ClickHouseClient } from '@clickhouse/client'
+import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
+import type { Entry, Offset } from '../ingest/model/tick-log.ts'
+import type { AggregatorFact } from './ledger/fact.ts'
+import { rollBack } from './ledger/rollback.ts'
+import { untilStored } from './ledger/until-stored.ts'
+import { tombstoneVersion, type Version } from './store/version.ts'
+import type { AggregateOptions } from './write/aggregate-options.ts'
+import { firstTime, flushedFact, type PlacedMessage } from './write/flush.ts'
+import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
+import { rejectIfInvalid } from './write/reject-invalid.ts'
+import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
+
+/** Large inserts are cheap; this bounds the memory of one. */
+const MAX_TICKS_PER_FLUSH = 50_000
+
+export type StreamWriter = {
+  /** The message is stored at the latest when `store` resolves. */
+  take(entry: Entry): Promise<void>
+  store(): Promise<void>
+  /** Skips every message before `offset`: they are of a branch that was taken back. */
+  skipBefore(offset: Offset): void
+  /** The ledger has another tip: whether the log connects to it is open again. */
+  clearStall(): void
+}
+
+export function createStreamWriter(
+  client: ClickHouseClient,
+  options: AggregateOptions,
+  opened: OpenNetwork,
+): StreamWriter {
+  const { network, log, position, report } = options
+  const { state, ledger } = opened
+  const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
+  const flushes = openPipeline(client, options, opened)
+  let pending: PlacedMessage[] = []
+  let pendingTicks = 0
+  let isStalled = false
+  let firstOffset: Offset = 0
+
+  async function take(entry: Entry): Promise<void> {
+    if (entry.offset < firstOffset) return
+    if (await rejectIfInvalid(options, log, entry)) return
+    const placed = await place(entry)
+    if (!placed) return
+    if (!ledger.tip && placed.message.parentHash !== undefined) report(beginsLate(placed.message))
+    ledger.append(placed.message)
+    pending.push(placed)
+    pendingTicks += ticksIn(placed.message)
+    if (pendingTicks >= MAX_TICKS_PER_FLUSH) await flush()
+  }
+
+  /** The part of the message that extends the tip; undefined where nothing does. A fork is rolled back first. */
+  async function place(entry: Entry): Promise<PlacedMessage | undefined> {
+    const placement = await persist(() => ledger.place(entry.message))
+    if (placement.kind === 'known') return undefined
+    const { number } = tipOf(entry.message)
+    if (placement.kind === 'orphan') {
+      // The listener sends from the stored tip again once that has not moved for a minute.
+      if (!isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
+      isStalled = true
+      return undefined
+    }
+    if (isStalled) report({ kind: 'connected', network, number })
+    isStalled = false
+    const place = { generation: position.generation, offset: entry.offset }
+    if (placement.kind === 'rollback') {
+      await store()
+      await undoBranch(client, options, opened, placement.to, tombstoneVersion(place))
+    }
+    return { message: placement.message, position: place }
+  }
+
+  async function flush(): Promise<void> {
+    if (pending.length === 0) return
+    const placed = pending
+    pending = []
+    pendingTicks = 0
+    markDisturbed(state, firstTime(placed))
+    await flushes.begin(placed)
+  }
+
+  async function store(): Promise<void> {
+    await flush()
+    await flushes.done()
+  }
+
+  return {
+    take,
+    store,
+    skipBefore(offset) {
+      firstOffset = offset
+    },
+    clearStall() {
+      isStalled = false
+    },
+  }
+}
+
+function openPipeline(
+  client: ClickHouseClient,
+  options: AggregateOptions,
+  { state, checkpointer }: OpenNetwork,
+): FlushPipeline {
+  const { network, report, onWritten } = options
+  return createFlushPipeline(client, network, state, (task) => untilStored(options, task), {
+    onStored: (event) => onWritten?.({ network, flushed: { ...event, isRecorded: false } }),
+    onRecorded(event, placed, ms) {
+      report(flushedFact(network, placed, ms))
+      checkpointer?.advance({ number: event.tip.number, version: event.sequence })
+      onWritten?.({ network, flushed: { ...event, isRecorded: true } })
+    },
+  })
+}
+
+/** Takes back every block above `to`. Call it while no flush is under way. */
+async function undoBranch(
+  client: ClickHouseClient,
+  options: AggregateOptions,
+  { state, ledger, checkpointer }: OpenNetwork,
+  to: BlockRef & { timestamp: number },
+  version: Version,
+): Promise<void> {
+  const { network, report, onWritten } = options
+  const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
+  markDisturbed(state, to.timestamp)
+  const tip = ledger.tip ?? to
+  await persist(async () => checkpointer?.lowerTo({ number: to.number, version: state.versions.next() }))
+  const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext: state }))
+  state.open.invalidate(pools, tip.timestamp)
+  ledger.rollBack(to)
+  onWritten?.({ network })
+  report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
+}
+
+/** A stream begins with a message that has no parent: the log has lost the messages before this one, and the tables do not hold them. */
+function beginsLate(message: Message): AggregatorFact {
+  const { network } = message
+  const first = message.kind === 'range' ? message.from : message.number
+  const command = `npm run backfill -- --network ${network} --from-block BLOCK --to-block ${first - 1}`
+  return { kind: 'begins-late', network, first, command }
+}
