@@ -37,14 +37,14 @@ export function createStreamWriter(
   options: AggregateOptions,
   opened: OpenNetwork,
 ): StreamWriter {
-  const { network, log, position, report } = options
+  const { log, position, report } = options
   const { state, ledger } = opened
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const flushes = openPipeline(client, options, opened)
   let pending: PlacedMessage[] = []
   let pendingTicks = 0
-  let isStalled = false
   let firstOffset: Offset = 0
+  const stall = stallReporter(options, opened)
 
   async function take(entry: Entry): Promise<void> {
     if (entry.offset < firstOffset) return
@@ -62,15 +62,8 @@ export function createStreamWriter(
   async function place(entry: Entry): Promise<PlacedMessage | undefined> {
     const placement = await persist(() => ledger.place(entry.message))
     if (placement.kind === 'known') return undefined
-    const { number } = tipOf(entry.message)
-    if (placement.kind === 'orphan') {
-      // The listener sends from the stored tip again once that has not moved for a minute.
-      if (!isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
-      isStalled = true
-      return undefined
-    }
-    if (isStalled) report({ kind: 'connected', network, number })
-    isStalled = false
+    stall.report(tipOf(entry.message).number, placement.kind === 'orphan')
+    if (placement.kind === 'orphan') return undefined
     const place = { generation: position.generation, offset: entry.offset }
     if (placement.kind === 'rollback') {
       await store()
@@ -99,7 +92,20 @@ export function createStreamWriter(
     skipBefore(offset) {
       firstOffset = offset
     },
-    clearStall() {
+    clearStall: stall.clear,
+  }
+}
+
+/** Reports the first orphan, and the first message after it that connects. The listener sends from the stored tip again once that has not moved for a minute. */
+function stallReporter({ network, report }: AggregateOptions, { ledger }: OpenNetwork) {
+  let isStalled = false
+  return {
+    report(number: number, isOrphan: boolean): void {
+      if (isOrphan && !isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
+      if (!isOrphan && isStalled) report({ kind: 'connected', network, number })
+      isStalled = isOrphan
+    },
+    clear(): void {
       isStalled = false
     },
   }

@@ -1,4 +1,4 @@
-/** A comparison: what is stored of some final blocks beside what the chain says when it is asked again. */
+/** A comparison: stored logs of final blocks against the same logs read again from other nodes. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
 import { countOmitted, readAgain, reportOmission, withProven } from '../../ingest/audit/audit.ts'
@@ -13,7 +13,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import { type BlockSums, countDifferences, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
 
-/** What goes on from one range to the next. */
+/** Passed from one range to the next. */
 export type ComparisonContext = {
   network: Network
   pools: readonly PoolId[] | undefined
@@ -24,29 +24,29 @@ export type ComparisonContext = {
 }
 
 export type RangeToCompare = BlockRange & {
-  /** The endpoint that most likely told what is stored. */
+  /** The endpoint whose answer most likely is what is stored. */
   first: Client
-  /** Blocks that were found wrong before and may be repaired in part: they count as wrong, and not once more. */
+  /** Blocks found wrong before, whose repair may be incomplete: they are repaired again, and not counted again. */
   owed: ReadonlySet<number>
-  /** Blocks that nobody could prove before: that two answers agree now proves nothing. */
+  /** Blocks without proof by receipts so far: two answers that agree now prove nothing. */
   undecided: readonly number[]
   signal: AbortSignal
 }
 
 export type Comparison = {
-  /** The truth of blocks that are stored otherwise: runs of blocks between which nothing was traded. */
+  /** Proven content of blocks that are stored otherwise, in runs between which nothing was traded. */
   wrong: BlockContent[][]
   logs: number
   mismatched: number
   omitted: number
   invented: number
   repriced: number
-  /** Blocks that nobody can prove. */
+  /** Blocks that no node's receipts prove. */
   undecided: number[]
   unverified: ReadonlySet<PoolId>
 }
 
-/** May be retried after a failure. Call it in the order of the chain: prices go on. */
+/** May be retried after a failure. Call it in the order of the chain: prices carry over. */
 export async function compare(
   client: ClickHouseClient,
   endpoints: Endpoints,
@@ -87,10 +87,10 @@ export async function compare(
   return { ...found, mismatched, undecided, unverified }
 }
 
-/** An endpoint that has left out logs of so many blocks may have none at all: another one is asked for the whole range. */
+/** An endpoint that left out logs of this many blocks may have none at all: the whole range is read from another one. */
 const MAX_LACKING = 20
 
-/** Blocks as another endpoint tells them. Which side is right is not voted on: where they differ from what is stored, receipts prove it. */
+/** Blocks as another endpoint answers. Where they differ from the stored ones, receipts decide, not a majority. */
 async function readTruth(
   endpoints: Endpoints,
   comparer: ComparisonContext,
@@ -102,7 +102,7 @@ async function readTruth(
   const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
-  // What a repetition had seen of these blocks.
+  // An earlier attempt may have observed prices of these blocks.
   assembler.rollBack(before)
   const reading = await readAgain(endpoints, filter, { from, to, first, signal })
   let contents = await assembler.assemble(reading.logs, reading.headers)

@@ -1,4 +1,4 @@
-/** The dollar prices that an audit begins with: those that the stored swaps of the reference pools have left. */
+/** Dollar prices at the start of an audit: those of the last stored swaps of the reference pools. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import { bootstrapPrices } from '../../ingest/blocks/reference-price.ts'
@@ -9,7 +9,7 @@ import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import type { StoredRange } from '../history/coverage.ts'
 import { ask } from '../store/store.ts'
 
-/** The tables are searched so far back, which is cheap; for an older swap a node is asked, as a listener does. */
+/** Stored swaps are searched this far back; an older one is read from a node, as a listener does. */
 const LOOKBACK_BLOCKS = 100_000
 
 type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Address }

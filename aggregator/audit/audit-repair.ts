@@ -1,4 +1,4 @@
-/** A repair: the truth of some final blocks, restated over whatever is stored of them. */
+/** A repair: proven content of final blocks overwrites whatever is stored of them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockContent, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -8,7 +8,7 @@ import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
 
 const POLL_MS = 100
 
-/** Resolves once all of it is stored, candles too. May be repeated: what is said last counts. */
+/** Resolves once all of it is stored, candles too. May be repeated: the last repair counts. */
 export async function repair(
   client: ClickHouseClient,
   history: TickLog<RangeOverwrite>,
@@ -20,7 +20,7 @@ export async function repair(
   const [from, to] = [blocks[0]?.number, blocks.at(-1)?.number]
   if (from === undefined || to === undefined) return
   for (const job of await openJobs(client, network, 'audit')) await failJob(client, job, 'It was cut off.')
-  // Above every job so far: its word counts, whatever an earlier one has said or still says.
+  // The highest job number so far: its rows beat those of every earlier job, also late ones.
   const job = await openJob(client, { network, from, to, pools, concurrency: 1 }, 'audit')
   const overwrites = runs.flatMap((run): RangeOverwrite[] => {
     const [first, last] = [run[0], run.at(-1)]

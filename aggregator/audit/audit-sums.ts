@@ -1,4 +1,4 @@
-/** Order-free sums over blocks, of what is stored and of what the chain says: where they are equal, so are the logs. */
+/** Order-free sums over the logs of blocks, stored ones and those of a node: equal sums mean equal logs. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockContent } from '../../ingest/model/message.ts'
@@ -19,7 +19,7 @@ export type StoredBlocks = BlockRange & {
 
 export const NO_LOGS: BlockSums = { logs: 0, digest: '0', dollars: '0' }
 
-/** The time weighs as an amount does: logs that are right and of a wrong time are wrong. */
+/** Makes the block's time part of the digest: right logs at a wrong time differ. */
 const TIME_FACTOR = 11n
 
 export function sumsOf({
@@ -38,7 +38,7 @@ export function sumsOf({
 
 const digests = loadSql(import.meta.url, './audit_digests.sql')
 
-/** Of every block that has something. */
+/** By block number; blocks without logs are left out. */
 export async function storedSums(client: ClickHouseClient, blocks: StoredBlocks): Promise<Map<number, BlockSums>> {
   const rows = await askSums(client, blocks, 0)
   const stored = new Map<number, BlockSums>()
@@ -69,7 +69,7 @@ function askSums(client: ClickHouseClient, { network, pools = [], from, to }: St
   )
 }
 
-/** Of logs that are different ones. */
+/** Sums of two disjoint sets of logs. */
 function added(one: BlockSums, other: BlockSums): BlockSums {
   const sum = (a: string, b: string) => BigInt.asUintN(64, BigInt(a) + BigInt(b)).toString()
   return {

@@ -1,4 +1,4 @@
-/** The audit of a network: final blocks, once stored, are asked for again elsewhere, and what is wrong is repaired. */
+/** The audit of a network: stored final blocks are read again from another node, and wrong ones are repaired. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
 import { firstChoice } from '../../ingest/audit/audit.ts'
@@ -24,9 +24,9 @@ export type AuditOptions = {
   /** The listener's; all where absent. */
   pools: readonly PoolId[] | undefined
   history: TickLog<RangeOverwrite>
-  /** Blocks that nobody could prove are asked for again after this long. */
+  /** Blocks without proof are read again after this long. */
   againMs?: number
-  /** What becomes final block by block is audited together, so often. */
+  /** Newly final blocks are audited together, this often. */
   everyMs?: number
   report: Report<IngestFact | AggregatorFact>
   signal: AbortSignal
@@ -37,9 +37,9 @@ export type AuditStep = () => Promise<boolean>
 
 const FIRST_RANGE_BLOCKS = 250
 const MAX_RANGE_BLOCKS = 2_000
-/** Ranges grow while they hold fewer: so many are decoded at once without holding up live work. */
+/** Ranges grow while they hold fewer logs: this many are decoded at once without delaying live work. */
 const GOOD_RANGE_LOGS = 2_000
-/** So many blocks that no receipts prove are asked for again: the newest ones. The audit passes on whatever their number. */
+/** The newest blocks without proof that are read again; older ones are given up. */
 const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
 const EVERY_MS = 5_000
@@ -48,32 +48,27 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   const { network, history, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
   const report = options.report
   let width = FIRST_RANGE_BLOCKS
-  /** Where the last range ended: the next one goes on from there with its prices and pools. */
-  let going: { stretch: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
-  let owed: { stretch: StoredRange; block: number }[] = []
+  /** End of the last range: the next one starts there with its prices and pools. */
+  let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
+  let owed: { stored: StoredRange; block: number }[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
 
-  const goingTo = (stretch: StoredRange, from: number) =>
-    going?.stretch === keyOf(stretch.job, stretch.from) && going.next === from ? going : undefined
+  const goingTo = (stored: StoredRange, from: number) =>
+    going?.stored === keyOf(stored.job, stored.from) && going.next === from ? going : undefined
 
-  async function comparerAt(stretch: StoredRange, from: number): Promise<ComparisonContext> {
-    const before = goingTo(stretch, from)
+  async function comparerAt(stored: StoredRange, from: number): Promise<ComparisonContext> {
+    const before = goingTo(stored, from)
     if (before) return before.comparer
-    const wanted = stretch.pools && new Set(stretch.pools)
-    // What it meets on the way has been reported when it was stored.
-    const assembler = createAssembler(endpoints, network, wanted, () => {}, storedPools(client, network.name))
-    const place = { first: stretch.from, pools: stretch.pools, from }
-    const unverified = await loadPrices(client, endpoints, network, assembler.usd, place)
-    return { network, pools: stretch.pools, assembler, unverified, report }
+    return openComparison(client, endpoints, options, stored, from)
   }
 
   async function audit(
-    stretch: StoredRange,
+    stored: StoredRange,
     record: AuditRecord,
     { from, to }: BlockRange,
     first: Client,
   ): Promise<void> {
-    const comparer = await comparerAt(stretch, from)
+    const comparer = await comparerAt(stored, from)
     going = undefined
     const { undecided, repairing } = record
     const range = { from, to, first, owed: new Set(repairing), undecided, signal }
@@ -83,61 +78,94 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     // Half a repair looks whole to the next comparison: that it was begun has to be known.
     const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
     const standing = wrong.length > 0 ? await writeRecord(client, begun) : counted
-    await repair(client, history, stretch, found.wrong, signal)
-    const isOpen = (block: number) => block < from || block > to
-    await writeRecord(client, {
-      ...standing,
-      logs: record.logs + found.logs,
-      // What a block that was undecided until now had priced is behind us: it is gone through once more.
-      next: to < record.next && wrong.length > 0 ? to + 1 : Math.max(record.next, to + 1),
-      undecided: newest([...undecided.filter(isOpen), ...found.undecided]),
-      repairing: repairing.filter((block) => isOpen(block) || found.undecided.includes(block)),
-    })
+    await repair(client, history, stored, found.wrong, signal)
+    await writeRecord(client, auditedRecord(standing, record, { from, to }, found))
     going = {
-      stretch: keyOf(stretch.job, stretch.from),
+      stored: keyOf(stored.job, stored.from),
       next: to + 1,
       comparer: { ...comparer, unverified: found.unverified },
       sinceMs: performance.now(),
     }
-    if (found.logs > 2 * GOOD_RANGE_LOGS) width = Math.max(1, Math.floor(width / 2))
-    else if (found.logs < GOOD_RANGE_LOGS) width = Math.min(MAX_RANGE_BLOCKS, width * 2)
-    tell(stretch, { from, to }, found)
-  }
-
-  function tell({ network, job }: StoredRange, { from, to }: BlockRange, found: Comparison): void {
-    const { wrong: _, unverified: __, undecided, ...counts } = found
-    const kind = found.wrong.length + undecided.length > 0 ? 'audit-found' : 'audited'
-    report({ kind, network, job, from, to, ...counts, undecided: undecided.length })
+    width = nextWidth(width, found.logs)
+    report(auditFact(stored, { from, to }, found))
   }
 
   return async function step() {
     const { first, finalized } = await firstChoice(endpoints)
     const records = await readRecords(client, network.name)
-    const stretches = await storedRanges(client, network.name, options.pools, finalized)
-    const recordOf = (stretch: StoredRange) =>
-      records.find((it) => it.job === stretch.job && it.first === stretch.from) ?? beginRecord(stretch)
-    for (const stretch of stretches) {
-      const record = recordOf(stretch)
-      if (record.next > stretch.to) continue
-      const to = Math.min(stretch.to, record.next + width - 1)
-      const before = goingTo(stretch, record.next)
-      if (to === stretch.to && before && performance.now() - before.sinceMs < everyMs) continue
-      await audit(stretch, record, { from: record.next, to }, first)
+    const ranges = await storedRanges(client, network.name, options.pools, finalized)
+    const recordOf = (stored: StoredRange) =>
+      records.find((it) => it.job === stored.job && it.first === stored.from) ?? beginRecord(stored)
+    for (const stored of ranges) {
+      const record = recordOf(stored)
+      if (record.next > stored.to) continue
+      const to = Math.min(stored.to, record.next + width - 1)
+      const before = goingTo(stored, record.next)
+      if (to === stored.to && before && performance.now() - before.sinceMs < everyMs) continue
+      await audit(stored, record, { from: record.next, to }, first)
       return true
     }
     if (owed.length === 0 && performance.now() - lookedAt > againMs) {
       lookedAt = performance.now()
-      owed = stretches.flatMap((stretch) => {
-        const { undecided, repairing, next } = recordOf(stretch)
-        return [...new Set([...undecided, ...repairing.filter((it) => it < next)])].map((block) => ({ stretch, block }))
-      })
+      owed = ranges.flatMap((stored) => owedBlocks(recordOf(stored)).map((block) => ({ stored, block })))
     }
     const again = owed.shift()
     if (!again) return false
-    const { stretch, block } = again
-    await audit(stretch, recordOf(stretch), { from: block, to: block }, first)
+    const { stored, block } = again
+    await audit(stored, recordOf(stored), { from: block, to: block }, first)
     return true
   }
+}
+
+async function openComparison(
+  client: ClickHouseClient,
+  endpoints: Endpoints,
+  { network, report }: AuditOptions,
+  stored: StoredRange,
+  from: number,
+): Promise<ComparisonContext> {
+  const wanted = stored.pools && new Set(stored.pools)
+  // Facts about these pools were reported when they were stored.
+  const assembler = createAssembler(endpoints, network, wanted, () => {}, storedPools(client, network.name))
+  const place = { first: stored.from, pools: stored.pools, from }
+  const unverified = await loadPrices(client, endpoints, network, assembler.usd, place)
+  return { network, pools: stored.pools, assembler, unverified, report }
+}
+
+/** `standing` is the record as it is stored, `before` as it was before this range. */
+function auditedRecord(
+  standing: AuditRecord,
+  before: AuditRecord,
+  { from, to }: BlockRange,
+  found: Comparison,
+): AuditRecord {
+  const { undecided, repairing } = before
+  const isOutside = (block: number) => block < from || block > to
+  return {
+    ...standing,
+    logs: before.logs + found.logs,
+    // A repaired block may change the prices of later ones: after an older range all that follows is audited again.
+    next: to < before.next && found.wrong.length > 0 ? to + 1 : Math.max(before.next, to + 1),
+    undecided: newest([...undecided.filter(isOutside), ...found.undecided]),
+    repairing: repairing.filter((block) => isOutside(block) || found.undecided.includes(block)),
+  }
+}
+
+function auditFact({ network, job }: StoredRange, { from, to }: BlockRange, found: Comparison): AggregatorFact {
+  const { wrong: _, unverified: __, undecided, ...counts } = found
+  const kind = found.wrong.length + undecided.length > 0 ? 'audit-found' : 'audited'
+  return { kind, network, job, from, to, ...counts, undecided: undecided.length }
+}
+
+/** Blocks of the next range: half after one with too many logs, double after one with few. */
+function nextWidth(width: number, logs: number): number {
+  if (logs > 2 * GOOD_RANGE_LOGS) return Math.max(1, Math.floor(width / 2))
+  return logs < GOOD_RANGE_LOGS ? Math.min(MAX_RANGE_BLOCKS, width * 2) : width
+}
+
+/** Audited blocks without proof, or whose repair may be incomplete. */
+function owedBlocks({ undecided, repairing, next }: AuditRecord): number[] {
+  return [...new Set([...undecided, ...repairing.filter((block) => block < next)])]
 }
 
 function count(record: AuditRecord, found: Comparison): AuditRecord {

@@ -1,4 +1,4 @@
-/** Buckets as rows of `candles`, written by the core and read back where the tables made them. */
+/** Candles as rows: encoded by the fold, and read back where ClickHouse recomputed them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -30,7 +30,7 @@ type CandleColumns = {
 } & Prices &
   Record<`spot_${keyof Prices}`, number>
 
-/** Of each pool the buckets that hold `second`. */
+/** For each pool the buckets that hold `second`. */
 export async function readOpenCandles(
   client: ClickHouseClient,
   network: NetworkName,

@@ -1,4 +1,4 @@
--- The buckets of one resolution, anew from those of the next finer one.
+-- The buckets of one resolution, recomputed from those of the next finer one.
 -- Buckets that had trades and lost them all come out with trades = 0.
 INSERT INTO candles
 SELECT

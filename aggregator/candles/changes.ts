@@ -1,4 +1,4 @@
-/** Changes: which buckets a write touched, told to whoever keeps some of them in memory. */
+/** Changes: which buckets a write touched, for caches in this process and, by the table `changes`, in others. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRef, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -7,33 +7,33 @@ import { insertRows } from '../store/store.ts'
 import type { Bucket } from './open-candles.ts'
 import type { TouchedPool } from './recompute.ts'
 
-/** What a process hears of its own aggregator: what a flush has brought, or that something else was written. */
+/** Notification within a process: a flush, or (without `flushed`) any other write. */
 export type WriteEvent = {
   network: NetworkName
   flushed?: FlushEvent
 }
 
-/** Told once its ticks and candles are in the tables, and again once it is on the ledger. */
+/** Sent once its ticks and candles are stored, and again once it is on the ledger. */
 export type FlushEvent = {
   isRecorded: boolean
   tip: BlockRef & { timestamp: UnixSeconds }
   touched: readonly TouchedPool[]
-  /** Pools of which balances were stored, which count for whoever finds their block on the ledger. */
+  /** Pools whose balances were stored; a balance counts once its block is on the ledger. */
   balances: readonly PoolId[]
-  /** All that changed, as stored; absent where that is not at hand. */
+  /** All candles that changed, as stored; undefined where they are not in memory. */
   buckets: readonly Bucket[] | undefined
-  /** Under which the changes are recorded. */
+  /** Version of the rows of `changes`. */
   sequence: bigint
-  /** Of the candles, or less. */
+  /** Lower bound of the candles' versions. */
   version: bigint
 }
 
-/** For what no candle shows, such as liquidity that went away: a row without a pool says that something changed. */
+/** A change that no candle shows, such as removed liquidity, has a row without a pool. */
 const UNSPECIFIED = [{ pool: '', first: 0, last: 0 }]
 
 /**
- * Told once the candles are stored, and before the ledger shows the `block` that brought them, where one did. `sequence` is the next of
- * the owner's versions; the candles have `version` or a higher one.
+ * Call it once the candles are stored, and before the ledger has the `block` that they came with, if any. `sequence` is the next version of
+ * the writer's epoch; the candles have `version` or a higher one.
  */
 export async function recordChanges(
   client: ClickHouseClient,
@@ -41,7 +41,7 @@ export async function recordChanges(
   touched: readonly TouchedPool[],
   { sequence, version = 0n, block }: { sequence: bigint; version?: bigint; block?: number },
 ): Promise<void> {
-  // The ledger itself shows that a block has come.
+  // A new block shows on the ledger itself.
   const told = touched.length > 0 || block !== undefined ? touched : UNSPECIFIED
   await insertRows(client, 'changes', (out) => {
     for (const { pool, first, last } of told) {

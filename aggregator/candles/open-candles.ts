@@ -1,4 +1,4 @@
-/** The buckets that the stream still writes to, held in memory: where they are known whole, appending folds ticks without asking the tables. */
+/** Open candles: the buckets that the stream still writes to, in memory. Complete ones are folded without a query. */
 import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
@@ -9,9 +9,9 @@ export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds;
 type OpenCandle = Bucket & { isChanged: boolean }
 
 type OpenPool = {
-  /** By index of the resolution; what is missing has no ticks, or began at or before `completeAfter`. */
+  /** By index of the resolution; an absent one has no ticks, or began at or before `completeAfter`. */
   buckets: (OpenCandle | undefined)[]
-  /** Ticks at or before this are in the tables, and may be in no bucket here. */
+  /** Buckets that begin after this second are complete; ticks at or before it may be in no bucket here. */
   completeAfter: UnixSeconds
   lastTick: UnixSeconds
 }
@@ -19,15 +19,15 @@ type OpenPool = {
 const MAX_POOLS = 20_000
 
 /**
- * Blocks come in the order of the chain, and so in the order of time. A bucket that begins after everything stored has only the ticks
- * that are seen from then on; any other has to be shown by `remember` once the tables have made it anew.
+ * Blocks come in the order of the chain, and so of time. A bucket that begins after every stored tick is complete with the ticks folded
+ * from then on; any other has to be recomputed by ClickHouse and passed to `load`.
  */
 export class OpenCandles {
   readonly #pools = new Map<PoolId, OpenPool>()
   readonly #maxPools: number
-  /** As `completeAfter`, for pools that are not here. */
+  /** `completeAfter` of pools that are not in memory. */
   #completeAfter: UnixSeconds
-  /** Up to here the tables hold ticks that the stream has yet to bring: what they say of open buckets runs ahead of it. */
+  /** Up to this second the tables hold ticks that the stream has yet to bring: recomputed candles count them already. */
   #aheadUntil: UnixSeconds
 
   /** `completeAfter`: no stored tick is later. */
@@ -38,8 +38,8 @@ export class OpenCandles {
   }
 
   /**
-   * Shows `take` every bucket that changed, whole, as long as the call lasts: what it holds is written over later.
-   * Gives the pools that memory does not know enough of, whose buckets the tables have to make anew.
+   * Passes every bucket that changed to `take`; it is valid during that call alone, because its memory is reused.
+   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute.
    */
   fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): PoolId[] {
     const changed = new Set<PoolId>()
@@ -67,7 +67,7 @@ export class OpenCandles {
     return [...unknown]
   }
 
-  /** False where a bucket of the tick is not known whole. */
+  /** False where a bucket of the tick is incomplete. */
   #add(tick: Tick, timestamp: UnixSeconds, take: (bucket: Bucket) => void): boolean {
     let pool = this.#pools.get(tick.pool)
     if (!pool) {
@@ -75,7 +75,7 @@ export class OpenCandles {
       this.#pools.set(tick.pool, pool)
     }
     pool.lastTick = Math.max(pool.lastTick, timestamp)
-    // By index, and in the candle that closed: nothing else is done as often, and what is left behind has to be collected.
+    // The hottest loop of the fold: by index, and a closed candle's memory is reused, so that it leaves no garbage.
     for (let index = 0; index < RESOLUTIONS.length; index++) {
       const resolution = RESOLUTIONS[index] ?? 1
       const start = bucketStart(timestamp, resolution)
@@ -98,8 +98,7 @@ export class OpenCandles {
   }
 
   /**
-   * What the tables made of pools that were unknown, up to and with the newest stored tick at `until`: their buckets that hold `until`,
-   * where they have trades.
+   * Takes recomputed candles of incomplete pools: their buckets that hold `until`, the time of the newest stored tick, where they have trades.
    */
   load(pools: readonly PoolId[], buckets: readonly Bucket[], until: UnixSeconds): void {
     this.invalidate(pools, until)
@@ -110,7 +109,7 @@ export class OpenCandles {
     }
   }
 
-  /** The tables changed these pools behind the stream's back; no tick of theirs is stored that is later than `until`. */
+  /** Another writer changed these pools; none of their stored ticks is later than `until`. */
   invalidate(pools: readonly PoolId[], until: UnixSeconds): void {
     for (const id of pools) {
       const { completeAfter, lastTick } = this.#pools.get(id) ?? { completeAfter: this.#completeAfter, lastTick: until }
@@ -118,13 +117,13 @@ export class OpenCandles {
     }
   }
 
-  /** Whether something was stored is not known any more, but nothing later than `until` was. */
+  /** After a failure or a rebuild: any bucket may differ from the tables; no stored tick is later than `until`. */
   invalidateAll(until: UnixSeconds): void {
     this.#pools.clear()
     this.#completeAfter = Math.max(this.#completeAfter, until)
   }
 
-  /** The tables hold, or are about to hold, ticks up to `until` that the stream may not have brought yet. */
+  /** The tables hold, or will hold, ticks up to `until` that the stream may not have brought yet. */
   setAheadUntil(until: UnixSeconds): void {
     this.#aheadUntil = Math.max(this.#aheadUntil, until)
   }

@@ -27,17 +27,17 @@ const TWO_16 = 2 ** 16
 const TWO_64 = 2 ** 64
 const TWO_80 = 2 ** 80
 
-/** What the estimates are made of. */
+/** Inputs of the estimates. */
 type Swapped = Pick<Tick, 'amount0' | 'amount1' | 'sqrtPriceX96'>
 
 export function estimatePrices(tick: Swapped & Pick<Tick, 'spotPrice'>): PriceEstimate {
   const root = rootOf(tick.sqrtPriceX96)
-  // A tick does not say its tokens' decimals, but its price does. Where it says nonsense, so does the estimate, and no harm is done.
+  // A tick lacks its tokens' decimals, but its price implies them. Nonsense there gives a bad estimate, and the stored distance corrects it.
   const places = Math.round(Math.log10((root * root) / tick.spotPrice))
   return estimateOf(tick, root, POWERS_OF_TEN[places + MAX_DECIMALS_APART] ?? 1)
 }
 
-/** The price of a stored tick, which the tables would tell too: a question whose answer is short has it quicker from here. */
+/** Equals the ALIAS column of a stored tick; for short answers it is quicker to compute here. */
 export function storedPrice(kind: 'spotPrice' | 'price', stored: Swapped & { scale: number; ulps: bigint }): number {
   const estimate = estimateOf(stored, rootOf(stored.sqrtPriceX96), stored.scale)[kind]
   const bits = new DataView(new ArrayBuffer(8))
@@ -52,7 +52,7 @@ function estimateOf(swapped: Swapped, root: number, scale: number): PriceEstimat
   return { scale, spotPrice: (root * root) / scale, price: execution / scale }
 }
 
-/** Without its 2^96. Nobody needs the lowest 16 of its bits, or has any from the 144th on. */
+/** Without its 2^96. The lowest 16 bits are below a double's precision, and none are set from the 144th on. */
 function rootOf(sqrtPriceX96: bigint): number {
   return word(sqrtPriceX96 >> 80n) / TWO_16 + word(sqrtPriceX96 >> 16n) / TWO_80
 }

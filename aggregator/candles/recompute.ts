@@ -1,4 +1,4 @@
-/** Candles made anew by ClickHouse from the ticks that are stored: right whatever happened before. */
+/** Recompute: ClickHouse derives candles from the stored ticks. Right whatever happened before. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -9,7 +9,7 @@ import { loadSql, run } from '../store/store.ts'
 import { bucketStart, RESOLUTIONS } from './candle.ts'
 import type { CandleVersions } from './writer-epoch.ts'
 
-/** The buckets to make anew: those of `pools` that hold a second from `first` to `last`, both included. */
+/** The buckets of `pools` that hold a second from `first` to `last`, both included. */
 export type RecomputeScope = { pools: readonly PoolId[]; first: number; last: number }
 
 /** A pool, and the first and last second in which something of it changed. */
@@ -28,14 +28,13 @@ export function scopeOf(touched: readonly TouchedPool[]): RecomputeScope {
 const fromTicks = loadSql(import.meta.url, './candles_from_ticks.sql')
 const fromCandles = loadSql(import.meta.url, './candles_from_candles.sql')
 
-/** What candles are made anew with. */
 export type RecomputeContext = {
   versions: CandleVersions
-  /** Buckets that begin before this are left alone: see `readHorizon`. */
+  /** Buckets that begin before this are not recomputed: see `readHorizon`. */
   horizon(): UnixSeconds
 }
 
-/** Each statement takes a turn of its own. 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
+/** Each statement is a task of its own. 1 s from ticks, 1 m from 1 s, 1 h from 1 m, 1 d from 1 h. May be repeated: the last one counts. */
 export async function recompute(
   client: ClickHouseClient,
   network: NetworkName,

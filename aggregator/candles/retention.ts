@@ -19,7 +19,7 @@ function expiry(days: number): string {
   return `time + INTERVAL ${days} DAY`
 }
 
-/** Tells the tables, which drop what is older when they merge their parts; nothing is asked of them where nothing has changed. */
+/** Sets the tables' TTL, which drops older rows in merges; sends no ALTER where nothing has changed. */
 export async function applyRetention(client: ClickHouseClient, retention: Retention): Promise<void> {
   const ticks =
     retention.ticks === undefined
@@ -55,7 +55,7 @@ export async function applyRetention(client: ClickHouseClient, retention: Retent
 }
 
 /**
- * Ticks before this second may be gone: a bucket that begins earlier is never made anew, for it would lose what it was made from.
+ * Ticks before this second may be gone: a bucket that begins earlier is never recomputed, because it would lose its expired ticks.
  * 0 where ticks are kept for ever.
  */
 export async function readHorizon(client: ClickHouseClient): Promise<() => UnixSeconds> {

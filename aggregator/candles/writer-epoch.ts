@@ -1,4 +1,4 @@
-/** Whose candles count: every aggregator that takes charge of a network writes above all before it. */
+/** Writer epoch: a fencing token. Each aggregator that starts on a network writes candles of higher versions than all before it. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ask, insertRows } from '../store/store.ts'
@@ -7,8 +7,8 @@ import { ask, insertRows } from '../store/store.ts'
 export type CandleVersions = { epoch: bigint; next(): bigint }
 
 /**
- * The epoch counts only once whoever gave out the charge has confirmed it: whoever is given it afterwards finds this epoch here,
- * and takes a higher one; whoever was given it before could not confirm any more.
+ * The epoch is valid once the log confirms that this process is still assigned: a later owner reads this epoch and takes a higher one, and an
+ * earlier owner can no longer confirm.
  */
 export async function acquireEpoch(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
   const [last] = await ask<{ epoch: string }>(

@@ -19,7 +19,7 @@ export type AuditRecord = {
   invented: number
   /** Blocks whose logs were right and whose dollars were not. */
   repriced: number
-  /** Blocks that nobody can prove. */
+  /** Blocks that no node's receipts prove. */
   undecided: readonly number[]
   /** Blocks whose repair may not be stored, or not whole. */
   repairing: readonly number[]

@@ -1,4 +1,4 @@
-/** Coverage: which ranges of final blocks are known whole, because a job read them. */
+/** Coverage: ranges of final blocks that are stored completely, because a job read them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockRef, RangeOverwrite, UnixSeconds } from '../../ingest/model/message.ts'
@@ -27,10 +27,10 @@ export async function recordCoverage(
   })
 }
 
-/** Whether this job, or a later one, has stated just this range for just these pools. */
+/** Whether this job, or a later one, has overwritten exactly this range for exactly these pools. */
 export async function isOverwritten(client: ClickHouseClient, overwrite: RangeOverwrite): Promise<boolean> {
   const { network, job, pools, from, to } = overwrite
-  // What a rewind has overtaken is never stated.
+  // A rewind has overtaken it: it is never written.
   if (isRewound(await readRewinds(client, network), overwrite)) return true
   const rows = await ask(
     client,
@@ -42,11 +42,11 @@ export async function isOverwritten(client: ClickHouseClient, overwrite: RangeOv
   return rows.length > 0
 }
 
-/** What jobs have stated, by the same measure; and what they must not state any more. */
+/** Ranges that jobs have overwritten, by the same measure; and those that they must not overwrite any more. */
 export type StoredOverwrites = {
   has(overwrite: RangeOverwrite): boolean
   add(overwrite: RangeOverwrite): void
-  /** What earlier jobs have said of blocks above it is of a branch that is gone. */
+  /** Ranges of earlier jobs above it are of a branch that is gone. */
   rewound(rewind: Rewind): void
 }
 
@@ -67,8 +67,8 @@ function readRewinds(client: ClickHouseClient, network: NetworkName): Promise<Re
 }
 
 /**
- * As an owner finds it when he takes charge. Rows that others write later don't count: they are of an owner before him who has not heard
- * yet that he is none, and candles that were made meanwhile know nothing of his ticks.
+ * Read once, when the epoch is acquired. Later rows are of a stale owner and do not count: candles that were recomputed meanwhile lack its
+ * ticks.
  */
 export async function readStoredOverwrites(client: ClickHouseClient, network: NetworkName): Promise<StoredOverwrites> {
   const rows = await ask<BlockRange & { filter: string; job: number }>(
@@ -92,7 +92,7 @@ export async function readStoredOverwrites(client: ClickHouseClient, network: Ne
 
 const statedTicks = loadSql(import.meta.url, './wrong_coverage.sql')
 
-/** Nothing above `to` is known any more of jobs; what they know of the blocks up to it stays. May be repeated. */
+/** Cuts covered ranges at block `to`. May be repeated. */
 export async function lowerCoverage(
   client: ClickHouseClient,
   shards: readonly ClickHouseClient[],
@@ -106,7 +106,7 @@ export async function lowerCoverage(
     { network, to: to.number },
   )
   for (const { from, filter, source } of rows) {
-    // Too many pools for one statement: it is forgotten, and so read again.
+    // Too many pools for one statement: the range is deleted below, and so read again.
     if (isDigest(filter)) continue
     const stated = { network, from, to: to.number, pools: poolsIn(filter) }
     const [counted] = await ask<{ counted_ticks: string; counted_digest: string }>(client, statedTicks, stated)
@@ -132,7 +132,7 @@ export async function lowerCoverage(
   }
 }
 
-/** Nothing is known any more of jobs that stated any of these blocks: what is forgotten is read again. Each shard is told. */
+/** Deletes every covered range that holds any of these blocks, so that it is read again. Call it for each shard. */
 export async function deleteCoverage(
   shard: ClickHouseClient,
   network: NetworkName,
@@ -147,7 +147,7 @@ export async function deleteCoverage(
   }
 }
 
-/** What earlier jobs have read for these pools, or for all of them. */
+/** Ranges that earlier jobs have read for these pools, or for all of them. */
 export async function readCoverage(
   client: ClickHouseClient,
   network: NetworkName,
@@ -161,7 +161,7 @@ export async function readCoverage(
   )
 }
 
-/** An unbroken run of blocks that are stored whole for some pools, as the listener or one backfill told them. */
+/** An unbroken run of blocks that are stored completely for some pools, by the listener or by one backfill. */
 export type StoredRange = BlockRange & {
   network: NetworkName
   /** The backfill; 0 where it was the listener. */
@@ -170,7 +170,7 @@ export type StoredRange = BlockRange & {
   pools: readonly PoolId[] | undefined
 }
 
-/** What is stored of the blocks up to `last`; `pools` are the listener's. */
+/** Stored ranges up to block `last`; `pools` are the listener's. */
 export async function storedRanges(
   client: ClickHouseClient,
   network: NetworkName,

@@ -1,5 +1,5 @@
--- Whether anything was ever stored of some blocks, whatever its time, or of later ones up to a second. Without FINAL: what was buried
--- counts too. Two questions, since only the second leaves out parts by their time: asked as one, both would read all later blocks.
+-- Whether a row was ever stored of some blocks, whatever its time, or of later ones up to a second. Without FINAL: rows with a tombstone
+-- count too. Two queries, since only the second leaves out parts by their time: asked as one, both would read all later blocks.
 SELECT 1
 FROM
 (

@@ -1,4 +1,4 @@
-/** What is known whole of a network: the ledger and what jobs have read, joined into unbroken runs; and the gaps between them. */
+/** Known ranges of a network: the ledger and the ranges of jobs, joined into unbroken runs; and the gaps between them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -12,7 +12,7 @@ import { poolsOfFilters } from './pool-filter.ts'
 /** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
 export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }
 
-/** In order, none touching the next. What a job has read for some pools only counts where `pools` are among them. */
+/** In order, none touching the next. A job's range for some pools counts only where `pools` are among them. */
 export async function knownRanges(
   client: ClickHouseClient,
   network: NetworkName,

@@ -1,4 +1,4 @@
--- Under which times some blocks were stored before a job stated them. Without FINAL: a repeated restatement must see what it has buried.
+-- Times under which some blocks were stored before a job overwrote them. Without FINAL: a repetition must see rows that have tombstones already.
 SELECT DISTINCT toFloat64(block) AS number, toUnixTimestamp(time) AS timestamp
 FROM
 (

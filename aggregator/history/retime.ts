@@ -1,4 +1,4 @@
-/** Times: blocks that are stored under another time than the one that a job states of them. */
+/** Retime: blocks that are stored under another time than the one that a job has read. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -27,8 +27,8 @@ export type OverwrittenBlocks = {
 }
 
 /**
- * What has the time in its key stays beside what is stated under another time. Ticks are buried by the restatement itself; this buries
- * the balances of a wrong hour and mends the ledger. Gives the blocks whose time was another one. May be repeated.
+ * A row with the time in its key stays beside the new row under another time. The overwrite itself gives such ticks tombstones; this does so
+ * for balances of a wrong hour, and corrects the ledger. Returns the blocks that had another time. May be repeated.
  */
 export async function retime(
   client: ClickHouseClient,

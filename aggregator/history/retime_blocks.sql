@@ -1,4 +1,4 @@
--- Gives blocks of the ledger the time that a job has stated. The version stays, by which the log is read on: of two rows that share one,
+-- Gives blocks of the ledger the time that a job has read. The version stays, because reading resumes by it: of two rows that share one,
 -- the later counts.
 INSERT INTO blocks
 SELECT * REPLACE (toDateTime({times:Array(UInt32)}[indexOf({numbers:Array(UInt64)}, number)], 'UTC') AS time)

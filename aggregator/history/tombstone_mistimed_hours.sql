@@ -1,4 +1,4 @@
--- Buries what v3 pools held after some blocks, where it is stored under another hour than that of the block.
+-- Tombstones for balances of v3 pools after some blocks, where they are stored under another hour than the block's.
 INSERT INTO pool_balance_hours
 SELECT * REPLACE ({tombstone:UInt64} AS version, 1 AS is_deleted)
 FROM pool_balance_hours FINAL

@@ -1,4 +1,4 @@
--- What some blocks touched. Without FINAL: a repeated restatement must see the buckets whose ticks it has already buried.
+-- Pools with ticks in some blocks. Without FINAL: a repeated overwrite must see the buckets whose ticks have tombstones already.
 SELECT
     pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last,
     min(version) < {row:UInt64} AS has_older

@@ -1,4 +1,4 @@
--- Whether one stretch of stated history still has the ticks that were stated.
+-- Counts of the ticks of a range of blocks, to compare with those of its coverage.
 SELECT
     toString(count()) AS counted_ticks,
     -- As in aggregator/store/digest.ts.

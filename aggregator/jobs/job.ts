@@ -1,4 +1,4 @@
-/** A job: something to be read or made anew. Its row is how one process asks another; its number says whose word counts. */
+/** A job: a request of one process to another, as a row. Rows of a higher job number replace those of a lower one. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -7,7 +7,7 @@ import type { Resolution } from '../candles/candle.ts'
 import { ask, insertRows, run } from '../store/store.ts'
 import { claimJobNumber } from './job-number.ts'
 
-/** A backfill reads final history, and is asked for by somebody; an audit repairs what it finds by itself. A rebuild makes candles anew. A rewind takes back all blocks of its range. */
+/** A backfill reads final history on request; an audit opens its own job for each repair. A rebuild recomputes candles. A rewind takes back all blocks of its range. */
 export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
@@ -21,7 +21,7 @@ export type Job = BlockRange & {
   kind: JobKind
   /** All pools where absent. */
   pools: readonly PoolId[] | undefined
-  /** Of a rebuild; all of them where empty. */
+  /** For a rebuild; all of them where empty. */
   resolutions: readonly Resolution[]
   /** Ranges in flight. */
   concurrency: number
@@ -45,7 +45,7 @@ export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
   return writeState(client, job, 'done')
 }
 
-/** Says how far an open job is, for whoever waits for it. */
+/** Progress of an open job, as text that its command prints. */
 export function recordProgress(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
   return writeState(client, job, job.state, progress)
 }
@@ -63,7 +63,7 @@ export function openJobs(client: ClickHouseClient, network: NetworkName, kind: J
   return readJobs(client, "network = {network:String} AND state = 'open' AND kind = {kind:String}", { network, kind })
 }
 
-/** Those that are open first, then the newest; repairs of an audit are not among them. */
+/** Open jobs first, then the newest; without repairs of an audit. */
 export function recentJobs(client: ClickHouseClient, network: NetworkName, limit: number): Promise<Job[]> {
   return readJobs(
     client,
@@ -108,7 +108,7 @@ function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
   )
 }
 
-/** What is written last counts, whatever the clock has done meanwhile. */
+/** The version counts up from the stored one, so that the last write counts whatever the clock does. */
 async function writeState(
   client: ClickHouseClient,
   { network, id, reason }: Job,

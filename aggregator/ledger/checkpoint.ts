@@ -1,6 +1,6 @@
 /**
- * Settling: where writes are not synced one by one, all of them are synced now and then, and what was on the ledger then is noted.
- * A power cut takes any of what was written later, in no order. So a start goes back to what is noted, and the chain is read again.
+ * Group fsync: where writes are not synced one by one, all are synced every `everyMs`, and the ledger's tip is recorded as a checkpoint
+ * (table `settled`). A power cut loses any later writes, in no order, so a start truncates to the checkpoint and reads the chain again.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
@@ -17,30 +17,30 @@ const tombstoneBlocks = loadSql(import.meta.url, './tombstone_blocks.sql')
 
 /** Where the tables are. */
 export type Disk = {
-  /** All that was answered before it was called is on the disk when it resolves. */
+  /** Every write that was acknowledged before the call is on the disk when it resolves. */
   sync(): Promise<void>
-  /** How long something may stay unsynced, about. */
+  /** A write stays unsynced for about this long. */
   everyMs: number
 }
 
-/** All up to a block, with candles of no higher version than this; −1: nothing. */
+/** Everything up to a block is on the disk, with candles up to a version. Number −1: nothing. */
 export type Checkpoint = { number: number; version: bigint }
 
 export type Checkpointer = {
   /** A flush is on the ledger. */
   advance(point: Checkpoint): void
-  /** Syncs what is stored now, and notes what is on the ledger. */
+  /** Syncs all writes so far, and records the tip. */
   save(): Promise<void>
-  /** Before anything above a block is taken back: a start must not look for it any more. */
+  /** Call it before anything above a block is taken back: a start must not expect those blocks. */
   lowerTo(to: Checkpoint): Promise<void>
-  /** Settles what is left. */
+  /** Saves the last checkpoint. */
   close(): Promise<void>
 }
 
-/** In place of a block: whatever is on the ledger is on the disk. */
+/** In place of a block number: all of the ledger is on the disk. */
 const EVERYTHING = (1n << 63n) - 1n
 
-/** Where a start has to go back to; undefined where all is on the disk that was answered. */
+/** Undefined where every acknowledged write is on the disk. */
 export async function readCheckpoint(client: ClickHouseClient, network: NetworkName): Promise<Checkpoint | undefined> {
   const [row] = await ask<{ number: string; version: string }>(
     client,
@@ -52,7 +52,7 @@ export async function readCheckpoint(client: ClickHouseClient, network: NetworkN
   return { number: Number(row.number), version: BigInt(row.version) }
 }
 
-/** Candles of no higher version have all their ticks: what a crash can leave of them is later. 0 where that was never noted. */
+/** Candles up to this version have all their ticks; a crash can leave only later ones without. 0 where none was recorded. */
 export async function readCompleteVersion(client: ClickHouseClient, network: NetworkName): Promise<bigint> {
   const [row] = await ask<{ version: string }>(
     client,
@@ -62,13 +62,12 @@ export async function readCompleteVersion(client: ClickHouseClient, network: Net
   return BigInt(row?.version ?? 0)
 }
 
-/** Takes off the ledger what may not be whole: the first thing that is done to tables which nobody has open. What is left above it goes as after any crash. */
+/** Takes blocks off the ledger that a power cut may have left incomplete. Call it before any other process opens the tables; `recover` removes their rows. */
 export async function truncateToCheckpoints(client: ClickHouseClient): Promise<void> {
   const networks = await ask<{ network: NetworkName }>(client, 'SELECT DISTINCT network FROM settled', {})
   for (const { network } of networks) await truncateToCheckpoint(client, network)
 }
 
-/** Of one network. */
 export async function truncateToCheckpoint(client: ClickHouseClient, network: NetworkName): Promise<void> {
   const settled = await readCheckpoint(client, network)
   if (!settled) return
@@ -78,7 +77,7 @@ export async function truncateToCheckpoint(client: ClickHouseClient, network: Ne
   await run(client, tombstoneBlocks, { network, block: settled.number, version })
 }
 
-/** Where every write is synced, or none has to be, nothing is gone back to: noted is only which candles have all their ticks. */
+/** Where every write is synced, or none has to be: records only which candles have all their ticks. */
 export function checkpointEverything(
   client: ClickHouseClient,
   network: NetworkName,
@@ -87,7 +86,7 @@ export function checkpointEverything(
   return writeCheckpoint(client, network, EVERYTHING, versions.next())
 }
 
-/** Nothing is settled before its first `settle`, which comes before the first write. */
+/** The first `save` has to come before the first write. */
 export function createCheckpointer(
   client: ClickHouseClient,
   network: NetworkName,

@@ -1,4 +1,4 @@
-/** What the aggregator reports. */
+/** Facts that the aggregator reports. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LedgerBlock } from './ledger.ts'

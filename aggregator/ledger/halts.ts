@@ -1,4 +1,4 @@
-/** Halts: which stages of which networks can't go on, for every process to read. */
+/** Halts: stages of networks that stopped until an operator acts, for every process to read. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -27,7 +27,7 @@ export function clearHalt(client: ClickHouseClient, halt: Pick<Halt, 'network' |
   return write(client, { ...halt, reason: '', isHalted: 0 })
 }
 
-/** A stage that never halted has no row, and gets none by going on. */
+/** Clearing the halt of a stage without a row writes none. */
 async function write(client: ClickHouseClient, halt: Omit<Halt, 'since'> & { isHalted: 0 | 1 }): Promise<void> {
   await run(
     client,

@@ -5,7 +5,7 @@ import { blocksOf, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { readBlocks, storedBlock } from './stored-blocks.ts'
 
-/** What a message is to the ledger. */
+/** How a message relates to the ledger. */
 export type Placement =
   | { kind: 'known' }
   | { kind: 'append'; message: Message }
@@ -14,7 +14,7 @@ export type Placement =
 
 export type LedgerBlock = BlockRef & { timestamp: number }
 
-/** Which blocks somebody believes to be on the chain: the newest one, and those below it by their numbers. */
+/** A view of the chain: its newest block, and those below it by number. */
 export type KnownChain = {
   readonly tip: LedgerBlock | undefined
   /** The newest block that is known to be final; 0 where none is. */
@@ -44,7 +44,7 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
   return { kind: 'orphan' }
 }
 
-/** So many blocks of a message are looked up, from its newest one down. */
+/** Blocks of a message that are looked up, from its newest one down. */
 const MAX_LOOKUPS = 8
 
 /**
@@ -82,7 +82,7 @@ function after(range: RangeMessage, { number, hash }: BlockRef): RangeMessage {
   return { ...range, from: number + 1, parentHash: hash, blocks }
 }
 
-/** So many blocks are looked up in memory; older ones are asked for. */
+/** Blocks held in memory; older ones are queried. */
 const BLOCKS_IN_MEMORY = 4_096
 
 export class Ledger implements KnownChain {

@@ -1,4 +1,4 @@
-/** What a crash or a power cut left above the ledger's tip. */
+/** Recovery: removes rows that a crash or a power cut left above the ledger's tip. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
@@ -13,17 +13,17 @@ const candlesUnsettled = loadSql(import.meta.url, './candles_above_checkpoint.sq
 
 export type RecoverOptions = {
   network: NetworkName
-  /** Where the log is read on: what was written before is buried. */
+  /** Where reading resumes: rows of earlier messages above the tip get tombstones. */
   position: LogPosition
   tip: LedgerBlock | undefined
-  /** How far the tables were checkpoint, where that matters. */
+  /** Absent where every acknowledged write is on the disk. */
   checkpoint: Checkpoint | undefined
-  /** Candles of no higher version have their ticks. */
+  /** Candles up to this version have their ticks. */
   completeVersion: bigint
   recomputeContext: RecomputeContext
 }
 
-/** Buries what will not be written again: the remains of a flush or rollback that was cut off. */
+/** Tombstones for the remains of a flush or rollback that was cut off. May be repeated. */
 export async function recover(
   client: ClickHouseClient,
   { network, position, tip, checkpoint, completeVersion, recomputeContext }: RecoverOptions,

@@ -1,4 +1,4 @@
--- Puts back what pools held at a block, in the hours whose newest reading lies above it; an hour without an earlier reading is buried.
+-- Puts back what pools held at a block, in the hours whose newest reading lies above it; an hour without an earlier reading gets a tombstone.
 -- What a start has put back has the version of a rollback in the first message after it, which may take it back again.
 INSERT INTO pool_balance_hours
 SELECT

@@ -1,4 +1,4 @@
-/** Where an aggregator goes on reading, and what a crash left for it to clear away. */
+/** The position in the log where an aggregator resumes, from the versions that are stored. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -9,8 +9,8 @@ import { newestBlock, type StoredBlock } from './stored-blocks.ts'
 
 /**
  * In a log that keeps its messages: at the message of the highest version in `blocks`, tombstones included, so that a flush or rollback
- * that was cut off is done again. Where that log no longer has the tip's message, it was made anew: it is read from its beginning,
- * in a generation above all that is stored, the remains of a flush beyond the tip included, since nobody will write those again.
+ * that was cut off is repeated. A log without the tip's message was recreated: it is read from its beginning,
+ * in a generation above all that is stored, also above the remains of a flush beyond the tip, which no message will replace.
  */
 export async function positionInLog(
   client: ClickHouseClient,
@@ -60,7 +60,7 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName, s
 }
 
 /**
- * Of live rows and tombstones beyond the ledger's tip; 0 where there are none. A rollback replaces the reading of an hour by an older one,
+ * The highest version of live rows and tombstones beyond the ledger's tip; 0 where there are none. A rollback replaces the reading of an hour by an older one,
  * of a block up to the tip: its version alone says when.
  */
 async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip?: StoredBlock): Promise<Version> {
@@ -81,7 +81,7 @@ function highestOf(versions: readonly Version[]): Version {
   return highest
 }
 
-/** Of live rows above a value of one column; 0 where there are none. */
+/** The highest live version above a value of one column; 0 where there is none. */
 async function highestVersion(
   client: ClickHouseClient,
   table: string,

@@ -17,10 +17,10 @@ export type RollbackOptions = {
   network: NetworkName
   /** The block to go back to; everything above it goes. Block −1 at time 0: everything. */
   to: { number: number; timestamp: number }
-  /** Of the tombstones: only rows of lower versions are buried. */
+  /** Version of the tombstones: only rows of lower versions get one. */
   version: Version
   recomputeContext: RecomputeContext
-  /** Whose candles are in doubt besides. */
+  /** More pools whose candles are recomputed. */
   unverified?: readonly TouchedPool[]
 }
 

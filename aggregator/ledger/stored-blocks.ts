@@ -63,7 +63,7 @@ export function storedChain(client: ClickHouseClient, network: NetworkName): Sto
   }
 }
 
-/** Of the tip or of a tombstone above it, as `positionInLog` reads it; 0 where nothing is stored. */
+/** Version of the tip or of a tombstone above it, as `positionInLog` reads it; 0 where nothing is stored. */
 async function newestVersion(client: ClickHouseClient, network: NetworkName): Promise<Version> {
   const tip = await newestBlock(client, network)
   const [row] = await ask<{ newest: string }>(

@@ -1,4 +1,4 @@
--- Buries the live rows of blocks above a block, with their whole key; what states final history stays.
+-- Tombstones for the live rows of blocks above a block, with their whole key; final history of jobs stays.
 INSERT INTO blocks
 SELECT * REPLACE ({version:UInt64} AS version, 1 AS is_deleted)
 FROM blocks FINAL

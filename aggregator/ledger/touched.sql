@@ -1,5 +1,5 @@
--- What the stream has left above a block; what states final history stays. Without FINAL: a replay must see the buckets whose ticks it
--- has already buried.
+-- Pools with rows of the stream above a block; final history of jobs stays. Without FINAL: a repetition must see the buckets whose ticks
+-- have tombstones already.
 SELECT pool, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last
 FROM ticks
 WHERE network = {network:String} AND block > {block:Int64} AND time >= toDateTime({since:UInt32}, 'UTC')

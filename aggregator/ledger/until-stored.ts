@@ -1,4 +1,4 @@
-/** Patience with tables that do not answer, or refuse what they are sent: they were down, slow, full or read-only before. */
+/** Retries while ClickHouse is down, slow, full or read-only. */
 
 import { retried } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -10,7 +10,7 @@ const MAX_RETRY_MS = 10_000
 
 export type StoreRetryOptions = { network: NetworkName; report: Report<AggregatorFact>; signal: AbortSignal }
 
-/** Tries until the tables answer: nothing that was read is given up. Throws when the signal aborts, and what says by itself whether to go on. */
+/** Retries until the tables answer: no message that was read is given up. Throws when the signal aborts, and errors with `retryable`. */
 export function untilStored<T>({ network, report, signal }: StoreRetryOptions, task: () => Promise<T>): Promise<T> {
   return retried(task, {
     firstMs: FIRST_RETRY_MS,
@@ -23,7 +23,7 @@ export function untilStored<T>({ network, report, signal }: StoreRetryOptions, t
   })
 }
 
-/** Errors of the log know whether to begin again; those of the tables don't. */
+/** Errors of the log carry `retryable`; those of ClickHouse do not. */
 function isOfTheLog(error: unknown): boolean {
   return error instanceof Error && 'retryable' in error
 }

@@ -1,4 +1,4 @@
-/** Upkeep: the rebuilds and rewinds that somebody asked for, done by whoever writes the candles, while the stream goes on. */
+/** Rebuild worker: runs open rebuild and rewind jobs in the process that writes the candles, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
@@ -21,19 +21,19 @@ export type RebuildWorkerOptions = OpenNetwork & {
   shards: readonly ClickHouseClient[]
   rewindBy(job: Job): Promise<void>
   writeQueue: PriorityQueue
-  /** Restatements and rewinds, each of them whole. */
+  /** Range overwrites and rewinds, one at a time. */
   rangeQueue: PriorityQueue
   report: Report<AggregatorFact>
   onWritten?: ((written: WriteEvent) => void) | undefined
   signal: AbortSignal
 }
 
-/** Until the signal aborts; a rebuild that is open then is begun again by the next owner. */
+/** Returns when the signal aborts; the next owner starts an open rebuild again. */
 export async function runRebuildWorker(client: ClickHouseClient, options: RebuildWorkerOptions): Promise<void> {
   const { network, signal } = options
   while (!signal.aborted) {
     await whenIdle()
-    // Tables that do not answer have no jobs for us now.
+    // While ClickHouse does not answer there is no job to run.
     const rewinds = await openJobs(client, network, 'rewind').catch(() => [])
     for (const job of rewinds) if (!signal.aborted) await runRewind(client, job, options)
     const jobs = await openJobs(client, network, 'rebuild').catch(() => [])
@@ -75,7 +75,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWo
       // Between two flushes: what it is made of must not be lost where it is not.
       const beforeSwap = checkpointer && (() => writeQueue.low(checkpointer.save))
       const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, beforeSwap, signal })
-      // In the order of their numbers: none is told while a flush is on its way.
+      // A task of its own, so that changes are recorded in the order of their sequence.
       await writeQueue.low(() => recordChanges(client, network, rebuilt, { sequence: state.versions.next() }))
     }
     await checkpointer?.save()

@@ -1,4 +1,4 @@
-/** A rebuild: candles made anew from the ticks in a table beside the live one, and brought in all at once. */
+/** A rebuild: candles are recomputed from ticks into a table beside the live one, and attached at once. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -18,17 +18,17 @@ export type RebuildOptions = {
   /** Every bucket of the days from `from` to `to`, both included. */
   from: UnixSeconds
   to: UnixSeconds
-  /** Of the rows: above all that was written before, below all that is written from now on. */
+  /** Version of the rows: above all earlier ones, below all later ones. */
   version: bigint
   onProgress?: (share: number) => Promise<void>
-  /** Once all is made anew, before it takes the place of what was there. */
+  /** Called once all candles are recomputed, before they are attached. */
   beforeSwap?: (() => Promise<void>) | undefined
   signal: AbortSignal
 }
 
 /**
  * Whatever the stream writes meanwhile has a higher version and is right by itself, so that nothing waits for a rebuild.
- * Readers see the candles of before until the last statement, and of after from then on. Returns what was made anew.
+ * Readers see the old candles until the last statement, and the new ones from then on. Returns the buckets that were recomputed.
  */
 export async function rebuild(client: ClickHouseClient, options: RebuildOptions): Promise<TouchedPool[]> {
   const { network, resolutions, version, signal, onProgress, beforeSwap } = options

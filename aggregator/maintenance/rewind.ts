@@ -19,7 +19,7 @@ export type RewindOptions = {
   network: NetworkName
   /** The block that becomes the tip. */
   to: LedgerBlock
-  /** Of the ledger's tombstones: above all that is stored, below all that comes. */
+  /** Version of the ledger's tombstones: above all stored ones, below all later ones. */
   version: Version
   recomputeContext: RecomputeContext
   /** Where the tables themselves are. */
@@ -28,8 +28,8 @@ export type RewindOptions = {
 }
 
 /**
- * The ledger shrinks first, then what vouches for rows, then the rows go, and candles are made again last. Rows are deleted, not
- * buried: a tombstone above final history would beat the rows of the new branch as well. May be repeated after a failure at any
+ * The ledger shrinks first, then coverage and audits, then rows are deleted, and candles are recomputed last. Rows get no
+ * tombstones: a tombstone above final history would beat the rows of the new branch as well. May be repeated after a failure at any
  * statement: pools are found by their candles, which are the last to change.
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {

@@ -48,7 +48,7 @@ export function digestOfDollars(ticks: readonly Tick[]): bigint {
   return BigInt.asUintN(64, sum)
 }
 
-/** Of four bytes in lower-case hex, from there on. */
+/** The number in four bytes of lower-case hex, from index `from` on. */
 function littleEndian32(hex: string, from: number): number {
   let value = 0
   for (let index = from + 6; index >= from; index -= 2) {

@@ -5,9 +5,9 @@ import { ask, run } from './store.ts'
 /** Which writes are synced before they are answered. */
 export type Synced = 'every write' | 'what is not settled' | 'none'
 
-/** What the ledger vouches for, and the ledger itself. */
+/** The ledger, and the tables whose rows it makes valid. */
 const MARKET = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'pool_balance_hours', 'blocks']
-/** What vouches for rows that are synced by then; whose numbers must not be given out again; and how far is settled. */
+/** Records that make synced rows valid, numbers that must not be used twice, and checkpoints. */
 const METADATA = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
 
 const TABLES: Readonly<Record<Synced, readonly string[]>> = {

@@ -16,7 +16,7 @@ export function filterGroups(pools: readonly PoolId[]): (readonly PoolId[])[] {
   return pools.length === 0 ? [[]] : poolGroups(pools)
 }
 
-/** What each group is answered, one after the other. */
+/** The rows of all groups, queried one after the other. */
 export async function askGroups<Row>(
   groups: readonly (readonly PoolId[])[],
   ask: (pools: readonly PoolId[]) => Promise<readonly Row[]>,

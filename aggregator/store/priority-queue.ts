@@ -1,35 +1,33 @@
-/** Turns: one at a time, and who is in a hurry goes first. */
+/** A priority queue of tasks: one runs at a time; those of high priority go before all of low priority. */
 
-type Waiting = () => void
-
-/** Runs a task in a turn, and gives what it gives. */
+/** Runs the task in its turn, and resolves with its result. */
 export type Enqueue = <T>(task: () => Promise<T>) => Promise<T>
 
 export class PriorityQueue {
-  #busy = false
-  readonly #urgent: Waiting[] = []
-  readonly #patient: Waiting[] = []
+  #isBusy = false
+  readonly #high: (() => void)[] = []
+  readonly #low: (() => void)[] = []
 
-  /** Before everything patient that waits, as soon as what is under way is done. */
+  /** Next after the running task and earlier ones of high priority. */
   high<T>(task: () => Promise<T>): Promise<T> {
-    return this.#take(this.#urgent, task)
+    return this.#run(this.#high, task)
   }
 
-  /** While nothing urgent waits. */
+  /** Once no task of high priority waits. */
   low<T>(task: () => Promise<T>): Promise<T> {
-    return this.#take(this.#patient, task)
+    return this.#run(this.#low, task)
   }
 
-  async #take<T>(queue: Waiting[], task: () => Promise<T>): Promise<T> {
-    if (this.#busy) await new Promise<void>((resolve) => queue.push(resolve))
-    this.#busy = true
+  async #run<T>(queue: (() => void)[], task: () => Promise<T>): Promise<T> {
+    if (this.#isBusy) await new Promise<void>((resolve) => queue.push(resolve))
+    this.#isBusy = true
     try {
       return await task()
     } finally {
-      const next = this.#urgent.shift() ?? this.#patient.shift()
-      // Whoever is next takes over without a gap in which a third could slip in.
+      const next = this.#high.shift() ?? this.#low.shift()
+      // `#isBusy` stays true while the queue hands over, so that no other task can run in between.
       if (next) next()
-      else this.#busy = false
+      else this.#isBusy = false
     }
   }
 }

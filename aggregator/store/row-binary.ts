@@ -3,7 +3,7 @@ import type { Hex } from 'viem'
 
 /** Buffers grow from one to the next, and are never copied. */
 const CHUNK_BYTES = { first: 16 * 1024, most: 1024 * 1024 }
-/** The largest chunks, to be written over: for so many bytes anew, the collector of garbage would look through all that is alive again and again. */
+/** Free list of 1 MiB buffers: fewer major garbage collections. */
 const spare: Buffer[] = []
 const MAX_SPARE = 64
 const TWO_32 = 2 ** 32
@@ -18,7 +18,7 @@ export class RowBinary {
   #view = viewOf(this.#bytes)
   #length = 0
 
-  /** What was written, in pieces. */
+  /** All bytes so far, in pieces. */
   get chunks(): Buffer[] {
     const last = this.#bytes.subarray(0, this.#length)
     return last.length > 0 ? [...this.#full, last] : this.#full
@@ -28,7 +28,7 @@ export class RowBinary {
     return Buffer.concat(this.chunks)
   }
 
-  /** Once nobody reads the chunks any more; leaves none. */
+  /** Returns large chunks to the free list. Call it once no reader holds them. */
   recycle(): void {
     for (const { buffer } of [...this.#full, this.#bytes]) {
       if (buffer.byteLength === CHUNK_BYTES.most && spare.length < MAX_SPARE) spare.push(Buffer.from(buffer))

@@ -30,7 +30,7 @@ export async function insertBinary(client: ClickHouseClient, table: string, rows
     query: `INSERT INTO ${table} FORMAT RowBinary`,
     values: Readable.from(chunks),
   })
-  // An answer that nobody reads keeps its socket busy.
+  // An unread response keeps its socket busy.
   stream.resume()
   rows.recycle()
 }

@@ -20,7 +20,7 @@ const wrongCoverage = loadSql(import.meta.url, '../history/wrong_coverage.sql')
 /** A count of ticks and their digest (see digest.ts). */
 type Tally = { ticks: string; digest: string }
 
-/** What is stored beside what was counted; undefined where there is none. */
+/** Stored and counted values; undefined where there is none. */
 export type Difference =
   | {
       kind: 'candle'
@@ -43,7 +43,7 @@ export type VerifyOptions = {
   signal: AbortSignal
 }
 
-/** What is looked at while it is written may differ for a moment: what differs is looked at again after this. */
+/** A row may differ while it is being written: differences are read again after this. */
 const RECHECK_MS = 1_500
 const MAX_DIFFERENCES = 10_000
 const BLOCKS_PER_QUERY = 2_000_000
@@ -79,7 +79,7 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   }
 }
 
-/** Those that are found twice. */
+/** Differences that are found twice. */
 async function* confirmed(look: () => Promise<Difference[]>, signal: AbortSignal): AsyncGenerator<Difference> {
   signal.throwIfAborted()
   const first = await look()

@@ -1,5 +1,5 @@
 -- Blocks on the ledger whose ticks are not those that were counted when they came, and ticks of blocks that are not on it.
--- Blocks that a job has stated anew are left out: `coverage` says what they have.
+-- Blocks that a job has overwritten are left out: `coverage` has their counts.
 SELECT
     toFloat64(number) AS number, countIf(is_ledger) > 0 AS is_known,
     toString(sumIf(ticks, is_ledger)) AS stored_ticks, toString(sumIf(digest, is_ledger)) AS stored_digest,

@@ -1,4 +1,4 @@
-/** What the aggregator of one network is given. */
+/** Options of one network's aggregator. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -21,7 +21,7 @@ export type AggregateOptions = {
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
   report: Report<AggregatorFact>
-  /** For whoever keeps candles in memory in the same process. */
+  /** For caches of candles in the same process. */
   onWritten?: (written: WriteEvent) => void
   signal: AbortSignal
 }

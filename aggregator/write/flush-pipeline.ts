@@ -47,16 +47,16 @@ export function createFlushPipeline(
     }
   }
 
+  const insertAndRecord = async (flush: StartedFlush, before?: Promise<void>) => {
+    await finishInsert(client, network, flush, state, before)
+    onStored(flush.event)
+    await recordFlush(client, network, flush)
+  }
+
   async function finish(before: Promise<void>, flush: StartedFlush, began: number): Promise<void> {
     await insertAndRecord(flush, before)
     unfinished = unfinished.slice(flush.placed.length)
     onRecorded(flush.event, flush.placed, performance.now() - began)
-  }
-
-  async function insertAndRecord(flush: StartedFlush, before?: Promise<void>): Promise<void> {
-    await finishInsert(client, network, flush, state, before)
-    onStored(flush.event)
-    await recordFlush(client, network, flush)
   }
 
   /** The last statement that took effect is unknown: all unfinished messages are flushed again as one, and ClickHouse recomputes their candles. */
@@ -80,14 +80,5 @@ export function createFlushPipeline(
     if (flush) onRecorded(flush.event, placed, performance.now() - began)
   }
 
-  return {
-    begin,
-    async done() {
-      try {
-        await finishing
-      } catch (error) {
-        await repeat(error)
-      }
-    },
-  }
+  return { begin, done: () => finishing.catch(repeat) }
 }

@@ -33,7 +33,7 @@ export type StartedFlush = {
   folded: FoldedBlocks
   /** All candles were folded in memory: the next flush may be folded before these are stored. */
   isFolded: boolean
-  /** What its tables will hold, for caches in the same process. */
+  /** Its changes, for caches in the same process. */
   event: Omit<FlushEvent, 'isRecorded'>
   /** Ticks, and candles where `isFolded`. Settles once no statement is under way. */
   inserted: Promise<void>

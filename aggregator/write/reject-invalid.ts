@@ -1,11 +1,11 @@
-/** Messages that the tables can't hold. */
+/** Reject: messages that the tables cannot hold are set aside. */
 
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Entry, TickLog } from '../../ingest/model/tick-log.ts'
 import type { AggregateOptions } from './aggregate-options.ts'
 import { validateMessage } from './validate-message.ts'
 
-/** Sets aside what the tables can't hold; what comes after it does not connect, and is sent again. */
+/** True where it was set aside. Messages after it become orphans, and the listener sends them again. */
 export async function rejectIfInvalid<M extends Message | RangeOverwrite>(
   { network, report }: AggregateOptions,
   log: TickLog<M>,

@@ -1,10 +1,10 @@
-/** Whether a message fits the tables. What does not is the message's own fault: trying again would not help it. */
+/** Validate: whether the tables can hold a message. A retry would not help one that they cannot. */
 import { type BlockContent, blocksOf, type Message, type RangeOverwrite, TIME_END } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 
 class InvalidMessage extends Error {}
 
-/** Why it can't be stored; undefined where it can. Asked before anything of it is placed or sent. */
+/** The reason why it can't be stored; undefined where it can. Comes before the message is placed or anything of it is sent. */
 export function validateMessage(message: Message | RangeOverwrite, network: NetworkName): string | undefined {
   try {
     if (message.network !== network) throw new InvalidMessage(`It is of the network ${message.network}.`)
@@ -23,7 +23,7 @@ export function validateMessage(message: Message | RangeOverwrite, network: Netw
     for (const block of blocksOf(message)) checkBlock(block)
     return undefined
   } catch (error) {
-    // Of a field that is missing altogether the runtime complains.
+    // An absent field throws a TypeError of the runtime.
     if (error instanceof InvalidMessage || error instanceof TypeError) return error.message
     throw error
   }

@@ -175,7 +175,8 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
       let isArmed = false
       const dying = intercepted(client, async (send, _, [options]) => {
         const { query = '' } = options as { query?: string }
-        if (isArmed && /Buries the live rows of blocks/.test(query) && left === Number.POSITIVE_INFINITY) left = after
+        if (isArmed && /Tombstones for the live rows of blocks/.test(query) && left === Number.POSITIVE_INFINITY)
+          left = after
         if (--left < 0) death.abort()
         if (death.signal.aborted) throw new Died('The process is dead.')
         return send()
