@@ -28,7 +28,7 @@ export function foldedCandles(blocks: readonly BlockContent[]): Candles {
 
 type Row = Record<string, string> & { pool: PoolId }
 
-/** What is shown to users, and the keys of buckets that are not shown since they lost all their ticks. */
+/** Candles with trades, and the keys of buckets that lost all their ticks. */
 export async function storedCandles(
   client: ClickHouseClient,
   network: NetworkName,

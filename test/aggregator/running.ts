@@ -23,7 +23,7 @@ export type RunningOptions = {
   network: NetworkName
   /** One that keeps its messages; absent: the hand-over of a single process. */
   log?: ArrayLog | undefined
-  /** What jobs have read. */
+  /** The log of jobs. */
   history?: TickLog<RangeOverwrite>
   onWritten?: (written: WriteEvent) => void
   /** Where the tables themselves are, if not all of them with the client. */

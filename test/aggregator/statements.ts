@@ -1,7 +1,7 @@
 /** A ClickHouse client whose every statement a test can watch, refuse, or take the answer of. */
 import type { ClickHouseClient } from '@clickhouse/client'
 
-/** What the aggregator uses of a client. Each call is one statement. */
+/** Methods of a client that the aggregator uses. Each call is one statement. */
 const STATEMENTS = ['command', 'exec', 'query'] as const
 type Statement = (typeof STATEMENTS)[number]
 type Around = (send: () => Promise<unknown>, statement: Statement, args: readonly unknown[]) => Promise<unknown>
@@ -44,7 +44,7 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
   }
 }
 
-/** Of rows that are sent. */
+/** The table of an insert of rows. */
 export function tableOf(options: unknown): string | undefined {
   return /^INSERT INTO (\w+) FORMAT/.exec((options as { query: string }).query)?.[1]
 }
@@ -113,14 +113,14 @@ export function flaky(client: ClickHouseClient): Flaky {
 
 export type Asked = { query: string; parameters: Record<string, unknown> }
 
-/** Each different statement that was sent, with the parameters it was last sent with. */
+/** Each statement that was sent, by its text and table, with its last parameters. */
 export function recorded(client: ClickHouseClient): { client: ClickHouseClient; asked: ReadonlyMap<string, Asked> } {
   const asked = new Map<string, Asked>()
   return {
     asked,
     client: intercepted(client, (send, _, [options]) => {
       const { query, query_params: parameters = {} } = options as { query: string; query_params?: Asked['parameters'] }
-      asked.set(query, { query, parameters })
+      asked.set(`${query} ${parameters['table'] ?? ''}`, { query, parameters })
       return send()
     }),
   }

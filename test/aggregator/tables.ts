@@ -1,4 +1,4 @@
-/** What the tables say of each network, row by row, without what may differ from run to run: the network's name and versions. */
+/** Rows of each network, without columns that may differ from run to run: the network's name and versions. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 
@@ -9,7 +9,7 @@ const QUESTIONS = {
   candles: 'SELECT * EXCEPT version FROM candles FINAL WHERE trades > 0',
   pools: 'SELECT * EXCEPT (version, is_deleted) FROM pools FINAL',
   liquidity_changes: 'SELECT * EXCEPT (version, is_deleted) FROM liquidity_changes FINAL',
-  // Those of other blocks stay, and are read by nobody.
+  // Those of other blocks stay, and no query reads them.
   pool_balances: `SELECT * EXCEPT written REPLACE (hex(block_hash) AS block_hash) FROM pool_balances FINAL
     WHERE (network, block, pool_balances.block_hash) IN (SELECT network, number, hash FROM blocks FINAL)`,
   pool_balance_hours: 'SELECT * EXCEPT (version, is_deleted) FROM pool_balance_hours FINAL',

@@ -1,6 +1,6 @@
 /**
  * Chaos: processes that die at every statement they send, while the chain forks up to 64 blocks deep, what was said is said again, and jobs
- * state history anew in the same hours and days. At the end nothing is wrong, missing or made up.
+ * overwrite history in the same hours and days. At the end nothing is wrong, missing or made up.
  * `CRASHES=1000` asks for that many, `SEED=7` runs one seed again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'

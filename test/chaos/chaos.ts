@@ -30,7 +30,7 @@ export type Outcome = {
 const ACTS = ['grow', 'fork', 'replay', 'restate'] as const
 type Act = (typeof ACTS)[number]
 
-/** What brings a process to the places of a step. */
+/** The act that brings a process to the places of a step. */
 const ACT_OF: Readonly<Record<string, Act>> = { flush: 'grow', rollback: 'fork', restate: 'restate' }
 const MAX_ACTS_PER_RUN = 12
 
@@ -135,7 +135,7 @@ export async function runSeed(
     if (place && plan) outcome.crashes.push({ place, how: plan.how })
     else if (failure) throw failure
     await logs.close()
-    // Nobody looks while the process is down.
+    // The chain may fork while the process is down.
     if (place && isOpened && random.chance(0.4)) outcome.forks.push(story.fork().depth)
   }
   await cleanRun(client, outcome.clean, story.chain(), stated)

@@ -29,7 +29,7 @@ export async function cleanRun(
   if (failure) throw failure
 }
 
-/** What is stored of the network is what a clean run leaves. */
+/** Expects the rows that a clean run leaves. */
 export async function expectCleanRun(
   client: ClickHouseClient,
   network: NetworkName,

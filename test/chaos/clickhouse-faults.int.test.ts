@@ -26,7 +26,7 @@ const NETWORK = networkOf('shaken')
 
 type Case = {
   aggregator: Running
-  /** What is new to whoever knows what was told before; resolves once stored. */
+  /** Appends the messages that come after those of earlier calls; resolves once stored. */
   tell(chain: Chain): Promise<void>
   state(chain: Chain, job: number): Promise<void>
   untilFailed(count: number): Promise<unknown>
@@ -81,7 +81,7 @@ const through = (fresh: TestDatabase, port: number, more = {}) =>
   fresh.connect({ url: `http://127.0.0.1:${port}`, ...more })
 
 describe.skipIf(withoutClickHouse)('ClickHouse', () => {
-  test.concurrent('that is gone for minutes is waited for, longer each time, while the chain goes on and forks', async (context) => {
+  test.concurrent('that is gone for minutes is waited for, longer each time, while the chain grows and forks', async (context) => {
     const fresh = await database(context)
     const proxy = await startProxy(portOf(fresh))
     context.onTestFinished(proxy.stop)
@@ -177,7 +177,7 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
     'restate: insert coverage',
   ]
 
-  test('that is killed mid-insert and restarted on its folder and port goes on where it was', {
+  test('that is killed mid-insert and restarted on its folder and port resumes where it was', {
     timeout: 120_000,
   }, async (context) => {
     const folder = await temporaryFolder()

@@ -1,4 +1,4 @@
-/** What joins a listener and jobs to the aggregator of a network, over the lives of its processes: hand-overs, or topics of a real Kafka. */
+/** The logs between a listener, jobs and the aggregator of a network, over the runs of its processes: in-process, or topics of a real Kafka. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
 import type { LogPosition } from '../../aggregator/store/version.ts'
@@ -27,7 +27,7 @@ export const IN_PROCESS: LogKind = {
   isRetained: false,
   async open(network) {
     const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-    // Goes on above what is stored once its reader says where that is.
+    // Continues above the stored offset once its reader sets it.
     const stream = inProcessLog<Message>({ nextOffset: 0 })
     return {
       stream,

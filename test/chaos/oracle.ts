@@ -9,7 +9,7 @@ import { networkOf } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
 
 export type Pair = {
-  /** What the failure is called by: `SEED=7`. */
+  /** Name of the failure: `SEED=7`. */
   name: string
   network: NetworkName
   clean: NetworkName

@@ -1,4 +1,4 @@
-/** What a job says of some blocks, which is not all that the listener said: each second block has lost its first swap. */
+/** A job's overwrite of some blocks, which differs from the listener's messages: each second block has lost its first swap. */
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Chain } from '../support/chain.ts'

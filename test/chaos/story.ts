@@ -1,4 +1,4 @@
-/** What happens to a chain while its processes die: it grows, forks, forks back, and jobs state anew what is final. A seed gives it back. */
+/** The story of a chain while its processes die: it grows, forks, forks back, and jobs overwrite final blocks. Reproducible by its seed. */
 import fc from 'fast-check'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -26,12 +26,12 @@ const PLANS = fc.sample(blockPlan(), { numRuns: 500, seed: 1 })
 export type Story = {
   /** The chain from where the listener came. */
   chain(): Chain
-  /** What the listener says first: ranges as far as they are final, or nothing but blocks. */
+  /** The listener's first messages: ranges as far as they are final, or nothing but blocks. */
   opening(): Message[]
   grow(): Message[]
   /** Between 1 and 64 blocks deep; the new branch is longer, as long, or shorter; sometimes one that was left before. */
   fork(): { messages: Message[]; depth: number }
-  /** What was said already. */
+  /** Messages that were sent before. */
   replay(): Message[]
   /** Some final history as a job reads it, which may not be what the listener was told. */
   restatement(): RangeOverwrite[]
@@ -44,7 +44,7 @@ export function tellStory(network: NetworkName, random: Random, { withRange }: {
   let left: Chain = []
   /** So many blocks are final, for ever. */
   let final = FIRST_LENGTH - MAX_FORK_DEPTH
-  /** A backfill goes on here, in days of which nothing is stored; other jobs look at what somebody has told before. */
+  /** A backfill continues here, in days of which nothing is stored; other jobs overwrite stored blocks. */
   let next = 0
 
   function go(to: Chain, from: number): Message[] {

@@ -41,7 +41,7 @@ const WHOLE = [
   /^-- Which pools have candles, of any/,
 ]
 /** Asked once, at the start: the newest pieces of every pool. */
-const NEWEST = /^-- Which pools have candles that hold the ledger's tip/
+const NEWEST = /^-- Pools with candles that hold the ledger's tip/
 
 type Plan = { 'Node Type': string; Description?: string; Plans?: Plan[]; Indexes?: Index[] }
 type Index = { Type: string; Name?: string; Keys?: string[]; Condition?: string }

@@ -34,7 +34,7 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     return answer.json()
   }
 
-  /** What takers paid (−) and received (+) in USDC, swap by swap. */
+  /** Amounts that takers paid (−) and received (+) in USDC, swap by swap. */
   async function usdcAmounts(): Promise<string[]> {
     const answer = await database.client.query({
       query: 'SELECT toString(intDiv(amount0, 1000000)) AS usdc FROM ticks FINAL ORDER BY block, log_index',
@@ -59,7 +59,7 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     expect(await usdcAmounts()).toEqual(['-25000', '-900000'])
     expect(await candles()).not.toEqual(before)
 
-    // The chain goes back to the common block and takes another way, on which nobody trades.
+    // The chain goes back to the common block and takes another branch, without trades.
     await anvil.revert(fork)
     const [, , , secondTip = common] = await anvil.mine(4)
     await pipeline.untilStored(secondTip)

@@ -68,7 +68,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     return Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await rowsOf(client, table)])))
   }
 
-  /** What the two nodes have told is stored, with its faults. */
+  /** The answers of both nodes are stored, with their faults. */
   async function listen(servers = [nodes.one, nodes.two], options: Parameters<typeof startListening>[2] = {}) {
     listening = await startListening(database, servers, options)
     await listening.untilStored(nodes.one.chain.head)
@@ -251,7 +251,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     toFinal(FIRST + 21)
     expect(await step()).toBe(false)
     expect(await record()).toMatchObject({ next: FIRST + 21 })
-    // By whoever does not wait it is taken at once.
+    // Without a wait it is repaired at once.
     await finish()
     expect(await record()).toMatchObject({ next: FIRST + 22 })
   })
@@ -286,7 +286,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('leaves alone what nobody can prove, says so, and asks again later', async () => {
+  test('blocks without proof are left as they are, reported, and read again later', async () => {
     const log = some(logsOf(V3_TOPICS.swap))
     nodes.one.faults.hideLogs = hide(log)
     for (const { faults } of [nodes.one, nodes.two]) faults.hideReceipts = () => true
@@ -318,7 +318,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
   })
 
   test.each(['nothing of a repair', 'half of a repair', 'a whole repair'])(
-    'goes on after a crash that left %s',
+    'resumes after a crash that left %s',
     async (left) => {
       nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)), some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.8))
       await listen()
@@ -345,7 +345,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     },
   )
 
-  test('goes on where an earlier process stopped, with the prices that are stored', async () => {
+  test('resumes where an earlier process stopped, with the prices that are stored', async () => {
     const swaps = logsOf(V3_TOPICS.swap)
     // Priced by a swap before the range that begins with it.
     const dog = some(
@@ -364,7 +364,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
       ...nothing,
       version: 0,
     })
-    // Whoever looks for it on the chain now finds an older one.
+    // A search on the chain now finds an older one.
     const last = swaps.filter((log) => Number(log.blockNumber) < next).slice(-3)
     nodes.one.faults.hideLogs = hide(dog, ...last)
     nodes.two.faults.hideLogs = hide(...last)

@@ -32,7 +32,7 @@ export const HEAD = FINALIZED + 20
 /** Where the chain ends. */
 export const LAST = FINALIZED + 60
 
-/** A pool of a token that nobody knows against WETH: the recorded pool says what its swaps are worth. */
+/** A pool of an unlisted token against WETH: the recorded pool prices its swaps. */
 /** A token that is not on the curated list. */
 export const DOG = '0x00000000000000000000000000000000000000d0'
 export const DOG_POOL: PoolId = '0x00000000000000000000000000000000000d06d0'

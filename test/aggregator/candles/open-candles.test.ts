@@ -15,7 +15,7 @@ const START = 86_400 * 19_000 - 30
 
 type StoredTick = { tick: Tick; block: number; time: number; isFinal: boolean }
 
-/** What the aggregator does with its tables, without tables. */
+/** The aggregator's recompute, on an array in place of the tables. */
 class Model {
   ticks: StoredTick[] = []
   blocks: { number: number; time: number }[] = [{ number: 0, time: START }]
@@ -197,7 +197,7 @@ const acts = fc.array(
   { minLength: 3, maxLength: 25 },
 )
 
-test('buckets folded in memory, and those made anew where memory was lost, are what the ticks come to', {
+test('candles folded in memory, and those recomputed where memory was lost, equal the fold of all ticks', {
   timeout: 3_600_000,
 }, () => {
   fc.assert(
@@ -218,7 +218,7 @@ test('buckets folded in memory, and those made anew where memory was lost, are w
   )
 })
 
-test('what nobody has touched for longest is forgotten first, and made anew when it comes back', () => {
+test('the least recently traded pool is evicted first, and recomputed when it trades again', () => {
   const open = new OpenCandles(0, 2)
   const random = new Model(Math.random, 1)
   const at = (time: number, ...pools: number[]) =>

@@ -6,7 +6,7 @@ import { executionPrice, magnitude, spotPrice } from '../../../ingest/pricing/pr
 import { anyTick } from '../../support/any-tick.ts'
 import { seeded } from '../../support/seed.ts'
 
-/** Of any length from 2^68 to 2^144: token1 per token0 from 10^-17 to 10^28, in raw units. */
+/** From 2^68 to 2^144: token1 per token0 from 10^-17 to 10^28, in raw units. */
 const SQRT_PRICE = fc
   .tuple(fc.integer({ min: 0, max: 75 }), fc.bigInt({ min: 2n ** 143n, max: 2n ** 144n - 1n }))
   .map(([shift, root]) => root >> BigInt(shift))

@@ -1,4 +1,4 @@
-/** What is dropped takes nothing with it: candles outlive the ticks that they were made of. */
+/** Candles outlive the expired ticks that they were made of. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
 import { applyRetention, oldestWholeDay, readHorizon } from '../../../aggregator/candles/retention.ts'
@@ -62,7 +62,7 @@ describe.skipIf(withoutClickHouse)('retention', () => {
     expect(long(await rowsOf(database.client, 'candles'))).toEqual(long(candles))
   })
 
-  test('no bucket that begins before the kept ticks is made anew, whatever a rollback touches', async () => {
+  test('no bucket that begins before the kept ticks is recomputed, whatever a rollback touches', async () => {
     const before = await rowsOf(database.client, 'candles')
     const fork = 2
     const branch = mine(

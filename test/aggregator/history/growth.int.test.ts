@@ -1,4 +1,4 @@
-/** What is asked again and again, or at every start, reads as many rows of a long history as of a short one. */
+/** Repeated queries, and those of a start, read as many rows of a long history as of a short one. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storedRanges } from '../../../aggregator/history/coverage.ts'
@@ -51,7 +51,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     'its newest blocks': Ledger.load,
     'blocks far below the tip': (client, network) => storedChain(client, network).below(FIRST + 150_000, 1_024),
     'where a log is read on': (client, network) => positionInLog(client, network, arrayLog()),
-    'where one process goes on': positionAfterStored,
+    'the position where a process resumes': positionAfterStored,
     'the tip of the API': (client, network) => readTips(client, [network]),
     'what the API knows whole': (client, network) => readCoverages(client, [network]),
   }
@@ -100,7 +100,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
 describe.skipIf(withoutClickHouse)('of ticks that are ten times as many', () => {
   let database: TestDatabase
   const isTouched = loadSql(import.meta.url, '../../../aggregator/history/is_touched.sql')
-  /** History that a job states; what is stored begins above it, in the same month, and goes on for others. */
+  /** History that a job states; what is stored begins above it, in the same month, and continues in later ones. */
   const stated = { first: FIRST - 2_000, last: FIRST - 1, until: 1_700_000_000, pools: [] }
   const SIZES = [
     { network: networkOf('short'), ticks: 100_000 },

@@ -82,7 +82,7 @@ describe.skipIf(withoutClickHouse)('beside history that jobs have stored', { tim
     const client = intercepted(database.client, async (send, _, [options]) => {
       const { query, query_params } = options as { query: string; query_params?: { pools?: unknown[] } }
       sent.push(query)
-      if (/candles$|candles AS|INTO candles/.test(query))
+      if (/candles$|candles AS|INTO candles|into:Identifier/.test(query))
         expect(query_params?.pools?.length ?? 0).toBeLessThanOrEqual(50)
       return send()
     })

@@ -1,4 +1,4 @@
-/** What is known whole is what the blocks on the ledger and the ranges of jobs cover together, and nothing else. */
+/** Known ranges are exactly the blocks that the ledger and the ranges of jobs cover together. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gapsBetween, type KnownRange, knownRanges } from '../../../aggregator/history/known-ranges.ts'
@@ -49,7 +49,7 @@ describe.skipIf(withoutClickHouse)('known ranges', () => {
     Array.from({ length: to - from + 1 }, (_, index) => ({ from: from + index, to: from + index, hasLogs: [] }))
   const known = (from: number, to: number): KnownRange => ({ from, to, fromTime: timeOf(from), toTime: timeOf(to) })
 
-  test('of a network that nobody has read there are none', async () => {
+  test('a network without blocks has none', async () => {
     expect(await knownRanges(database.client, await store([]))).toEqual([])
     expect(gapsBetween([])).toEqual([])
   })

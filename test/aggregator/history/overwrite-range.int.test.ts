@@ -23,7 +23,7 @@ const [plans] = fc.sample(fc.array(blockPlan({ full: true }), { minLength: 12, m
 })
 const truth: Chain = mine([], plans ?? [])
 
-/** What a node left out and made up: the chain as a faulty answer told it. */
+/** The chain as a faulty node answered it: swaps left out, and made up. */
 const wrong: Chain = truth.map((block, index) => {
   if (index === 4) return { ...block, ticks: [], liquidity: [] }
   if (index === 6) return { ...block, ticks: block.ticks.map((tick) => ({ ...tick, logIndex: tick.logIndex + 500 })) }
@@ -115,7 +115,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     await running.stop()
   })
 
-  test('goes on while the stream grows, and neither waits for ever', async () => {
+  test('progresses while the stream grows, and neither waits for ever', async () => {
     const running = await start(database)
     const more = mine(truth, plans ?? [])
     const cleaning = await start(clean)
@@ -130,7 +130,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
   })
 })
 
-describe.skipIf(withoutClickHouse)('history that a job states where nobody has written', () => {
+describe.skipIf(withoutClickHouse)('history of a job where nothing was written', () => {
   let database: TestDatabase
   let clean: TestDatabase
 
@@ -215,7 +215,7 @@ describe.skipIf(withoutClickHouse)('history that a job states where nobody has w
     )
   })
 
-  /** What is told in turn: blocks by the stream, or by a job. Each begins a new day where it says so. */
+  /** Messages in turn: blocks of the stream, or of a job. Each begins a new day where it says so. */
   const TOLD = {
     'beside the stream, which is still behind it in the same day': [
       { by: 'stream', blocks: [0] },

@@ -1,4 +1,4 @@
-/** What is kept of the readings of what pools hold: one row for a pool and hour, whatever was traded, read again or taken back. */
+/** Stored balances of pools: one row for a pool and hour, whatever was traded, read again or taken back. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { BlockMessage } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'

@@ -1,4 +1,4 @@
-/** What is settled and when: what a power cut then does to the tables is in test/chaos/power-cut.int.test.ts. */
+/** Checkpoints, and when they are saved: what a power cut then does to the tables is in test/chaos/power-cut.int.test.ts. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openJob, readJob } from '../../../aggregator/jobs/job.ts'
@@ -29,7 +29,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
   })
   afterAll(() => database?.drop())
 
-  /** What happens, in its order: statements that write by their first words, and syncs. */
+  /** Events in order: statements that write by their first words, and syncs. */
   function watching() {
     const seen: string[] = []
     return {
@@ -78,10 +78,10 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     await aggregator.append(asBlocks(network, CHAIN.slice(0, 2)))
     await until(async () => (await settledOf(network)) === heightOf(CHAIN.slice(0, 2)) || undefined, 'it is noted')
     await aggregator.stop()
-    const patient = await startAggregator(client, { network, disk: { ...disk, everyMs: 3_600_000 } })
-    await patient.append(asBlocks(network, CHAIN.slice(2)))
+    const slow = await startAggregator(client, { network, disk: { ...disk, everyMs: 3_600_000 } })
+    await slow.append(asBlocks(network, CHAIN.slice(2)))
     expect(await settledOf(network)).toBe(heightOf(CHAIN.slice(0, 2)))
-    await patient.stop()
+    await slow.stop()
     expect(await settledOf(network)).toBe(heightOf(CHAIN))
     await truncateToCheckpoint(client, network)
     expect((await storedChain(client, network).tip())?.number).toBe(heightOf(CHAIN))
@@ -133,7 +133,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     await expectClean(network, CHAIN)
   })
 
-  test('candles that were written since are made anew, though nothing else is left of their flush', async () => {
+  test('candles that were written since are recomputed, though nothing else is left of their flush', async () => {
     const network = networkOf('phantoms')
     const { disk } = watching()
     const aggregator = await startAggregator(client, { network, disk })

@@ -27,7 +27,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
   const another = () => networkOf(`network ${++networks}`)
   const tablesNow = async (network: NetworkName): Promise<Tables> => (await tablesOf(database.client))(network)
 
-  /** What is stored after these appends, and what was reported. */
+  /** Stored rows and reported facts after these appends. */
   async function told(appends: readonly ((network: NetworkName) => readonly Message[])[]) {
     const network = another()
     const aggregator = await startAggregator(database.client, { network })
@@ -38,7 +38,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
   const blocks = (chain: Chain) => (network: NetworkName) => asBlocks(network, chain)
   const range = (chain: Chain) => (network: NetworkName) => [asRange(network, chain)]
   const cleanRuns = new Map<Hash | undefined, Promise<Tables>>()
-  /** What a run leaves that never saw another block. */
+  /** Rows that a run leaves that never saw another block. */
   function cleanRun(chain: Chain): Promise<Tables> {
     const tip = chain.at(-1)?.hash
     const tables = cleanRuns.get(tip) ?? told([blocks(chain)]).then((run) => run.tables)
@@ -81,7 +81,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     expect(await tablesNow(network)).toStrictEqual(before)
   })
 
-  test('messages whose parent is unknown are skipped, the first of them is reported, and reading goes on until one connects', async () => {
+  test('messages whose parent is unknown are skipped, the first of them is reported, and reading continues until one connects', async () => {
     const [, , , , gap, ...beyond] = A
     if (!gap) throw new Error('unreachable')
     const { tables, facts } = await told([
@@ -117,7 +117,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     expect(tables).toStrictEqual(await cleanRun(B))
   })
 
-  test('a range whose parent nobody read is stored where the ledger is empty, and skipped where it is not', async () => {
+  test('a range whose parent was never read is stored where the ledger is empty, and skipped where it is not', async () => {
     const orphan = (network: NetworkName) => [{ ...asRange(network, A), parentHash: undefined }]
     const first = await told([orphan])
     expect(first.tables).toStrictEqual((await told([range(A)])).tables)

@@ -14,7 +14,7 @@ const BASE = mine([], PLANS.slice(0, 3))
 const A = mine(BASE, PLANS.slice(3, 5), 'a')
 const B = mine(BASE, PLANS.slice(5, 7), 'b')
 
-describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () => {
+describe.skipIf(withoutClickHouse).concurrent('where an aggregator resumes', () => {
   let database: TestDatabase
   let networks = 0
   beforeAll(async () => {
@@ -24,7 +24,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () 
 
   const another = () => networkOf(`network ${++networks}`)
 
-  /** A process from its start to its end: where it went on, and what it says. */
+  /** A process from its start to its end: where it resumed, and what it reports. */
   async function run(network: NetworkName, chain: Chain, log?: ArrayLog) {
     const aggregator = await startAggregator(database.client, { network, log })
     await tell(database.client, aggregator, { network, chain, log })
@@ -81,7 +81,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () 
     for (const epoch of [1n, 2n, 3n]) expect(await run(network, BASE)).toMatchObject({ epoch })
   })
 
-  test('a log that was made anew is read from its beginning, in the next generation', async () => {
+  test('a recreated log is read from its beginning, in the next generation', async () => {
     for (const [chain, kinds] of [
       [mine(A, PLANS.slice(7, 8)), ['aggregator-started', 'flushed']],
       [B, ['aggregator-started', 'rolled-back', 'flushed']],
@@ -93,7 +93,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () 
     }
   })
 
-  test('a log that was made anew with the whole chain in it, or another one, gives what it says', async () => {
+  test('a recreated log with the whole chain in it, or another one, gives the rows of its messages', async () => {
     for (const chain of [A, B]) {
       const network = another()
       await run(network, A, arrayLog())
@@ -119,7 +119,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator goes on', () 
     { what: 'over blocks, with a crash at any moment between,', before: BASE, again: [], moments: [0] },
     { what: 'over nothing, with a crash between,', before: [], again: [], moments: [-2, -1] },
     { what: 'and then looks like the first one', before: BASE, again: BASE, moments: [-2, -1] },
-  ])('a log that is made anew twice $what leaves the rows of a clean run', async ({ before, again, moments }) => {
+  ])('a log that is recreated twice $what leaves the rows of a clean run', async ({ before, again, moments }) => {
     const network = another()
     await run(network, before, arrayLog())
     const remains: NetworkName[] = []

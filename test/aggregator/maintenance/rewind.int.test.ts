@@ -27,7 +27,7 @@ const AT_ONCE = 4
 
 const refined = (chain: Chain, from: number, to: number) => chain.filter(({ number }) => number >= from && number <= to)
 
-/** What jobs and audits have said of the old branch. */
+/** Ranges of jobs, and audits, of the old branch. */
 function restatements(network: NetworkName): RangeOverwrite[] {
   const [first, tip] = [BASE[4]?.number ?? 0, OLD.at(-1)?.number ?? 0]
   return [

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { PriorityQueue } from '../../../aggregator/store/priority-queue.ts'
 
-test('one at a time; what is urgent goes before everything patient that waits', async () => {
+test('one task at a time; high priority goes before all of low priority that waits', async () => {
   const turns = new PriorityQueue()
   const order: string[] = []
   let running = 0
@@ -13,12 +13,12 @@ test('one at a time; what is urgent goes before everything patient that waits', 
     running -= 1
   }
   await Promise.all([
-    turns.low(task('patient 1')),
-    turns.low(task('patient 2')),
-    turns.high(task('urgent 1')),
-    turns.high(task('urgent 2')),
+    turns.low(task('low 1')),
+    turns.low(task('low 2')),
+    turns.high(task('high 1')),
+    turns.high(task('high 2')),
   ])
-  expect(order).toEqual(['patient 1', 'urgent 1', 'urgent 2', 'patient 2'])
+  expect(order).toEqual(['low 1', 'high 1', 'high 2', 'low 2'])
 })
 
 test('a task that fails lets the next one in', async () => {

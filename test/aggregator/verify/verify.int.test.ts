@@ -1,4 +1,4 @@
-/** What is wrong is found, a rebuild mends it, and nothing is found where nothing is wrong. */
+/** Verification finds every wrong row, a rebuild repairs it, and right tables have no finding. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Job, openJob, readJob } from '../../../aggregator/jobs/job.ts'
 import { type Difference, verify } from '../../../aggregator/verify/verify.ts'
@@ -79,7 +79,7 @@ describe.skipIf(withoutClickHouse)('verify', () => {
     expect(await rowsOf(database.client, 'candles')).toEqual(clean)
   })
 
-  test('a rebuild of an open bucket is gone on from by what is appended next', async () => {
+  test('blocks after a rebuild extend its open buckets', async () => {
     await spoil(`pool = '${A}'`, 'trades + 5 AS trades')
     await rebuilt({})
     await aggregator.append(asBlocks(network, CHAIN.slice(28)))

@@ -17,8 +17,8 @@ const A = mine(BASE, PLANS.slice(2, 4), 'a')
 const B = mine(BASE, PLANS.slice(4, 6), 'b')
 /** Shorter than both, and all that is in it happened at other times. */
 const C = mine(BASE, PLANS.slice(6, 7), 'c')
-const A_GOES_ON = mine(A, PLANS.slice(7, 8))
-const B_GOES_ON = mine(B, PLANS.slice(8, 9))
+const A_CONTINUES = mine(A, PLANS.slice(7, 8))
+const B_CONTINUES = mine(B, PLANS.slice(8, 9))
 
 const AT_ONCE = 6
 /** In place of a number of writes. */
@@ -39,14 +39,14 @@ const [ONE_PROCESS, KEPT] = LOGS
 
 /** `after` is what the chain is when the next process starts. */
 const CASES = [
-  { scenario: FLUSH, turn: 'the chain goes on', after: A_GOES_ON, log: ONE_PROCESS },
-  { scenario: FLUSH, turn: 'the chain goes on', after: A_GOES_ON, log: KEPT },
+  { scenario: FLUSH, turn: 'the chain continues', after: A_CONTINUES, log: ONE_PROCESS },
+  { scenario: FLUSH, turn: 'the chain continues', after: A_CONTINUES, log: KEPT },
   { scenario: FLUSH, turn: 'the log is cut off, and the chain then takes another branch', after: C, log: ONE_PROCESS },
   { scenario: FLUSH, turn: 'the chain then takes another branch', after: C, log: KEPT },
-  { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: ONE_PROCESS },
-  { scenario: ROLLBACK, turn: 'the chain goes on', after: B_GOES_ON, log: KEPT },
-  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_GOES_ON, log: ONE_PROCESS },
-  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_GOES_ON, log: KEPT },
+  { scenario: ROLLBACK, turn: 'the chain continues', after: B_CONTINUES, log: ONE_PROCESS },
+  { scenario: ROLLBACK, turn: 'the chain continues', after: B_CONTINUES, log: KEPT },
+  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_CONTINUES, log: ONE_PROCESS },
+  { scenario: ROLLBACK, turn: 'the old branch comes back', after: A_CONTINUES, log: KEPT },
 ].map((one, index) => ({ ...one, index, name: one.scenario.name }))
 
 describe.skipIf(withoutClickHouse)('a crash between any two statements leaves the rows of a clean run', () => {

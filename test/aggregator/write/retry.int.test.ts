@@ -46,7 +46,7 @@ describe.skipIf(withoutClickHouse).concurrent('a statement whose answer is lost'
         for (const table of MARKET_TABLES) {
           expect(tables[table], `${table} after statement ${at} failed`).toStrictEqual((isB ? clean.b : clean.a)[table])
         }
-        // Now and then it is upkeep's look for jobs whose answer is lost, which nobody needs to hear of.
+        // At times the lost answer is that of the rebuild worker's poll, which is not reported.
         if (aggregator.facts.some(({ kind }) => kind === 'store-failed')) reports++
         if (wasLost()) continue
         expect(reports).toBeGreaterThan(8)

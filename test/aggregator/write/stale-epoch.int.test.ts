@@ -17,7 +17,7 @@ import { MARKET_TABLES, type Tables, tablesOf } from '../tables.ts'
 const PLANS = fullBlocks(6, 11).map((plan) => ({ ...plan, secondsLater: 1 }))
 const CHAIN = mine([], PLANS)
 
-/** Shut, whoever comes waits. */
+/** While it is shut, callers wait. */
 function gate() {
   let open: Promise<void> = Promise.resolve()
   let release = () => {}
@@ -167,7 +167,7 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
     catchUp()
     await successor.stop()
     await stale.stop()
-    // The ledger goes on saying what the listener said.
+    // The ledger still has the listener's blocks.
     await expectClean(network, clean, ['ticks', 'candles', 'liquidity_changes'])
   })
 })

@@ -95,7 +95,7 @@ function stretch(random: Random, length: number): [from: number, to: number] {
   return [from, random.between(from, Math.min(length - 1, from + 20))]
 }
 
-/** What another look at a block may find: the same, a swap less, a swap more. */
+/** A block as a second read may find it: the same, a swap less, a swap more. */
 function mended(random: Random, ticks: readonly Tick[]): readonly Tick[] {
   if (random.chance(0.5)) return ticks
   const left = ticks.filter(() => random.chance(0.9))
@@ -135,7 +135,7 @@ function swap(random: Random, logIndex: number): Tick {
 
 type Trades = Record<PoolId, string>
 
-/** Of each pool: how many trades there were, and the sum of what was paid and received. */
+/** By pool: the number of trades, and the sums of both amounts. */
 function tradesIn(chain: Chain): Trades {
   const sums = new Map<PoolId, { count: number; sum: bigint }>()
   for (const { pool, amount0 } of chain.flatMap(({ ticks }) => ticks)) {
