@@ -17,9 +17,10 @@ import { startAdmin } from '../process/admin.ts'
 import { keyToPrint } from '../process/api-key.ts'
 import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
+import type { Logs } from '../process/log-backend.ts'
 import { announcePresence } from '../process/presence.ts'
 import { type Run, runProcess } from '../process/run.ts'
-import { type Logs, runAggregator, runListener, withLogs } from '../process/stages.ts'
+import { runAggregator, runListener, withLogs } from '../process/stages.ts'
 import { readHead } from '../rpc/chain-client.ts'
 
 /** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
@@ -82,7 +83,9 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
 }
 
 async function runStages({ networks }: Chains, store: Store, run: Run): Promise<void> {
-  const { config, signal, fail } = run
+  const { config, deployment, signal, fail } = run
+  // Where other processes can append to the log, the command that opens a job reads it itself.
+  const readsJobs = deployment.log.openBackfillLog === undefined
   // The API hears at once of what is written in its own process.
   let look = (_: WriteEvent) => {}
   const key = await keyToPrint(config, store.owner, run.report)
@@ -90,16 +93,13 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
   const names = networks.map(({ network }) => network.name)
-  keep(
-    announcePresence(store.owner, names, config.log.kind === 'kafka' ? ['aggregator'] : ['aggregator', 'jobs'], signal),
-  )
+  keep(announcePresence(store.owner, names, readsJobs ? ['aggregator', 'jobs'] : ['aggregator'], signal))
   for (const network of networks) {
     const { name } = network.network
     const stagesOf = async (logs: Logs, attempt: Run) => {
       const written = (it: WriteEvent) => look(it)
       const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
-      // In a cluster it is the command itself that reads: anybody can append to Kafka.
-      if (config.log.kind === 'in-process') parts.push(runJobs(network, logs.backfillLog, store, attempt))
+      if (readsJobs) parts.push(runJobs(network, logs.backfillLog, store, attempt))
       await Promise.all(parts)
     }
     keep(withLogs('aggregator', name, store, run, stagesOf))

@@ -5,12 +5,11 @@ import { type Difference, verify } from '../../aggregator/verify/verify.ts'
 import { parseTime } from '../../api/query/time.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
-import { withStore } from '../clickhouse/store.ts'
-import { currentStoreFolder } from '../config/folders.ts'
 import { readHistory } from '../jobs/read-history.ts'
 import { rebuildCandles } from '../jobs/rebuild-job.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
+import { withTables } from '../process/deployment.ts'
 import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
 import { type Run, runProcess } from '../process/run.ts'
 
@@ -53,11 +52,10 @@ await runProcess(async (run) => {
 })
 
 async function verifyStore({ network, from, to }: Request, run: Run): Promise<Difference[] | 'nothing stored'> {
-  const { config, signal } = run
-  const folder = (await currentStoreFolder(config)) ?? config.dataDir
+  const { deployment, signal } = run
   const found: Difference[] = []
   let isEmpty = false
-  await withStore(config, folder, async ({ owner }) => {
+  await withTables(deployment, async ({ owner }) => {
     for await (const difference of verify(owner, { network, from, to, signal })) {
       found.push(difference)
       if (found.length <= SHOWN) print(describe(difference))

@@ -2,7 +2,6 @@
 import { open } from 'node:fs/promises'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
-import type { Config } from '../config/config.ts'
 import type { Store } from './store.ts'
 
 /** How much of the chain is read again after a power cut. */
@@ -41,13 +40,16 @@ export async function syncOf(folder: string): Promise<(() => Promise<void>) | un
   )
 }
 
-/** Tells the tables which writes they sync; returns what the aggregator settles on where that is not all of them. */
+/**
+ * Sets which writes ClickHouse syncs. Returns the disk of the checkpoints where the aggregator syncs instead, in groups: that needs a
+ * stream that resumes at the stored tip, since a restart truncates the tables to the last checkpoint.
+ */
 export async function prepareDisk(
   { sync, servers }: Store,
-  { fsync, log }: Pick<Config, 'fsync' | 'log'>,
+  fsync: boolean,
+  resumesAtStoredTip: boolean,
 ): Promise<Disk | undefined> {
-  // Kafka is read on from the ledger's versions, not from a block.
-  const disk = sync && fsync && log.kind === 'in-process' ? { sync, everyMs: CHECKPOINT_MS } : undefined
+  const disk = sync && fsync && resumesAtStoredTip ? { sync, everyMs: CHECKPOINT_MS } : undefined
   const synced = disk ? 'what is not settled' : fsync ? 'every write' : 'none'
   for (const server of servers) await applyDurability(server, synced)
   return disk

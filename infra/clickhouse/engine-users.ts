@@ -4,25 +4,36 @@ import { createHash } from 'node:crypto'
 /** The one database of the engine; the rights of its users are written for it. */
 export const ENGINE_DATABASE = 'candlepool'
 
-/**
- * `owner` may do everything, `api` and `analyst` read the market, each within limits of its own, `accounts` reads and writes who may ask and
- * what they used.
- */
+/** `owner` has all rights; `api` and `analyst` read the market within their limits; `accounts` reads and writes keys and usage. */
 export const ENGINE_USERS = ['owner', 'api', 'accounts', 'analyst'] as const
 export type EngineUser = (typeof ENGINE_USERS)[number]
 
 const MiB = 1024 * 1024
 
 /**
- * `default` runs the start-up queries and can't have a password. It may have one session, which is the start-up's own: that one opens the port,
- * then waits for the end of standard input, so every other session of `default` is over the limit as long as the engine runs.
- * The engine demands no right for the scalar function `file()`, so a statement of `api` or `accounts` never holds text of a request, and the
- * password of `analyst` is in no hands but ours: see `infra/clickhouse/sql-port.ts`.
+ * `default` runs the start-up queries and can't have a password. It may have one session: that of the start-up, which opens the port and then
+ * waits for the end of standard input, so that every other session of `default` exceeds the limit while the engine runs.
+ * The engine checks no right for the scalar function `file()`. So statements of `api` and `accounts` never contain text of a request, and the
+ * password of `analyst` never leaves this process: see `infra/clickhouse/sql-port.ts`.
  */
 export function usersXml(passwords: Record<EngineUser, string>): string {
   return `<clickhouse>
   <profiles>
-    <default>
+${profilesXml()}
+  </profiles>
+  <quotas>
+    <default/>
+    <startup><interval><duration>2147483647</duration><queries>2</queries></interval></startup>
+  </quotas>
+  <users>
+${grantedUsersXml(passwords)}
+  </users>
+</clickhouse>
+`
+}
+
+function profilesXml(): string {
+  return `    <default>
       <async_insert>0</async_insert>
       <insert_deduplicate>0</insert_deduplicate>
       <log_queries>0</log_queries>
@@ -52,14 +63,11 @@ ${Object.entries(ANALYST_LIMITS)
       <constraints>
 ${ANALYST_SETTINGS.map((setting) => `        <${setting}><changeable_in_readonly/></${setting}>`).join('\n')}
       </constraints>
-    </analyst>
-  </profiles>
-  <quotas>
-    <default/>
-    <startup><interval><duration>2147483647</duration><queries>2</queries></interval></startup>
-  </quotas>
-  <users>
-    <default>
+    </analyst>`
+}
+
+function grantedUsersXml(passwords: Record<EngineUser, string>): string {
+  return `    <default>
       <password/>
       <networks><ip>127.0.0.1</ip></networks>
       <profile>startup</profile>
@@ -105,13 +113,10 @@ ${ANALYST_SETTINGS.map((setting) => `        <${setting}><changeable_in_readonly
 ${ANALYST_TABLES.map((table) => `        <query>GRANT SELECT ON ${ENGINE_DATABASE}.${table}</query>`).join('\n')}
         <query>GRANT SELECT ON information_schema.*</query>
       </grants>
-    </analyst>
-  </users>
-</clickhouse>
-`
+    </analyst>`
 }
 
-/** Of one question of the API; the engine's user can lower but not lift them. */
+/** Limits of one query of the API; the user `api` can lower but not raise them. */
 export const API_LIMITS = {
   max_memory_usage: String(512 * MiB),
   /** Seconds. */
@@ -120,7 +125,7 @@ export const API_LIMITS = {
   max_result_rows: '5000000',
 } as const
 
-/** Of one statement of an analyst. One thread of two cores is left to what is stored live, and to the API. */
+/** Limits of one statement of an analyst. One thread: on two cores, the other is left to live inserts and the API. */
 export const ANALYST_LIMITS = {
   max_threads: '1',
   max_memory_usage: String(1024 * MiB),
@@ -129,13 +134,13 @@ export const ANALYST_LIMITS = {
   max_concurrent_queries_for_user: 4,
 } as const
 
-/** The views, and what they read: a view has no rights of its own. */
+/** The views and the tables that they read: a view runs with the rights of its caller. */
 const ANALYST_TABLES = [
   ...['market_pools', 'market_ticks', 'market_candles'],
   ...['pools', 'ticks', 'candles', 'blocks', 'liquidity_changes', 'pool_balance_hours'],
 ]
 
-/** What drivers set. None of it reads a file, or makes another language of the text that is looked through before it is run. */
+/** Settings that drivers change. None reads a file or changes the SQL dialect, which `sql-port.ts` relies on when it checks a statement. */
 const ANALYST_SETTINGS = [
   'session_timezone',
   'date_time_input_format',

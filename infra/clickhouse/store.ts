@@ -75,20 +75,6 @@ export async function findStore(
   return engine && openEngine(engine, never, async () => {})
 }
 
-/** The tables for as long as `use` takes: those of whoever runs on them already, else opened for the purpose. */
-export async function withStore(
-  config: Pick<Config, 'store'>,
-  folder: string,
-  use: (store: Store) => Promise<void>,
-): Promise<void> {
-  const store = (await findStore(config, folder)) ?? (await openStore(config, folder, () => {}))
-  try {
-    await use(store)
-  } finally {
-    await store.close()
-  }
-}
-
 async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<Store> {
   const { cluster, database, apiPassword, accountsPassword } = server
   const settings = cluster ? CLUSTER_SETTINGS : {}

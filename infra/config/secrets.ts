@@ -1,13 +1,14 @@
 /** What must never be told: keys of endpoints, passwords, keys of the API. */
 import type { Config } from './config.ts'
+import { configuredNetworks } from './networks.ts'
 import type { ServerConfig } from './server-config.ts'
 
 const REDACTED = '***'
 
 /** Takes what this configuration holds in secret out of any text, and whatever looks like a key of ours. */
 export function createRedactor(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKey'>): (text: string) => string {
-  const { chain, store, bootstrapApiKey } = config
-  const own = chain.kind === 'networks' ? chain.networks.filter(({ isPublic }) => !isPublic) : []
+  const { store, bootstrapApiKey } = config
+  const own = configuredNetworks(config).filter(({ isPublic }) => !isPublic)
   const secrets = [
     ...own.flatMap(({ urls }) => urls.flatMap(secretsIn)),
     ...(store.kind === 'server' ? secretsOf(store) : []),

@@ -5,7 +5,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { type Anvil, AnvilEnded, startAnvil } from './anvil.ts'
 import { type Chain, openChain } from './chain.ts'
 import { readBytecode } from './compile.ts'
-import { type Deployment, deployContracts, deploymentOf } from './deploy.ts'
+import { type DevContracts, deployContracts, deploymentOf } from './deploy.ts'
 import type { DevnetFact } from './devnet.ts'
 import { mineHistory } from './history.ts'
 import type { DevMarket } from './market.ts'
@@ -28,7 +28,7 @@ export type DevnetChain = {
   kind: 'new' | 'continued'
   anvil: Anvil
   chain: Chain
-  deployment: Deployment
+  deployment: DevContracts
   markets: readonly DevMarket[]
   traders: Traders
   genesisHash: Hash

@@ -23,7 +23,7 @@ import {
 } from './contracts.ts'
 import { type DevToken, TOKEN_PLANS, type TokenPlan } from './token.ts'
 
-export type Deployment = {
+export type DevContracts = {
   deployer: Address
   factory: Address
   poolManager: Address
@@ -49,7 +49,7 @@ const ROUTER_BALANCE = 1n << 160n
  * Where everything will be, or is since an earlier start: an account's contracts have addresses that depend on nothing else.
  * Further tokens get addresses in no order.
  */
-export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = []): Deployment {
+export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = []): DevContracts {
   const addressOf = (nonce: number) =>
     getContractAddress({ from: deployer, nonce: BigInt(nonce) }).toLowerCase() as Address
   const plans: readonly TokenPlan[] = [...TOKEN_PLANS, ...further]
@@ -69,7 +69,7 @@ export function deploymentOf(deployer: Address, further: readonly TokenPlan[] = 
 }
 
 /** Takes one block of an empty chain. */
-export async function deployContracts(chain: Chain, deployment: Deployment, timestamp: number): Promise<void> {
+export async function deployContracts(chain: Chain, deployment: DevContracts, timestamp: number): Promise<void> {
   const { deployer: from, poolManager, router, tokens, tokensByNonce } = deployment
   const own = readBytecode()
   const weth = tokenNamed(tokens, 'WETH').address

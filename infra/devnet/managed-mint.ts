@@ -3,7 +3,7 @@ import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, parseA
 import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
 import type { Transaction } from './chain.ts'
 import { positionManagerAbi, tokenAbi } from './contracts.ts'
-import type { Deployment } from './deploy.ts'
+import type { DevContracts } from './deploy.ts'
 import type { LiquidityPosition, V4PoolKey } from './market.ts'
 
 /** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */
@@ -17,7 +17,7 @@ const NO_DEADLINE = 2n ** 256n - 1n
 export function managedMint(
   key: V4PoolKey,
   position: LiquidityPosition,
-  { positionManager }: Deployment,
+  { positionManager }: DevContracts,
   from: Address,
 ): Transaction[] {
   const { tickLower, tickUpper, liquidity } = position

@@ -1,10 +1,10 @@
 /** How the product sees the devnet: as the network `ethereum`, with its own addresses. */
 import type { Network, TrustedToken } from '../../ingest/model/network.ts'
 import { DEVNET_CHAIN_ID } from './anvil.ts'
-import { type Deployment, tokenNamed } from './deploy.ts'
+import { type DevContracts, tokenNamed } from './deploy.ts'
 import type { DevMarket } from './market.ts'
 
-export function devnetNetwork(deployment: Deployment, markets: readonly DevMarket[]): Network {
+export function devnetNetwork(deployment: DevContracts, markets: readonly DevMarket[]): Network {
   const { factory, poolManager, stateView, positionManager, tokens } = deployment
   const weth = tokenNamed(tokens, 'WETH').address
   const reference = markets.find(({ token0, token1 }) => token0.symbol === 'USDC' && token1.symbol === 'WETH')

@@ -11,7 +11,7 @@ import {
 import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
 import { type Chain, requireSuccess, type Transaction } from './chain.ts'
 import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
-import { type Deployment, tokenNamed } from './deploy.ts'
+import { type DevContracts, tokenNamed } from './deploy.ts'
 import { managedMint } from './managed-mint.ts'
 import { type DevMarket, type LiquidityPosition, mintCall, type V4PoolKey } from './market.ts'
 import type { MarketPlan } from './plan.ts'
@@ -29,7 +29,7 @@ type TokenPrices = Readonly<Record<string, number>>
 /** Two blocks: the pools, then their liquidity. */
 export async function openMarkets(
   chain: Chain,
-  deployment: Deployment,
+  deployment: DevContracts,
   { plans, prices, timestamp }: { plans: readonly MarketPlan[]; prices: TokenPrices; timestamp: number },
 ): Promise<DevMarket[]> {
   const [from] = chain.accounts
@@ -61,12 +61,12 @@ export async function openMarkets(
 }
 
 /** Where the pools will be, or are since an earlier start. */
-export function marketsOf(plans: readonly MarketPlan[], deployment: Deployment): DevMarket[] {
+export function marketsOf(plans: readonly MarketPlan[], deployment: DevContracts): DevMarket[] {
   const poolCodeHash = keccak256(uniswapBytecode('v3Pool'))
   return plans.map((plan) => marketOf(plan, deployment, poolCodeHash))
 }
 
-function marketOf(plan: MarketPlan, { factory, tokens }: Deployment, poolCodeHash: Hex): DevMarket {
+function marketOf(plan: MarketPlan, { factory, tokens }: DevContracts, poolCodeHash: Hex): DevMarket {
   const { fee, tickSpacing, pair } = plan
   const [token0, token1] = pair.map((symbol) => (symbol === 'ETH' ? NATIVE : tokenNamed(tokens, symbol)))
   if (!token0 || !token1) throw new Error('a pair has two tokens')
@@ -93,7 +93,7 @@ function poolIdOf({ currency0, currency1, fee, tickSpacing, hooks }: V4PoolKey):
   return keccak256(encodeAbiParameters(parameters, [currency0, currency1, fee, tickSpacing, hooks]))
 }
 
-function creationOf({ place, token0, token1, fee }: DevMarket, sqrtPriceX96: bigint, deployment: Deployment) {
+function creationOf({ place, token0, token1, fee }: DevMarket, sqrtPriceX96: bigint, deployment: DevContracts) {
   if (place.kind === 'v4') {
     const data = encodeFunctionData({
       abi: poolManagerAbi,

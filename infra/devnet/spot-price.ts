@@ -1,7 +1,7 @@
 /** What the pools say that the tokens are worth, for traders who come back after a restart. */
 import { decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
 import { stateViewAbi, v3PoolAbi } from './contracts.ts'
-import type { Deployment } from './deploy.ts'
+import type { DevContracts } from './deploy.ts'
 import type { DevMarket } from './market.ts'
 import { decimalsOf } from './open-markets.ts'
 import type { DevUsdPrices } from './plan.ts'
@@ -11,7 +11,7 @@ import { priceOf } from './sqrt-price.ts'
 /** Token1 per token0 of each market, decimal-adjusted, in the same order. */
 export async function readSpotPrices(
   rpc: Rpc,
-  { stateView }: Deployment,
+  { stateView }: DevContracts,
   markets: readonly DevMarket[],
 ): Promise<number[]> {
   const answers = await rpc(markets.map((market) => slot0Call(market, stateView)))
@@ -36,7 +36,7 @@ function slot0Call({ id, place }: DevMarket, stateView: Hex): RpcCall {
 /** By the first pool of each pair. */
 export async function readUsdPrices(
   rpc: Rpc,
-  deployment: Deployment,
+  deployment: DevContracts,
   markets: readonly DevMarket[],
 ): Promise<DevUsdPrices> {
   const spots = await readSpotPrices(rpc, deployment, markets)

@@ -1,16 +1,14 @@
 /** A backfill that its operator takes back: what it has read stays, and the process that reads it stops. */
 import { failJob, readJob } from '../../aggregator/jobs/job.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { withStore } from '../clickhouse/store.ts'
-import { currentStoreFolder } from '../config/folders.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
+import { withTables } from '../process/deployment.ts'
 import type { Run } from '../process/run.ts'
 import { CANCELLED } from './job-runner.ts'
 
-export async function cancelBackfill(network: NetworkName, id: number, { config }: Run): Promise<void> {
-  const folder = (await currentStoreFolder(config)) ?? config.dataDir
-  await withStore(config, folder, async ({ owner }) => {
+export async function cancelBackfill(network: NetworkName, id: number, { deployment }: Run): Promise<void> {
+  await withTables(deployment, async ({ owner }) => {
     const job = await readJob(owner, network, id)
     if (job?.kind !== 'backfill' || job.state !== 'open')
       throw new UsageError(`${network} has no open backfill ${id}: npm run status lists the jobs.`)

@@ -10,6 +10,7 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
+import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
 import { readHead } from '../rpc/chain-client.ts'
 import { readProgress } from './progress.ts'
 
@@ -55,8 +56,8 @@ export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'i
 }
 
 /** Those that are configured, and those that anything is stored of. */
-export async function networksOf({ owner }: Store, { chain }: Config): Promise<NetworkName[]> {
-  const configured = chain.kind === 'networks' ? chain.networks.map((it) => it.network.name) : []
+export async function networksOf({ owner }: Store, config: Config): Promise<NetworkName[]> {
+  const configured = configuredNetworks(config).map((it) => it.network.name)
   const stored = await ask<{ network: NetworkName }>(
     owner,
     'SELECT DISTINCT network FROM (SELECT DISTINCT network FROM blocks UNION ALL SELECT DISTINCT network FROM coverage UNION ALL SELECT DISTINCT network FROM jobs) ORDER BY network',
@@ -67,12 +68,13 @@ export async function networksOf({ owner }: Store, { chain }: Config): Promise<N
 
 export async function summarize(
   store: Store,
-  { chain, pools }: Config,
+  config: Config,
   network: NetworkName,
   now: UnixSeconds,
 ): Promise<NetworkSummary> {
   const { owner } = store
-  const urls = chain.kind === 'networks' && chain.networks.find((it) => it.network.name === network)?.urls
+  const { pools } = config
+  const urls = configuredNetwork(config, network)?.urls
   const [head, newest, known, records, halts, jobs] = await Promise.all([
     urls ? readHead(urls) : undefined,
     newestBlock(owner, network),

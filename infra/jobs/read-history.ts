@@ -3,10 +3,11 @@ import { deleteCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
-import { findStore, openStore, type Store } from '../clickhouse/store.ts'
+import type { RangeOverwrite } from '../../ingest/model/message.ts'
+import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
-import { currentStoreFolder } from '../config/folders.ts'
-import { kafkaBackfillLog } from '../kafka/kafka.ts'
+import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
+import type { KafkaLog } from '../kafka/kafka.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { type Role, requireServed, servedNetworks } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
@@ -23,19 +24,16 @@ export type HistoryRequest = JobRequest & { again: boolean }
 
 /** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
 export async function readHistory(request: HistoryRequest, run: Run): Promise<void> {
-  const { config } = run
+  const { tables, log } = run.deployment
   const network = networkOf(request, run)
-  const folder = (await currentStoreFolder(config)) ?? config.dataDir
-  const running = await findStore(config, folder)
-  if (!running)
-    return readStandalone(
-      request,
-      requireNetwork(network),
-      await openStore(config, folder, run.report, run.signal),
-      run,
-    )
+  const running = await tables.find()
+  if (!running) {
+    const store = await tables.open(run.report, run.signal)
+    return readStandalone(request, requireNetwork(network), store, run)
+  }
   try {
-    if (config.log.kind === 'kafka') await readInCluster(request, requireNetwork(network), running, run)
+    const open = log.openBackfillLog
+    if (open) await readInCluster(request, requireNetwork(network), () => open(request.network, run), running, run)
     else await readInOwner(request, running, run)
   } finally {
     await running.close()
@@ -44,9 +42,8 @@ export async function readHistory(request: HistoryRequest, run: Run): Promise<vo
 
 /** Undefined for the devnet, whose chain only its own process can reach. */
 function networkOf(request: JobRequest, { config }: Run): NetworkConfig | undefined {
-  if (config.chain.kind === 'devnet') return undefined
-  const network = config.chain.networks.find((it) => it.network.name === request.network)
-  if (network) return network
+  const network = configuredNetwork(config, request.network)
+  if (network || configuredNetworks(config).length === 0) return network
   throw new UsageError(
     `${request.network} is not configured: set ${request.network.toUpperCase()}_RPC_URL, or name it in NETWORKS.`,
   )
@@ -68,12 +65,16 @@ async function readInOwner(request: HistoryRequest, store: Store, run: Run): Pro
 }
 
 /** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
-async function readInCluster(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
-  const { config, report, signal } = run
-  if (config.log.kind !== 'kafka') return
+async function readInCluster(
+  request: HistoryRequest,
+  network: NetworkConfig,
+  openBackfillLog: () => Promise<KafkaLog<RangeOverwrite>>,
+  store: Store,
+  run: Run,
+): Promise<void> {
   const served = await servedNetworks(store.owner, 'aggregator')
-  if (served.length > 0) await requireServed(store, request.network, 'aggregator', signal)
-  const history = await kafkaBackfillLog({ brokers: config.log.brokers, network: request.network, report, signal })
+  if (served.length > 0) await requireServed(store, request.network, 'aggregator', run.signal)
+  const history = await openBackfillLog()
   const job = await open(request, store)
   const reading = runJob(job, network, history, store, run)
   try {

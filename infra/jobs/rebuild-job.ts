@@ -1,8 +1,7 @@
 /** Candles made anew by whoever writes them: the running process, or this one where none runs. */
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import { findStore, openStore, type Store } from '../clickhouse/store.ts'
-import { currentStoreFolder } from '../config/folders.ts'
+import type { Store } from '../clickhouse/store.ts'
 import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
@@ -13,10 +12,9 @@ const POLL_MS = 300
 
 /** `from` and `to` of the request are seconds since 1970. Throws where it failed. */
 export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, run: Run): Promise<void> {
-  const { config } = run
-  const folder = (await currentStoreFolder(config)) ?? config.dataDir
-  const running = await findStore(config, folder)
-  const store = running ?? (await openStore(config, folder, run.report, run.signal))
+  const { tables } = run.deployment
+  const running = await tables.find()
+  const store = running ?? (await tables.open(run.report, run.signal))
   try {
     if (running) await requireServed(store, request.network, 'aggregator', run.signal)
     const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')

@@ -5,8 +5,8 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { getHeader } from '../../ingest/rpc/rpc.ts'
-import { findStore, openStore, type Store } from '../clickhouse/store.ts'
-import { currentStoreFolder } from '../config/folders.ts'
+import type { Store } from '../clickhouse/store.ts'
+import { configuredNetwork } from '../config/networks.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
@@ -29,10 +29,9 @@ export async function rewindNetwork(
   run: Run,
   confirm: (plan: RewindPlan) => Promise<void>,
 ): Promise<RewindPlan> {
-  const { config } = run
-  const folder = (await currentStoreFolder(config)) ?? config.dataDir
-  const running = await findStore(config, folder)
-  const store = running ?? (await openStore(config, folder, run.report, run.signal))
+  const { tables } = run.deployment
+  const running = await tables.find()
+  const store = running ?? (await tables.open(run.report, run.signal))
   try {
     const plan = await planOf(request, store)
     if (running) await requireServed(store, request.network, 'aggregator', run.signal)
@@ -69,7 +68,7 @@ async function planOf({ network, to }: RewindRequest, { owner }: Store): Promise
 
 /** A block that the chain does not have either would halt the listener again. Where no endpoint answers, the operator decides. */
 async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: Run): Promise<void> {
-  const urls = config.chain.kind === 'networks' && config.chain.networks.find((it) => it.network.name === network)?.urls
+  const urls = configuredNetwork(config, network)?.urls
   if (!urls) return
   const done = new AbortController()
   const { endpoints } = connectChain(urls, { timeoutMs: 5_000, signal: AbortSignal.any([signal, done.signal]) })

@@ -20,8 +20,8 @@ export async function withStandaloneAggregator(
   const log = inProcessLog<Message>({ nextOffset: 0 })
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const position = await positionAfterStored(store.owner, network)
-  const { config, report } = run
-  const disk = await prepareDisk(store, config)
+  const { config, deployment, report } = run
+  const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
   const aggregating = aggregate(store.owner, { network, log, history, position, disk, report, signal })
   aggregating.catch(run.fail)
   try {

@@ -1,10 +1,12 @@
 /** The writing end: one awaited send at a time, so that no retry can change the order. */
+
 import { randomUUID } from 'node:crypto'
 import kafkajs, { type Kafka, type Producer } from 'kafkajs'
-import type { AnyMessage } from './codec.ts'
+import { settledWithin } from '../lib/with-timeout.ts'
 import { type LogRecord, toBatches, toRecords } from './parts.ts'
-import { atMost, CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
+import { CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
 import { ensureTopic } from './topic.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 export type Appender = { append(messages: readonly AnyMessage[]): Promise<void>; close(): Promise<void> }
 
@@ -29,22 +31,8 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
   let queue: Promise<void> = Promise.resolve()
 
   async function connected(): Promise<Producer> {
-    if (producer) return producer
-    const fresh = kafka.producer({
-      idempotent: true,
-      maxInFlightRequests: 1,
-      allowAutoTopicCreation: false,
-      createPartitioner: () => () => 0,
-      retry: CLIENT_RETRY,
-    })
-    try {
-      await fresh.connect()
-    } catch (error) {
-      await atMost(2000, fresh.disconnect())
-      throw error
-    }
-    producer = fresh
-    return fresh
+    producer ??= await connectProducer(kafka)
+    return producer
   }
 
   async function send(batch: readonly LogRecord[]): Promise<void> {
@@ -57,7 +45,7 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
         if (codes.some((code) => NUMBERING_LOST.has(code))) {
           const lost = producer
           producer = undefined
-          if (lost) await atMost(2000, lost.disconnect())
+          if (lost) await settledWithin(2000, lost.disconnect())
         }
         if (codes.includes('UNKNOWN_TOPIC_OR_PARTITION')) await ensureTopic(kafka, context)
         throw error
@@ -88,8 +76,25 @@ export function createAppender(kafka: Kafka, context: RetryContext): Appender {
     },
     async close() {
       await queue
-      if (producer) await atMost(5000, producer.disconnect())
+      if (producer) await settledWithin(5000, producer.disconnect())
     },
+  }
+}
+
+async function connectProducer(kafka: Kafka): Promise<Producer> {
+  const producer = kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    allowAutoTopicCreation: false,
+    createPartitioner: () => () => 0,
+    retry: CLIENT_RETRY,
+  })
+  try {
+    await producer.connect()
+    return producer
+  } catch (error) {
+    await settledWithin(2000, producer.disconnect())
+    throw error
   }
 }
 

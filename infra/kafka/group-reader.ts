@@ -1,16 +1,19 @@
 /** One membership in the network's consumer group, from joining to leaving. */
+
 import type { EachBatchPayload, Kafka } from 'kafkajs'
+import { pause } from '../../ingest/lib/wait.ts'
 import { ticksIn } from '../../ingest/model/message.ts'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
+import { settledWithin } from '../lib/with-timeout.ts'
 import { backpressureBuffer } from './backpressure-buffer.ts'
-import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { assembler, type Rejected } from './parts.ts'
 import type { ReaderOptions } from './reader.ts'
-import { atMost, OUTAGE_RETRY, pause, type RetryContext, refusalOf, retried } from './retry.ts'
+import { OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
 import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 export type Batch = {
   entries: readonly Entry<AnyMessage>[]
@@ -182,7 +185,7 @@ export function openReader(
   async function confirm(): Promise<void> {
     const before = commits
     while (!ended && commits === before) {
-      await atMost(1000, consumer.commitOffsets([{ topic, partition: 0, offset: String(from) }]))
+      await settledWithin(1000, consumer.commitOffsets([{ topic, partition: 0, offset: String(from) }]))
       if (commits === before) await pause(20, context.closed)
     }
     if (ended) throw failure ?? new AssignmentLost(topic, 'this process has left the group')
@@ -204,9 +207,9 @@ export function openReader(
     ended = true
     batches.close()
     clearTimeout(commitTimer)
-    await atMost(1000, commit())
+    await settledWithin(1000, commit())
     // A join under way can't be called off, and would stay in the group if it were not waited for.
-    await atMost(
+    await settledWithin(
       LEAVE_TIMEOUT_MS,
       running.then(() => consumer.disconnect()),
     )

@@ -8,7 +8,6 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { createAppender } from './appender.ts'
-import type { AnyMessage } from './codec.ts'
 import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import type { OpenedReader } from './group-reader.ts'
@@ -17,6 +16,7 @@ import { quarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY, retried } from './retry.ts'
 import { boundsOf, ensureTopic } from './topic.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 // Of a CommonJS module like this one, Node sees only some of the exports by name.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs

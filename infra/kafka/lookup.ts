@@ -1,12 +1,14 @@
 /** Single entries out of the topic, for whoever has to know where the log stands before it reads or writes. */
+
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
-import type { AnyMessage } from './codec.ts'
+import { settledWithin, withTimeout } from '../lib/with-timeout.ts'
 import { assembler, type StoredRecord } from './parts.ts'
-import { atMost, CLIENT_RETRY, type RetryContext, retried } from './retry.ts'
+import { CLIENT_RETRY, type RetryContext, retried } from './retry.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 /** Most messages are one record and the largest a few, so the first look finds the entry nearly always. */
 const FIRST_LOOKBACK = 8
@@ -68,15 +70,9 @@ async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: O
   })
   const records: StoredRecord[] = []
   try {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`No answer within ${LOOKUP_TIMEOUT_MS} ms.`)), LOOKUP_TIMEOUT_MS)
-      const settle = (error?: Error) => {
-        clearTimeout(timer)
-        if (error) reject(error)
-        else resolve()
-      }
+    const fetched = new Promise<void>((resolve, reject) => {
       consumer.on(consumer.events.GROUP_JOIN, () => consumer.seek({ topic, partition: 0, offset: String(start) }))
-      consumer.on(consumer.events.CRASH, ({ payload }) => settle(payload.error))
+      consumer.on(consumer.events.CRASH, ({ payload }) => reject(payload.error))
       const run = async () => {
         await consumer.connect()
         await consumer.subscribe({ topic, fromBeginning: true })
@@ -86,14 +82,15 @@ async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: O
             for (const message of batch.messages) {
               if (Number(message.offset) <= end) records.push(toStoredRecord(message))
             }
-            if (Number(batch.lastOffset()) >= end) settle()
+            if (Number(batch.lastOffset()) >= end) resolve()
           },
         })
       }
-      run().catch(settle)
+      run().catch(reject)
     })
+    await withTimeout(fetched, LOOKUP_TIMEOUT_MS)
     return records
   } finally {
-    await atMost(2000, consumer.disconnect())
+    await settledWithin(2000, consumer.disconnect())
   }
 }

@@ -1,6 +1,8 @@
 /** Messages as records of at most 900 kB, and records as messages again. */
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
-import { type AnyMessage, decode, encode } from './codec.ts'
+import { decode } from './decode.ts'
+import { encode } from './encode.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 /** Kafka's limit of 1 MiB is on the compressed batch; bytes that don't shrink must fit too. */
 export const MAX_PART_BYTES = 900_000

@@ -1,9 +1,11 @@
 /** Quarantine: what can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`. */
+
 import kafkajs, { type Kafka } from 'kafkajs'
+import { settledWithin } from '../lib/with-timeout.ts'
 import { headersOf } from './appender.ts'
 import { LogClosed } from './errors.ts'
 import { type Rejected, toBatches } from './parts.ts'
-import { atMost, CLIENT_RETRY, type RetryContext, retried, textOf } from './retry.ts'
+import { CLIENT_RETRY, type RetryContext, retried, textOf } from './retry.ts'
 import { ensureTopic } from './topic.ts'
 
 /** Copies are there again whenever the messages are read again. */
@@ -30,7 +32,7 @@ export async function quarantine(kafka: Kafka, context: RetryContext, rejected: 
           await producer.send({ topic, acks: -1, compression: kafkajs.CompressionTypes.GZIP, messages })
         }
       } finally {
-        await atMost(2000, producer.disconnect())
+        await settledWithin(2000, producer.disconnect())
       }
     })
   } catch (error) {

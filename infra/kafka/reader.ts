@@ -1,11 +1,13 @@
 /** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
+
 import type { Kafka } from 'kafkajs'
+import { pause } from '../../ingest/lib/wait.ts'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
-import type { AnyMessage } from './codec.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
 import { quarantine } from './quarantine.ts'
-import { backOffMs, pause, type RetryContext, textOf } from './retry.ts'
+import { backOffMs, type RetryContext, textOf } from './retry.ts'
+import type { AnyMessage } from './wire-format.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 

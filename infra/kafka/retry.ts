@@ -1,5 +1,5 @@
 /** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
-import { setTimeout as sleep } from 'node:timers/promises'
+import { pause } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
@@ -69,11 +69,6 @@ export function backOffMs(attempt: number): number {
   return Math.round(longest * (0.5 + Math.random() / 2))
 }
 
-/** Resolves early when `signal` aborts. */
-export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await sleep(milliseconds, undefined, { signal }).catch(() => {})
-}
-
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, error: () => Error): Promise<T> {
   let stop = () => {}
   const aborted = new Promise<never>((_, reject) => {
@@ -86,17 +81,6 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, er
   } finally {
     signal.removeEventListener('abort', stop)
   }
-}
-
-/** Waits for work that may hang on a lost broker, and ignores how it ends: used where we are leaving anyway. */
-export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<void> {
-  const settled = work.then(
-    () => {},
-    () => {},
-  )
-  const stop = new AbortController()
-  await Promise.race([settled, pause(milliseconds, stop.signal)])
-  stop.abort()
 }
 
 /** The protocol's error codes along the chain of causes, which kafkajs calls `type`; an answer on several topics has one error for each. */

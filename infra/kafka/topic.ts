@@ -1,7 +1,9 @@
 /** The topic of a network: one partition, since its order is the chain's. */
+
 import type { Admin, Kafka } from 'kafkajs'
 import type { Offset } from '../../ingest/model/tick-log.ts'
-import { atMost, type RetryContext, retried } from './retry.ts'
+import { settledWithin } from '../lib/with-timeout.ts'
+import { type RetryContext, retried } from './retry.ts'
 
 /** Long enough for an aggregator that was down over a weekend; older messages are in the tables. */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000
@@ -57,6 +59,6 @@ async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): P
     await admin.connect()
     return await work(admin)
   } finally {
-    await atMost(2000, admin.disconnect())
+    await settledWithin(2000, admin.disconnect())
   }
 }

@@ -1,11 +1,12 @@
 /** What the commands share: the tables, whether or not something is running, and errors in plain words. */
 
-import { type Store, withStore } from '../clickhouse/store.ts'
+import type { Store } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { describeError } from '../telemetry/describe-error.ts'
+import { resolveDeployment, withTables } from './deployment.ts'
 
 /** Runs `command` on the tables of this configuration: beside a running process, or alone. */
 export async function runCommand(
@@ -20,7 +21,7 @@ export async function runCommand(
     if (folder === undefined && config.store.kind === 'embedded') {
       throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
     }
-    await withStore(config, folder ?? config.dataDir, (store) => command(store, config))
+    await withTables(resolveDeployment(config), (store) => command(store, config))
   } catch (error) {
     const isPlain = error instanceof UsageError || error instanceof BadConfiguration
     process.stderr.write(`${isPlain ? error.message : describeError(error)}\n`)

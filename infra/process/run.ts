@@ -7,9 +7,11 @@ import { createRedactor } from '../config/secrets.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+import { type Deployment, resolveDeployment } from './deployment.ts'
 
 export type Run = {
   config: Config
+  deployment: Deployment
   report: Report<Fact>
   /** Aborts at Ctrl-C or SIGTERM, or when a part has failed. */
   signal: AbortSignal
@@ -45,7 +47,7 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
     hide = createRedactor(config)
     const telemetry = openTelemetry(config)
     report = telemetry.report
-    await main({ config, report, signal: stop.signal, fail }, telemetry)
+    await main({ config, deployment: resolveDeployment(config), report, signal: stop.signal, fail }, telemetry)
   } catch (error) {
     if (!stop.signal.aborted) failure = error
   }

@@ -1,16 +1,18 @@
 /** One stage as a process of its own, over tables that other processes use too. */
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
-import { findStore, type Store } from '../clickhouse/store.ts'
+import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
-import { currentStoreFolder } from '../config/folders.ts'
+import { configuredNetworks } from '../config/networks.ts'
 import { startAdmin } from './admin.ts'
+import type { Logs } from './log-backend.ts'
 import { announcePresence } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
-import { type Logs, withLogs } from './stages.ts'
+import { withLogs } from './stages.ts'
 
-/** What a stage needs of a cluster that it is a part of. */
+/** Throws where no network is configured. */
 export function networksOf({ config }: Run): readonly NetworkConfig[] {
-  if (config.chain.kind === 'networks') return config.chain.networks
+  const networks = configuredNetworks(config)
+  if (networks.length > 0) return networks
   throw new Error(
     'No network is configured: set NETWORKS, or <NETWORK>_RPC_URL. (The devnet runs only inside `npm start`.)',
   )
@@ -20,8 +22,7 @@ export function networksOf({ config }: Run): readonly NetworkConfig[] {
 export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
   return runProcess(async (run, telemetry) => {
     const admin = await startAdmin(run, telemetry)
-    const folder = (await currentStoreFolder(run.config)) ?? run.config.dataDir
-    const store = await findStore(run.config, folder, run)
+    const store = await run.deployment.tables.find(run)
     if (!store) {
       throw new Error(
         'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',
@@ -42,8 +43,7 @@ export function runOnLogs(
   task: (network: NetworkConfig, logs: Logs, store: Store, run: Run) => Promise<void>,
 ): Promise<void> {
   return runStage(async (store, run) => {
-    const { config } = run
-    if (config.log.kind !== 'kafka') {
+    if (!run.deployment.log.openBackfillLog) {
       throw new Error(
         'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
       )

@@ -5,20 +5,22 @@ import type { Report } from '../../ingest/model/report.ts'
 import { type Fact, handle } from './fact.ts'
 import { aggregatorMetrics } from './metrics-aggregator.ts'
 import { apiMetrics } from './metrics-api.ts'
+import { auditMetrics } from './metrics-audit.ts'
+import { chainMetrics } from './metrics-chain.ts'
+import { endpointMetrics } from './metrics-endpoints.ts'
 import { ingestMetrics } from './metrics-ingest.ts'
 import { logMetrics } from './metrics-log.ts'
 import { processMetrics } from './metrics-process.ts'
 
 export type Metrics = { registry: Registry; report: Report<Fact> }
 
-/**
- * Whatever counts faults is there from the start for each of `networks`: Prometheus sees an increase only of what was there before,
- * and the first fault is the one that somebody wants to hear of.
- */
+/** Fault counters start at 0 for each of `networks`: `increase()` misses the first fault of a series that begins with it. */
 export function openMetrics(networks: readonly NetworkName[]): Metrics {
   const registry = new Registry()
-  const stages = [ingestMetrics, aggregatorMetrics, logMetrics, processMetrics].map((open) => open(registry, networks))
-  const all = [...stages, apiMetrics(registry)]
+  const stages = [ingestMetrics, aggregatorMetrics, auditMetrics, logMetrics, processMetrics].map((open) =>
+    open(registry, networks),
+  )
+  const all = [...stages, chainMetrics(registry), endpointMetrics(registry), apiMetrics(registry)]
   return {
     registry,
     report(fact) {

@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'
+import { configuredNetworks } from '../config/networks.ts'
 import { createRedactor } from '../config/secrets.ts'
 import type { Fact } from './fact.ts'
 import { openLogLines } from './log-lines.ts'
@@ -15,9 +16,9 @@ export type Telemetry = {
 }
 
 export function openTelemetry(config: Config): Telemetry {
-  const networks =
-    config.chain.kind === 'networks' ? config.chain.networks.map((it) => it.network.name) : (['ethereum'] as const)
-  const metrics = openMetrics(networks)
+  const configured = configuredNetworks(config).map(({ network }) => network.name)
+  // The devnet stands in for ethereum.
+  const metrics = openMetrics(configured.length > 0 ? configured : ['ethereum'])
   const hide = createRedactor(config)
   const readiness = openReadiness(hide)
   const write = openLogLines(config.logLevel, hide)

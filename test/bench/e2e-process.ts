@@ -12,8 +12,9 @@ import { openStore } from '../../infra/clickhouse/store.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import { ensureBootstrapKey } from '../../infra/process/api-key.ts'
 import { startApi } from '../../infra/process/api-server.ts'
+import { resolveDeployment } from '../../infra/process/deployment.ts'
 import type { Run } from '../../infra/process/run.ts'
-import { openLogs, runAggregator } from '../../infra/process/stages.ts'
+import { runAggregator } from '../../infra/process/stages.ts'
 import { describeError } from '../../infra/telemetry/describe-error.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'
@@ -24,14 +25,16 @@ import { blockMessage, poolsOf } from './synthetic.ts'
 const [folder = '', key = '', brokers = ''] = process.argv.slice(2)
 const stopping = new AbortController()
 let look = (_: WriteEvent) => {}
+const config = readConfig({
+  DATA_DIR: folder,
+  PORT: '0',
+  BOOTSTRAP_API_KEY: key,
+  KAFKA_BROKERS: brokers,
+  FSYNC: process.env['FSYNC'],
+})
 const run: Run = {
-  config: readConfig({
-    DATA_DIR: folder,
-    PORT: '0',
-    BOOTSTRAP_API_KEY: key,
-    KAFKA_BROKERS: brokers,
-    FSYNC: process.env['FSYNC'],
-  }),
+  config,
+  deployment: resolveDeployment(config),
   report: tell,
   signal: stopping.signal,
   fail(error) {
@@ -43,7 +46,7 @@ const SHAPE = shapeOf(0)
 const { network, pools } = SHAPE
 const store = await openStore(run.config, folder, tell)
 await ensureBootstrapKey(run.config, store.owner, run.report)
-const logs = await openLogs(run.config.log, network, store, run)
+const logs = await run.deployment.log.open(network, store, run)
 const aggregating = runAggregator(network, logs, store, run, (written) => look(written))
 // In a cluster the API is a process of its own, and looks for itself.
 const told = (listener: typeof look) => {

@@ -1,6 +1,7 @@
 /** What the log costs: `node --import tsx test/bench/log.bench.ts`. Figures go to standard output, one a line. */
 import { performance } from 'node:perf_hooks'
-import { decode, encode } from '../../infra/kafka/codec.ts'
+import { decode } from '../../infra/kafka/decode.ts'
+import { encode } from '../../infra/kafka/encode.ts'
 import { type KafkaLog, kafkaLog } from '../../infra/kafka/kafka.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import { blockMessages } from '../infra/kafka/messages.ts'

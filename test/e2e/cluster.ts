@@ -7,6 +7,7 @@ import type { ClickHouseConnection } from '../../infra/clickhouse/client.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import { type KafkaLog, kafkaBackfillLog, kafkaLog } from '../../infra/kafka/kafka.ts'
 import { singleOwnerAssignor } from '../../infra/kafka/single-owner-assignor.ts'
+import { resolveDeployment } from '../../infra/process/deployment.ts'
 import { runAggregator } from '../../infra/process/stages.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -94,7 +95,7 @@ export async function openNetwork(
       }
       // The name of a network may be made up here, where there is no configuration to read it from.
       const config = readConfig(environment('ethereum', brokers, database.connection))
-      const run = { config, report, signal: stopping.signal, fail: () => {} }
+      const run = { config, deployment: resolveDeployment(config), report, signal: stopping.signal, fail: () => {} }
       const ended = runAggregator(network, { stream, backfillLog: history, close }, store, run)
       ended.catch(() => undefined)
       const stop = async () => {

@@ -5,7 +5,7 @@ import { type Address, encodeFunctionData, getContractAddress, type Hash, type H
 import { startAnvil as startNode } from '../../infra/devnet/anvil.ts'
 import { type Chain, openChain, requireSuccess, type Transaction } from '../../infra/devnet/chain.ts'
 import { uniswapBytecode } from '../../infra/devnet/contracts.ts'
-import { type Deployment, deployContracts, deploymentOf } from '../../infra/devnet/deploy.ts'
+import { type DevContracts, deployContracts, deploymentOf } from '../../infra/devnet/deploy.ts'
 import {
   burnCall,
   type DevMarket,
@@ -94,7 +94,7 @@ export async function startAnvil(
 
 export type TestMarkets = {
   network: Network
-  deployment: Deployment
+  deployment: DevContracts
   /**
    * The devnet's pools, then one whose token0 or token1 has no decimals (NODEC/WETH), then two of v4: one with a dynamic fee (ETH/USDC),
    * one without native currency (USDC/WETH).
@@ -178,7 +178,7 @@ function nameOf({ place, token0, token1, fee }: DevMarket): string {
   return `${place.kind} ${token0.symbol}/${token1.symbol} ${fee}`
 }
 
-function inOrder(symbolA: string, symbolB: string, tokens: Deployment['tokens']): readonly [string, string] {
+function inOrder(symbolA: string, symbolB: string, tokens: DevContracts['tokens']): readonly [string, string] {
   const addressOf = (symbol: string) => BigInt(tokens.find((token) => token.symbol === symbol)?.address ?? '0x0')
   return addressOf(symbolA) < addressOf(symbolB) ? [symbolA, symbolB] : [symbolB, symbolA]
 }

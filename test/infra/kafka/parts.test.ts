@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { AnyMessage } from '../../../infra/kafka/codec.ts'
 import {
   assembler,
   type DroppedParts,
@@ -9,6 +8,7 @@ import {
   toBatches,
   toRecords,
 } from '../../../infra/kafka/parts.ts'
+import type { AnyMessage } from '../../../infra/kafka/wire-format.ts'
 import type { Entry } from '../../../ingest/model/tick-log.ts'
 import { anyMessage, blockMessage } from './messages.ts'
 

@@ -4,6 +4,7 @@ import { createKey } from '../../../api/accounts/keys.ts'
 import { readConfig } from '../../../infra/config/config.ts'
 import { type Admin, startAdmin } from '../../../infra/process/admin.ts'
 import { startApi } from '../../../infra/process/api-server.ts'
+import { resolveDeployment } from '../../../infra/process/deployment.ts'
 import type { Run } from '../../../infra/process/run.ts'
 import type { Fact } from '../../../infra/telemetry/fact.ts'
 import { openTelemetry } from '../../../infra/telemetry/telemetry.ts'
@@ -34,7 +35,13 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
       facts.push(fact)
       telemetry.report(fact)
     }
-    run = { config, report, signal: stopping.signal, fail: (error: unknown) => Promise.reject(error) }
+    run = {
+      config,
+      deployment: resolveDeployment(config),
+      report,
+      signal: stopping.signal,
+      fail: (error: unknown) => Promise.reject(error),
+    }
     admin = await startAdmin(run, telemetry)
     port = facts.find((fact) => fact.kind === 'admin-listening')?.port ?? 0
   })

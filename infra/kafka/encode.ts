@@ -1,0 +1,95 @@
+/** A message into bytes: see `wire-format.ts`. */
+import { blocksOf } from '../../ingest/model/message.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { toJsonBigint } from './bigint-json.ts'
+import { type AnyMessage, VERSION, type Wire, type WireHead } from './wire-format.ts'
+
+export function encode(message: AnyMessage): Buffer {
+  const blocks = blocksOf(message)
+  const ticks = blocks.flatMap((block) => block.ticks)
+  const liquidity = blocks.flatMap((block) => block.liquidity)
+  const balances = blocks.flatMap((block) => block.balances)
+  const poolIds: PoolId[] = []
+  const indexes = new Map<PoolId, number>()
+  const indexOf = ({ pool }: { pool: PoolId }): number => {
+    const known = indexes.get(pool)
+    if (known !== undefined) return known
+    indexes.set(pool, poolIds.length)
+    return poolIds.push(pool) - 1
+  }
+  const wire: Wire = {
+    v: VERSION,
+    head: headOf(message),
+    poolIds,
+    blocks: {
+      number: blocks.map((block) => block.number),
+      hash: blocks.map((block) => block.hash),
+      timestamp: blocks.map((block) => block.timestamp),
+      ticks: blocks.map((block) => block.ticks.length),
+      pools: blocks.map((block) => block.pools.length),
+      liquidity: blocks.map((block) => block.liquidity.length),
+      balances: blocks.map((block) => block.balances.length),
+    },
+    ticks: {
+      pool: ticks.map(indexOf),
+      logIndex: ticks.map((tick) => tick.logIndex),
+      transactionHash: ticks.map((tick) => tick.transactionHash),
+      amount0: ticks.map((tick) => toJsonBigint(tick.amount0)),
+      amount1: ticks.map((tick) => toJsonBigint(tick.amount1)),
+      sqrtPriceX96: ticks.map((tick) => toJsonBigint(tick.sqrtPriceX96)),
+      liquidity: ticks.map((tick) => toJsonBigint(tick.liquidity)),
+      poolTick: ticks.map((tick) => tick.poolTick),
+      fee: ticks.map((tick) => tick.fee),
+      price: ticks.map((tick) => finite(tick.price, tick)),
+      spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
+      amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
+    },
+    pools: blocks.flatMap((block) =>
+      block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toJsonBigint(pool.initialSqrtPriceX96) })),
+    ),
+    liquidity: {
+      pool: liquidity.map(indexOf),
+      logIndex: liquidity.map((change) => change.logIndex),
+      tickLower: liquidity.map((change) => change.tickLower),
+      tickUpper: liquidity.map((change) => change.tickUpper),
+      liquidityDelta: liquidity.map((change) => toJsonBigint(change.liquidityDelta)),
+    },
+    balances: {
+      pool: balances.map(indexOf),
+      balance0: balances.map((balance) => toJsonBigint(balance.balance0)),
+      balance1: balances.map((balance) => toJsonBigint(balance.balance1)),
+    },
+  }
+  return Buffer.from(JSON.stringify(wire))
+}
+
+function headOf(message: AnyMessage): WireHead {
+  if (message.kind === 'block') {
+    const { network, parentHash, finalized } = message
+    return { kind: 'block', network, parentHash, finalized }
+  }
+  if (message.kind === 'restatement') {
+    const { blocks: _, pools, ...head } = message
+    return { ...head, pools: pools ? [...pools] : null }
+  }
+  const { network, from, to, hash, parentHash = null, timestamp, finalized } = message
+  return {
+    kind: 'range',
+    network,
+    from,
+    to,
+    hash,
+    parentHash,
+    timestamp,
+    ...(finalized !== undefined && { finalized }),
+  }
+}
+
+/** JSON has no NaN or Infinity: it writes null, which a reader would take for a price of 0. */
+function finite(price: number, tick: Tick): number {
+  if (Number.isFinite(price)) return price
+  throw new Error(
+    `Tick ${tick.transactionHash}-${tick.logIndex} has the price ${price}, which is not finite: a bug in ingest/pricing.`,
+  )
+}

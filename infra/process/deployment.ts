@@ -1,0 +1,40 @@
+/** A configuration resolved into its parts: tables and log. Callers use the parts and never ask which kind was configured. */
+import type { Report } from '../../ingest/model/report.ts'
+import type { EngineFact } from '../clickhouse/engine.ts'
+import { findStore, openStore, type Store, type StoreFact, type WaitOptions } from '../clickhouse/store.ts'
+import type { Config } from '../config/config.ts'
+import { currentStoreFolder } from '../config/folders.ts'
+import { type LogBackend, logBackendOf } from './log-backend.ts'
+
+export type Deployment = {
+  tables: Tables
+  log: LogBackend
+}
+
+export type Tables = {
+  /** The configured server, or the engine of another process; undefined where none runs. Without `waiting` it fails at once. */
+  find(waiting?: WaitOptions): Promise<Store | undefined>
+  /** The configured server, or an engine of this process. */
+  open(report: Report<EngineFact | StoreFact>, signal?: AbortSignal): Promise<Store>
+}
+
+export function resolveDeployment(config: Config): Deployment {
+  const folder = async () => (await currentStoreFolder(config)) ?? config.dataDir
+  return {
+    log: logBackendOf(config.log),
+    tables: {
+      find: async (waiting) => findStore(config, await folder(), waiting),
+      open: async (report, signal) => openStore(config, await folder(), report, signal),
+    },
+  }
+}
+
+/** Runs `use` on the tables of a running process, else on tables opened for this call. */
+export async function withTables({ tables }: Deployment, use: (store: Store) => Promise<void>): Promise<void> {
+  const store = (await tables.find()) ?? (await tables.open(() => {}))
+  try {
+    await use(store)
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,89 @@
+/** The listener of one network as a stage: endpoints, a first request that checks them, then listener and audit. */
+import { ledgerStart, storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { listen } from '../../ingest/follow/listener.ts'
+import { firstBlock } from '../../ingest/follow/start-block.ts'
+import { pause } from '../../ingest/lib/wait.ts'
+import { WrongChain } from '../../ingest/model/errors.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import { getHead } from '../../ingest/rpc/rpc.ts'
+import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
+import type { Store } from '../clickhouse/store.ts'
+import type { NetworkConfig } from '../config/config.ts'
+import { connectChain } from '../rpc/chain-client.ts'
+import { runAudit } from './audit-stage.ts'
+import type { Logs } from './log-backend.ts'
+import { restarting } from './restart.ts'
+import type { Run } from './run.ts'
+
+const RPC_RETRY_MS = 2_000
+
+/** Reads the chain into the log, and audits what is stored of it once that is final. Ends with the signal. */
+export async function listenAndAudit(
+  { network, urls, isPublic, start }: NetworkConfig,
+  { stream: log, backfillLog }: Logs,
+  store: Store,
+  run: Run,
+): Promise<void> {
+  const { config, report, signal } = run
+  const { endpoints, watchHeads } = connectChain(urls, { network, report, signal })
+  if (isPublic) {
+    const advice = `It is shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
+    report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '', advice })
+  }
+  await untilAnswered(network.name, { report, signal }, async () => {
+    // Endpoints check their chain id before the first request: a wrong chain fails here, before anything is stored.
+    await endpoints.run(getHead)
+    await warnOfEarlierStart({ network, start }, endpoints, store, report)
+  })
+  const stored = storedChain(store.owner, network.name)
+  const pools = storedPools(store.owner, network.name)
+  const listening = restarting('listener', network.name, run, () =>
+    listen(endpoints, {
+      network,
+      log,
+      stored,
+      storedPools: pools,
+      start,
+      pools: config.pools,
+      watchHeads,
+      report,
+      signal,
+    }),
+  )
+  await Promise.all([listening, runAudit(endpoints, network, backfillLog, store, run)])
+}
+
+/** Retries while endpoints are down, at start-up as later. Throws `WrongChain`. */
+async function untilAnswered(
+  network: NetworkName,
+  { report, signal }: Pick<Run, 'report' | 'signal'>,
+  task: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await task()
+    } catch (error) {
+      if (error instanceof WrongChain) throw error
+      if (signal.aborted) return
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network, error, retryMs: RPC_RETRY_MS })
+      await pause(RPC_RETRY_MS, signal)
+    }
+  }
+}
+
+/** The listener never reads below the stored ledger: the warning names the backfill that does. */
+async function warnOfEarlierStart(
+  { network, start }: Pick<NetworkConfig, 'network' | 'start'>,
+  endpoints: Endpoints,
+  store: Store,
+  report: Run['report'],
+): Promise<void> {
+  const stored = (await ledgerStart(store.owner, network.name))?.first
+  if (stored === undefined) return
+  const wanted = await firstBlock(endpoints, start)
+  if (wanted >= stored) return
+  const command = `npm run backfill -- --network ${network.name} --from-block ${wanted} --to-block ${stored - 1}`
+  report({ kind: 'earlier-start', network: network.name, wanted, stored, command })
+}
