@@ -1,4 +1,4 @@
-/** `npm run backfill`: reads a stretch of final history: in a cluster, beside a running `npm start`, and alone. */
+/** `npm run backfill`: reads a range of final history: in a cluster, beside a running `npm start`, and alone. */
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
@@ -51,7 +51,7 @@ const schema = z
       .min(1, '--concurrency is not 1 to 16')
       .max(16, '--concurrency is not 1 to 16')
       .default(4),
-    /** What an earlier job has read as well. */
+    /** Reads ranges again that an earlier job has read. */
     again: z.boolean().default(false),
   })
   .refine((it) => it['from-block'] <= it['to-block'], '--from-block is after --to-block')

@@ -1,4 +1,4 @@
-/** `npm run keys -- create|list|revoke|set-plan`: who may ask, and how much. */
+/** `npm run keys -- create|list|revoke|set-plan`: API keys and their plans. */
 import { parseArgs } from 'node:util'
 import { createNamedKey, listKeys, revokeKey, setPlan } from '../../api/accounts/keys.ts'
 import { isPlan, PLANS, type PlanName } from '../../api/lib/plan.ts'
@@ -28,13 +28,13 @@ const HELP: Help = {
 /** Longer ones, and control characters, would make the list unreadable. */
 const NAME = /^[^\p{Cc}\u2028\u2029]{0,100}$/u
 
-/** What a DateTime of the tables holds, in whole years. */
+/** The range of a ClickHouse DateTime, in whole years. */
 const FIRST_DAY = '1970-01-01'
 const LAST_DAY = '2099-12-31'
 
 await runCommand(commandLine(HELP, readCommand))
 
-/** What is to be done on the tables. */
+/** The action that the arguments name. */
 function readCommand(): (store: Store) => Promise<void> {
   const [verb, ...args] = process.argv.slice(2)
   if (verb === 'create') {
@@ -90,7 +90,7 @@ async function list(client: Client): Promise<void> {
 
 function changed(wasChanged: boolean, how: string): void {
   if (!wasChanged) throw new UsageError('There is no such key that is not revoked: `npm run keys -- list` shows them.')
-  print(`The key is ${how}. Running processes know it within a second.`)
+  print(`The key is ${how}. Running processes apply it within a second.`)
 }
 
 function planOf(name: string | undefined): PlanName {

@@ -1,4 +1,4 @@
-/** `npm run rebuild`: candles made anew from ticks, beside the live ones, and swapped in at once. */
+/** `npm run rebuild`: recomputes candles from ticks beside the live ones, then swaps them in. */
 import { parseArgs } from 'node:util'
 import { RESOLUTIONS, type Resolution } from '../../aggregator/candles/candle.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
@@ -9,7 +9,7 @@ import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
 import { runProcess } from '../process/run.ts'
 
 const HELP: Help = {
-  does: 'Makes candles of their ticks again, beside the live ones, and swaps them in at once.',
+  does: 'Recomputes candles from their ticks beside the live ones, then swaps them in.',
   usage: [`npm run rebuild -- --network NAME [--resolution ${RESOLUTIONS.join('|')}]…`],
   options: [
     ['--network NAME', NETWORK_NAMES.join(', ')],

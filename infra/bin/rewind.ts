@@ -22,7 +22,7 @@ const HELP: Help = {
 const { isSure, ...request } = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
   const { network, to } = await rewindNetwork(request, run, (plan) => confirm(plan, request, isSure))
-  if (!run.signal.aborted) print(`Block ${to.number} is the tip of ${network} now. Its listener goes on from there.`)
+  if (!run.signal.aborted) print(`Block ${to.number} is the tip of ${network} now. Its listener resumes from there.`)
 })
 
 async function confirm({ network, to, tip }: RewindPlan, request: RewindRequest, isSure: boolean): Promise<void> {
@@ -33,7 +33,7 @@ async function confirm({ network, to, tip }: RewindPlan, request: RewindRequest,
   if (!process.stdin.isTTY)
     throw new UsageError('Nothing was changed: there is no terminal to ask at. Repeat it with --yes.')
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await terminal.question(`Type ${network} to go on: `)
+  const answer = await terminal.question(`Type ${network} to continue: `)
   terminal.close()
   if (answer.trim() !== network) throw new UsageError('Nothing was changed.')
 }

@@ -1,4 +1,4 @@
-/** `npm start`: everything in one process, with whatever parts the environment does not name brought along. */
+/** `npm start`: all stages in one process, with an embedded ClickHouse and a devnet where none is configured. */
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { readHalts } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
@@ -23,7 +23,7 @@ import { type Run, runProcess } from '../process/run.ts'
 import { runAggregator, runListener, withLogs } from '../process/stages.ts'
 import { readHead } from '../rpc/chain-client.ts'
 
-/** What is waited for before the start-up says that it is done; the rest of the history comes while the API answers. */
+/** How long the start-up waits for the first blocks; the rest of the history follows while the API answers. */
 const FIRST_DATA_MS = 15_000
 
 type Chains = {
@@ -49,7 +49,7 @@ await runProcess(async (run, telemetry) => {
     try {
       await runStages(chains, store, run)
     } catch (error) {
-      // Before anything is stopped: what ends for want of a part that was stopped must not be taken for the reason.
+      // Recorded before anything stops, so that a follow-up failure of the shutdown is not reported as the cause.
       fail(error)
     } finally {
       await store.close()
@@ -86,7 +86,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const { config, deployment, signal, fail } = run
   // Where other processes can append to the log, the command that opens a job reads it itself.
   const readsJobs = deployment.log.openBackfillLog === undefined
-  // The API hears at once of what is written in its own process.
+  // Writes of this process notify its API directly.
   let look = (_: WriteEvent) => {}
   const key = await keyToPrint(config, store.owner, run.report)
   const pageCode = openPageCode(() => new Date())
@@ -133,7 +133,7 @@ async function openSqlPort({ engine, analyst }: Store, { config, report, signal 
   return sql
 }
 
-/** Until every network has stored what its chain had when we looked, within limits. Returns those of which no endpoint answered. */
+/** Waits, at most FIRST_DATA_MS, until every network has stored its chain's current head. Returns the networks without an endpoint that answers. */
 async function firstData(
   networks: readonly NetworkConfig[],
   store: Store,
@@ -157,7 +157,7 @@ async function firstData(
 
 type Note = { network: NetworkName; text: string }
 
-/** Why a network is not read, or not shown, yet. */
+/** Per network, why it has no data yet. */
 async function notesOf(
   networks: readonly NetworkConfig[],
   unanswered: ReadonlySet<NetworkName>,
@@ -174,7 +174,7 @@ async function notesOf(
   })
 }
 
-/** The one place where a key is shown: on standard output, never in the log. The link has a code for it, since browsers keep addresses. */
+/** Prints the key on standard output, never in the log. The link holds a one-time code instead, since browsers keep addresses. */
 function announce(
   networks: readonly NetworkConfig[],
   { host, port }: { host: string; port: number },

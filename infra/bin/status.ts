@@ -57,8 +57,8 @@ function rowOf({ network, head, tip, lag, first, gaps, audit }: NetworkSummary):
 function rowOfJob(network: string, { id, kind, from, to, state, share, reason }: JobStatus): string[] {
   const range = kind === 'rebuild' ? rangeOfTime(from, to) : `${from} to ${to}`
   const [line = ''] = reason.split('\n')
-  const told = line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}…` : line
-  const progress = state === 'done' ? '' : share === undefined ? told : `${(share * 100).toFixed(1)} %`
+  const text = line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}…` : line
+  const progress = state === 'done' ? '' : share === undefined ? text : `${(share * 100).toFixed(1)} %`
   return [String(id), network, kind, range, state, progress]
 }
 
@@ -74,7 +74,7 @@ function notesOfHalts({ network, halts }: NetworkSummary): string[] {
 
 function noteOfNothing({ network, tip, first }: NetworkSummary): string[] {
   if (first === undefined) return [`Nothing is stored yet of ${network}.`]
-  return tip ? [] : [`No listener has stored anything of ${network} yet: its blocks are of backfills.`]
+  return tip ? [] : [`No listener has stored anything of ${network} yet: its blocks come from backfills.`]
 }
 
 function notesOfGaps({ network, gaps }: NetworkSummary): string[] {
@@ -82,7 +82,7 @@ function notesOfGaps({ network, gaps }: NetworkSummary): string[] {
   if (!gap) return []
   const more = gaps.length - SHOWN_GAPS
   return [
-    `${network}: nothing is known of ${counted(blocksIn(gaps), 'block')} in ${counted(gaps.length, 'gap')}:`,
+    `${network}: no data for ${counted(blocksIn(gaps), 'block')} in ${counted(gaps.length, 'gap')}:`,
     ...gaps.slice(0, SHOWN_GAPS).map((it) => {
       const times = `between ${timeOf(it.fromTime)} and ${timeOf(it.toTime)}`
       return `  ${it.from} to ${it.to}  ${counted(blocksIn([it]), 'block')}, ${times}`
@@ -97,8 +97,8 @@ function notesOfAudit({ network, first, audit }: NetworkSummary): string[] {
   const { mismatched, omitted, invented, repriced, undecided, repairing } = audit
   if (mismatched + repriced + undecided + repairing === 0) return []
   return [
-    `${network}: the audit found ${counted(mismatched, 'block')} of which two answers told different logs.`,
-    `  repaired   ${counted(omitted, 'log')} added, ${counted(invented, 'log')} removed, ${counted(repriced, 'block')} priced anew`,
+    `${network}: the audit found ${counted(mismatched, 'block')} for which two answers had different logs.`,
+    `  repaired   ${counted(omitted, 'log')} added, ${counted(invented, 'log')} removed, ${counted(repriced, 'block')} repriced`,
     `  undecided  ${counted(undecided, 'block')}, which are asked for again`,
     ...(repairing > 0 ? [`  under way  ${counted(repairing, 'block')}`] : []),
   ]

@@ -1,4 +1,4 @@
-/** `npm run verify`: whether every candle is what its ticks come to, and every tick is there; `--repair` mends what is not. */
+/** `npm run verify`: compares every candle with its ticks and every block with its digest; `--repair` fixes differences. */
 import { parseArgs } from 'node:util'
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
 import { type Difference, verify } from '../../aggregator/verify/verify.ts'
@@ -25,12 +25,12 @@ const HELP: Help = {
   examples: ['npm run verify -- --network ethereum --from 2026-11-01'],
 }
 const SHOWN = 20
-/** Names of pools travel in the address of the request; more of them are all of them. */
+/** Pool ids are sent in the URL of the query: above this limit all pools are rebuilt. */
 const MAX_POOLS = 500
 
 type Request = { network: NetworkName; from: number | undefined; to: number | undefined; repair: boolean }
 
-/** What a script takes for neither agreement (0) nor a difference (1). */
+/** Exit code beside 0 (no difference) and 1 (differences). */
 const NOTHING_STORED = 2
 
 const request = commandLine(HELP, readRequest)
@@ -44,7 +44,7 @@ await runProcess(async (run) => {
   if (found.length === 0 || run.signal.aborted) return
   if (request.repair) {
     await repair(request.network, found, run)
-    print('Looking again.')
+    print('Verifying again.')
     const left = await verifyStore(request, run)
     if (left === 'nothing stored' || left.length === 0) return
   }
@@ -90,7 +90,7 @@ async function repair(network: NetworkName, found: readonly Difference[], run: R
   )
 }
 
-/** Of blocks whose ticks are not right, neighbours together. */
+/** Ranges of blocks whose ticks differ, adjacent blocks merged. */
 function rangesOf(found: readonly Difference[]): BlockRange[] {
   const ranges: BlockRange[] = []
   for (const one of found) {

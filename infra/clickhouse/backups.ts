@@ -7,15 +7,15 @@ import { migrate, refuseLater } from './migrate.ts'
 import type { Store } from './store.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
-/** What the database is called in a backup, whatever it is called on a server. */
+/** The name of the database in a backup, whatever its name on the server. */
 const SAVED_AS = 'candlepool'
-/** What vouches for rows in other tables is grown after them: it is saved before them, so that a backup never promises what it has not. */
+/** Tables that record which rows are complete. They are written after those rows, so they are saved before them: a backup never records rows that it lacks. */
 const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']
 /** Not saved, and made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
 const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
-/** Without any of these a database is not one of ours, or not whole. */
+/** Tables that every complete backup has. */
 const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
-/** Processes leave rows in these by themselves: what they claim of a minute, and that one has halted. */
+/** Processes write these on their own, so rows in them do not make a store non-empty. */
 const INTERNAL_TABLES = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims', 'presences']
 
 export function checkName(name: string | undefined, usage: string): string {
@@ -39,8 +39,8 @@ export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, te
 }
 
 /**
- * Into tables that hold nothing yet. Until everything is restored beside them and was read once, they stay as they are; a restore that was
- * cut off is begun again. A backup of an earlier version is brought up to date.
+ * Restores into empty tables. The backup is restored into a second database, read once to check it, and then swapped in; an interrupted
+ * restore is repeated. A backup of an earlier version is migrated.
  */
 export async function restore(
   { shards, servers }: Pick<Store, 'shards' | 'servers'>,
@@ -53,12 +53,12 @@ export async function restore(
   const parts = await Promise.all(shards.map(databaseOf))
   for (const part of parts) await requireEmpty(part)
   for (const part of parts) await restoreAside(part, name, tell, chain)
-  // Processes that were started meanwhile have stored something.
+  // Checked again: a process that was started meanwhile may have stored rows.
   for (const part of parts) await requireEmpty(part)
   for (const part of parts) await swap(part)
 }
 
-/** No statement leaves half a database where it is cut off: between two of them, the name has the empty tables, none, or those restored. */
+/** Each statement is atomic: between two of them the name refers to the empty tables, to none, or to the restored ones. */
 async function swap({ server, database }: ShardDatabase): Promise<void> {
   const empty = `${database}_replaced`
   await command(server, `DROP DATABASE IF EXISTS ${empty} SYNC`)
@@ -85,7 +85,7 @@ async function restoreAside(
     await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
     const tables = (await tablesOf(server, beside)).map((table) => table.name)
     const missing = EXPECTED.filter((table) => !tables.includes(table))
-    if (missing.length > 0) throw new UsageError(`The backup is not whole: it lacks ${missing.join(', ')}.`)
+    if (missing.length > 0) throw new UsageError(`The backup is incomplete: it lacks ${missing.join(', ')}.`)
     await refuseLater(server, beside)
     if (chain) await refuseOtherKind(server, beside, chain)
     for (const table of tables) {
@@ -104,7 +104,7 @@ async function restoreAside(
 /** Ethereum was at this block in June 2017; a devnet that stands in for it begins at 0, and years later. */
 const FIRST_REAL = { number: 4_000_000, second: 1_500_000_000 }
 
-/** A devnet's rows bear the name of the network that it stands in for: nothing would tell its trades from real ones. */
+/** A devnet's rows carry the name `ethereum`, so mixed with real ones they could not be told apart. */
 async function refuseOtherKind(
   server: ClickHouseClient,
   database: string,
@@ -132,7 +132,7 @@ function restoreNameOf(database: string): string {
   return `${database}_restored`
 }
 
-/** Whatever a user or a job has stored, a store of backfills alone too. */
+/** Throws where any table of data has rows, be it from backfills alone. */
 async function requireEmpty({ server, database }: ShardDatabase): Promise<void> {
   const tables = await tablesOf(server, database)
   if (tables.some(({ name, rows }) => rows > 0 && !INTERNAL_TABLES.includes(name)))
@@ -159,7 +159,7 @@ async function databaseOf(server: ClickHouseClient): Promise<ShardDatabase> {
   return { server, database }
 }
 
-/** The tables that vouch, from one database into another. */
+/** The ledger tables, from one database into another. */
 function ledgerTables(from: string, to: string): string {
   return LEDGER_TABLES.map((table) => `TABLE ${from}.${table} AS ${to}.${table}`).join(', ')
 }
@@ -168,7 +168,7 @@ function folder(name: string, part: string): string {
   return `File('${name}/${part}/')`
 }
 
-/** The database that the client names may be the one that is not there. */
+/** Runs in `default`: the client's own database may not exist. */
 const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
 
 async function command(client: ClickHouseClient, query: string): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Tables over several servers. Each shard has a database as a single server has it, made by the same migrations; over those stand
- * `Distributed` tables under the names that everybody asks. Where the servers have the macros `shard` and `replica`, the tables of a shard
+ * `Distributed` tables under the names that queries use. Where the servers have the macros `shard` and `replica`, the tables of a shard
  * are kept by all its replicas: that needs ClickHouse Keeper, and was written and reviewed, not run.
  */
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
@@ -9,16 +9,16 @@ import { MigrationError, migrate } from './migrate.ts'
 export type Cluster = {
   /** As ClickHouse's configuration names it. */
   name: string
-  /** Of the `Distributed` tables. */
+  /** The database of the `Distributed` tables. */
   database: string
 }
 
-/** The database in which a server has its share of the rows. */
+/** The database on each server that holds its shard's rows. */
 export function shardDatabaseOf(database: string): string {
   return `${database}_share`
 }
 
-/** What is asked over shards must be asked so. */
+/** Settings of every query over shards. */
 export const CLUSTER_SETTINGS = {
   // The tables of a subquery lie on all shards as well: it is answered once, for all of them.
   distributed_product_mode: 'global',
@@ -58,7 +58,7 @@ export async function migrateCluster(
   return servers.filter((_, index) => shards.slice(0, index).every((shard) => shard !== shards[index]))
 }
 
-/** A server that is asked without `CLICKHOUSE_CLUSTER` must not take the tables of a cluster for its own. */
+/** Without `CLICKHOUSE_CLUSTER`, throws where the database is that of a cluster. */
 export async function refuseCluster(server: ClickHouseClient, database: string): Promise<void> {
   const query = `SELECT name FROM system.tables WHERE database = {database:String} AND ${IS_OVER_SHARDS} LIMIT 1`
   const [found] = await ask(server, query, { database })
@@ -69,7 +69,7 @@ const IS_OVER_SHARDS = "engine = 'Distributed'"
 
 type ReplicaPosition = { shard: number; replica: number; replicas: number; isReplicated: boolean }
 
-/** Where a server finds itself in the cluster. */
+/** The shard and replica of a server, from `system.clusters`. */
 async function replicaPositionOf(server: ClickHouseClient, cluster: string): Promise<ReplicaPosition> {
   const [place] = await ask<{ shard: number; replica: number; replicas: number; macros: number }>(
     server,
@@ -97,7 +97,7 @@ export function replicated(statement: string): string {
   )
 }
 
-/** Tables and views of the share that nobody has under the same name over all shards, or with other columns. */
+/** Tables and views of a shard whose `Distributed` table is missing or has other columns. */
 const UNDISTRIBUTED = `
   SELECT tables.name AS name, tables.sorting_key AS sorting_key
   FROM system.tables AS tables
@@ -117,7 +117,7 @@ const UNDISTRIBUTED = `
   WHERE tables.database = {share:String}
     AND NOT startsWith(tables.name, 'migrations') AND NOT startsWith(tables.name, 'rebuilt_candles')`
 
-/** `Distributed` tables hold no rows: they can be made anew at any time, by several processes at once too. */
+/** `Distributed` tables hold no rows: they can be recreated at any time, also by several processes at once. */
 async function distribute(server: ClickHouseClient, { name: cluster, database }: Cluster): Promise<void> {
   const share = shardDatabaseOf(database)
   await server.command({ query: `CREATE DATABASE IF NOT EXISTS ${database}` })
@@ -141,15 +141,15 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
 }
 
 /**
- * Rows of a pool share a shard, in whatever table they are, so that they can be joined there. What has no pool in its key goes by the first
- * column of it, mostly the network: what is told in one insert is then on one shard, there as a whole or not at all.
+ * Rows of a pool share a shard in every table, so that joins are local. A table without a pool in its key is sharded by the key's first
+ * column, mostly the network: one insert then goes to one shard, and is atomic.
  */
 function shardingKey(sortingKey: string): string {
   const [first, second] = sortingKey.split(', ')
   return second === 'pool' ? 'cityHash64(network, pool)' : `cityHash64(${first})`
 }
 
-/** In a database that is always there: those of ours may not be yet. */
+/** Runs in `default`, which always exists. */
 async function ask<Row>(server: ClickHouseClient, query: string, parameters: Record<string, string>): Promise<Row[]> {
   const answer = await server.query({
     query,

@@ -10,20 +10,20 @@ export type EngineAccess = {
   url: string
   database: string
   users: Record<EngineUser, { username: EngineUser; password: string }>
-  /** Of `analyst` at SQL_PORT. The engine does not know it: statements reach the engine through that port alone. */
+  /** The password of `analyst` at SQL_PORT. The engine's own differs, so statements can only pass through that port. */
   sqlPassword: string
 }
 
 /** Written beside the data while the engine answers; no secret in it. */
 export type RunningEngine = {
   url: string
-  /** Of the engine. */
+  /** Process id of the engine. */
   pid: number
-  /** Of the process that started it and writes to it. */
+  /** Process id of the process that started the engine and writes to it. */
   owner: number
 }
 
-/** The engine of this data folder, if one runs and truly answers; what a dead one left behind is not taken for it. */
+/** The engine of this data folder, where it answers; files of an engine that has ended are ignored. */
 export async function findEngine(dataDir: string): Promise<EngineAccess | undefined> {
   const paths = enginePaths(dataDir)
   const running = await readRunning(paths)
@@ -107,7 +107,7 @@ export async function removeRunning(paths: EnginePaths, pid: number): Promise<vo
   if (running?.pid === pid) await rm(paths.running, { force: true })
 }
 
-/** Whole or not at all, for our eyes only. */
+/** Atomic; readable by this user only. */
 export async function writeSecret(file: string, content: string): Promise<void> {
   const draft = draftOf(file)
   await writeFile(draft, content, { mode: 0o600 })
@@ -119,7 +119,7 @@ export async function makeFolders(paths: EnginePaths): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
-/** The file is that of earlier versions: they knew no analysts. */
+/** The file is that of earlier versions: they have no password of `analyst`. */
 const PASSWORDS = z
   .object({ owner: z.string(), api: z.string(), accounts: z.string() })
   .transform((random) => ({ ...random, analyst: derivePassword(random.owner, 'analyst') }))
@@ -144,12 +144,12 @@ function newPassword(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** As secret as `password`, which it does not tell. */
+/** Derived by HMAC: it does not reveal `password`. */
 function derivePassword(password: string, purpose: string): string {
   return createHmac('sha256', password).update(purpose).digest('base64url')
 }
 
-/** Of its own for every writer: what is linked or renamed must not change under another one's pen. */
+/** A unique name for each writer, so that a file is complete before it is linked or renamed. */
 function draftOf(file: string): string {
   return `${file}.${randomBytes(6).toString('hex')}`
 }

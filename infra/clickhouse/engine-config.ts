@@ -1,4 +1,4 @@
-/** What the embedded ClickHouse is told: a small machine's caches and pools, and who its port answers. */
+/** The configuration of the embedded ClickHouse: caches and pools of a small machine, and which requests its port answers. */
 import { join } from 'node:path'
 import { ENGINE_USERS, type EngineUser } from './engine-users.ts'
 
@@ -7,7 +7,7 @@ export type EnginePaths = ReturnType<typeof enginePaths>
 export function enginePaths(dataDir: string) {
   const engine = join(dataDir, 'engine')
   return {
-    /** What the engine is told and says of itself. */
+    /** Configuration, log and state of the engine. */
     engine,
     config: join(engine, 'config.xml'),
     users: join(engine, 'users.xml'),
@@ -23,7 +23,7 @@ export function enginePaths(dataDir: string) {
   }
 }
 
-/** Holds the users' credentials, so it is for our eyes only; the port comes as an argument, so that the file is the same for every start. */
+/** Holds the users' credentials, so only this user may read it; the port comes as an argument, so that the file is the same for every start. */
 export function configXml(paths: EnginePaths, passwords: Record<EngineUser, string>, memoryLimitBytes: number): string {
   return `<clickhouse>
   <path>${xml(paths.tables)}/</path>
@@ -53,7 +53,7 @@ ${httpHandlersXml(passwords)}
   <mmap_cache_size>0</mmap_cache_size>
   <compiled_expression_cache_size>${16 * MiB}</compiled_expression_cache_size>
 
-  <!-- One thread merges: what is stored live, and whoever asks, has the other core. -->
+  <!-- One merge thread: on two cores, inserts and queries have the other. -->
   <background_pool_size>1</background_pool_size>
   <background_merges_mutations_concurrency_ratio>2</background_merges_mutations_concurrency_ratio>
   <background_common_pool_size>2</background_common_pool_size>

@@ -6,7 +6,7 @@ import { DataType, isNullPointer, load, open } from 'ffi-rs'
 
 const [library, configFile, port] = process.argv.slice(2)
 
-// A service manager may signal every process of ours at once; the engine has to outlive the one that writes to it.
+// A service manager may signal the whole group; the engine has to outlive the process that writes to it.
 // The handlers never run, because the call below blocks, but with them a signal does nothing.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined)
 

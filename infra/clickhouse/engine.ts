@@ -24,7 +24,7 @@ import { usersXml } from './engine-users.ts'
 
 export type Engine = EngineAccess & {
   pid: number
-  /** Resolves, never rejects, when the engine has ended, whoever ended it. */
+  /** Resolves, never rejects, when the engine has ended for any reason. */
   exited: Promise<EngineExit>
   /** Ends the engine in at most 3 s: questions under way are broken off, what was answered is stored. Safe to call twice. */
   stop(): Promise<void>
@@ -70,7 +70,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       return await launch(library, paths, access, port, options)
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
-      // Somebody was quicker to take the free port.
+      // Another process took the free port first.
       if (error.code === 'port-taken' && options.port === undefined && attempt < 5) continue
       // The engine of a process that was killed a moment ago needs a moment to notice.
       const dying = error.code === 'folder-in-use' && Date.now() < giveUp && !(await findEngine(options.dataDir))
@@ -98,7 +98,7 @@ async function launch(
   const child = startChild({
     command: process.execPath,
     args: [join(import.meta.dirname, 'engine-process.mjs'), library, paths.config, String(port)],
-    // Nothing of ours: no loader, no credentials. Time zones are the engine's business only as UTC.
+    // An empty environment but for UTC: no loader, no credentials.
     env: { TZ: 'UTC' },
     stopSignal: 'end-of-input',
     graceMs: GRACE_MS,
@@ -156,7 +156,7 @@ async function startErrorOf(exit: Exit, paths: EnginePaths, port: number): Promi
   const said = exit.lastLines.filter((line) => !line.startsWith('Logging ')).join('\n')
   if (said.includes('Cannot lock file')) {
     const [running, holder] = await Promise.all([readRunning(paths), readLockHolder(paths)])
-    // The owner is whom a person can stop; a note that a dead one left behind names another engine.
+    // The owner's process id is the one to stop; a stale note names another engine.
     const pid = running?.pid === holder ? running?.owner : holder
     return new EngineError(
       'folder-in-use',

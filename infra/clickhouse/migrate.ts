@@ -20,7 +20,7 @@ export type MigrateOptions = {
   /** The client's own database, which is made if it is missing. */
   database: string
   directory?: string
-  /** What a statement is to be on this server. */
+  /** Rewrites a statement for this server, as replicated engines need. */
   adapt?: (statement: string) => string
 }
 
@@ -168,8 +168,8 @@ const VIEW = /^CREATE OR REPLACE VIEW (\w+)/m
 const POLL_MS = 200
 
 /**
- * ClickHouse rewrites rows in the background, part by part, and goes on with it after a crash. On a large store that takes longer than
- * anybody waits for an answer, so it is asked for again and again. What fails is tried again for ever, so that it is never done.
+ * Waits for mutations. ClickHouse rewrites rows in the background, part by part, and resumes after a crash. On a large store that takes
+ * longer than any request, so `system.mutations` is polled. A failing mutation is retried for ever: its error is thrown.
  */
 async function untilMutationsDone(client: ClickHouseClient): Promise<void> {
   for (;;) {

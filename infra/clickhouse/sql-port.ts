@@ -2,7 +2,7 @@
  * SQL_PORT: ClickHouse's HTTP interface to the embedded tables, for the tools of analysts. It reads, and nothing else.
  *
  * The engine demands no right for the scalar function `file()`, which reads every file of this account, keys and passwords too. So each
- * statement is looked through before it is run. The engine itself writes it in its own form first, which leaves one spelling of a name.
+ * statement is checked before it runs. The engine formats it first, which leaves one spelling of each name.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -155,7 +155,7 @@ function forward(
       pipeline(answered, response).then(resolve, reject)
     })
     asked.once('error', reject)
-    // ClickHouse stops a question that nobody waits for.
+    // ClickHouse cancels a query whose connection is closed.
     response.once('close', () => asked.destroy())
     asked.end(statement)
   })
@@ -186,7 +186,7 @@ function refuse(response: ServerResponse, error: unknown): void {
 
 function sqlPortErrorOf(error: unknown): SqlPortError {
   if (error instanceof SqlPortError) return error
-  // What the engine says of the statement's form.
+  // A syntax error of the engine.
   if (error instanceof ClickHouseError)
     return new SqlPortError(400, Number(error.code), error.message, error.type ?? '')
   return new SqlPortError(503, 210, 'ClickHouse does not answer.', 'NETWORK_ERROR')

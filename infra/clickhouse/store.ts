@@ -30,14 +30,14 @@ export type Store = {
   servers: readonly ClickHouseClient[]
   /** Puts on the disk what was answered by then; absent where that is the server's business, or nothing does. */
   sync?: (() => Promise<void>) | undefined
-  /** Resolves when an engine of our own ends without being asked to. */
+  /** Resolves when the engine of this process ends unexpectedly. */
   failed: Promise<Error>
   close(): Promise<void>
 }
 
 export type StoreFact = { kind: 'store-waiting'; url: string; error: unknown; retryMs: number }
 
-/** Who waits for a server that does not answer yet, and until when. */
+/** Retries until the server answers or the signal aborts. */
 export type WaitOptions = { report: Report<StoreFact>; signal: AbortSignal }
 
 /** Opens the configured server or starts the engine in `folder`; the tables are there and up to date when it resolves. */
@@ -115,7 +115,7 @@ async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<
 const FIRST_RETRY_MS = 500
 const MAX_RETRY_MS = 10_000
 
-/** As a server that goes away later is waited for; what it refuses (a password, say) it would refuse again. */
+/** Retries while the server does not answer. An error of ClickHouse itself, such as a wrong password, is thrown at once. */
 function untilReachable<T>(
   { url }: ServerConfig,
   task: () => Promise<T>,
@@ -150,17 +150,17 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   return { owner, reader, accounts, analyst, engine, shards: [owner], servers: [owner], failed, close }
 }
 
-/** Of a server's only user we know nothing: at least our own questions change nothing, and none takes more than its share. */
+/** The rights of a server's only user are unknown, so the settings of each query forbid writes and bound its cost. */
 const READ_ONLY = { readonly: '2', cancel_http_readonly_queries_on_client_close: 1, ...API_LIMITS } as const
 
-/** A question for a few rows out of every part of a table: no time goes into readers that hand pieces on to each other. */
+/** Queries read few rows of every part: asynchronous readers would cost more than they save. */
 const SMALL_READS = {
   local_filesystem_read_method: 'pread',
   enable_multiple_prewhere_read_steps: 0,
   use_query_condition_cache: 0,
 } as const
 
-/** Longer than the engine takes to stop a question, so that it is the engine who says why. */
+/** Longer than the engine takes to stop a question, so that its error arrives. */
 const READER_MS = 1_000 * API_LIMITS.max_execution_time + 2_000
 
 const never = new Promise<never>(() => {})

@@ -1,4 +1,4 @@
-/** Statements that may take long: they have no time limit, and a lost connection is not taken for their end. */
+/** Statements that may take long: they have no time limit, and a lost connection does not mean that they have ended. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
@@ -21,7 +21,7 @@ export function watchedCommand(
   unlimited: ClickHouseClient,
   { firstPollMs: firstLookMs, pollMs: lookMs }: PollTimes = TIMES,
 ): ClickHouseClient['command'] {
-  /** Statements that may still run, unheard. */
+  /** Ids of statements that may still run after their connection was lost. */
   const unconfirmed = new Set<string>()
 
   async function isRunning(ids: Iterable<string>): Promise<boolean> {

@@ -1,6 +1,6 @@
-/** What the processes say of an environment that they cannot run in. */
+/** The error for invalid environment variables. */
 
-/** Every bad variable at once, so that nobody mends them one start at a time. */
+/** Lists every bad variable, so that one start shows all of them. */
 export class BadConfiguration extends Error {
   override readonly name = 'BadConfiguration'
 

@@ -16,7 +16,7 @@ export type NetworkConfig = {
   network: Network
   /** http(s) and ws(s), in the order of preference. */
   urls: readonly string[]
-  /** True where nobody named an endpoint and a public one is used. */
+  /** True where no endpoint is configured and a public one is used. */
   isPublic: boolean
   start: StartBlock
 }
@@ -28,7 +28,7 @@ export type Config = {
   store: { kind: 'embedded' } | ServerConfig
   pools: ReadonlySet<PoolId> | undefined
   retention: Retention
-  /** Whether a power cut must not take anything from below the ledger. */
+  /** Syncs to disk what the ledger records, so that a power cut loses nothing of it. */
   fsync: boolean
   dataDir: string
   host: string
@@ -175,7 +175,7 @@ const CANDLE_TTLS = {
   CANDLES_1D_TTL_DAYS: 86_400,
 } as const
 
-/** Candles are made anew of finer ones down to the ticks, so that they are kept at least as long as those. */
+/** Candles are recomputed from ticks, so each retention of candles is at least that of ticks. */
 function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DAYS', number | undefined>>): Retention {
   const ticks = it.TICKS_TTL_DAYS
   const candles: Retention['candles'] = {}

@@ -1,4 +1,4 @@
-/** Where a network is read when nobody names an endpoint: free, shared, slow. */
+/** The endpoint of a network where none is configured: free, shared and slow. */
 import { arbitrum, base, mainnet, optimism, polygon } from 'viem/chains'
 import type { NetworkName } from '../../ingest/model/network.ts'
 

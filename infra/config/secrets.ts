@@ -1,11 +1,11 @@
-/** What must never be told: keys of endpoints, passwords, keys of the API. */
+/** Redaction of secrets: keys in endpoint addresses, passwords, API keys. */
 import type { Config } from './config.ts'
 import { configuredNetworks } from './networks.ts'
 import type { ServerConfig } from './server-config.ts'
 
 const REDACTED = '***'
 
-/** Takes what this configuration holds in secret out of any text, and whatever looks like a key of ours. */
+/** Replaces secrets of this configuration, and everything shaped like an API key, in any text. */
 export function createRedactor(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKey'>): (text: string) => string {
   const { store, bootstrapApiKey } = config
   const own = configuredNetworks(config).filter(({ isPublic }) => !isPublic)
@@ -24,7 +24,7 @@ function secretsOf({ url, cluster, password, apiPassword = '', accountsPassword 
   return [...urls.flatMap(secretsIn), ...[password, apiPassword, accountsPassword].flatMap(passwords)]
 }
 
-/** Of an address only scheme and host stay: paths, queries and users of RPC endpoints are keys. */
+/** Keeps scheme and host of each address: paths, queries and users of RPC endpoints hold keys. */
 export function redactAddresses(text: string): string {
   return text
     .replace(/\b(https?|wss?):\/\/[^\s"'<>)]+/g, (address) => {
@@ -34,7 +34,7 @@ export function redactAddresses(text: string): string {
     .replace(/\bcp_[\w-]{16,}/g, REDACTED)
 }
 
-/** A node may repeat the path that it was asked at, so its parts are hidden as well, as they are and as they are written. */
+/** Error texts of a node may quote the request path: its parts are redacted too, plain and percent-encoded. */
 function secretsIn(address: string): string[] {
   const { username, password, pathname, searchParams } = new URL(address)
   const named = [username, ...searchParams.values()].filter((it) => it.length >= 8)
@@ -45,12 +45,12 @@ function secretsIn(address: string): string[] {
   return [...written, ...sent]
 }
 
-/** `v3` and `mainnet` are none. */
+/** False for `v3` and `mainnet`. */
 function mayBeKey(part: string): boolean {
   return part.length >= 16 || (part.length >= 8 && /\d/.test(part))
 }
 
-/** One that is shorter hides nothing, and would be found in half of all words. */
+/** Shorter ones occur inside ordinary words. */
 function passwords(password: string): string[] {
   return password.length >= 4 ? [password] : []
 }

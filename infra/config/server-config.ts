@@ -7,7 +7,7 @@ export type ServerConfig = {
   username: string
   password: string
   database: string
-  /** Of users that the server has for the API; without them `username` asks everything. */
+  /** Passwords of the users `api` and `accounts`; without them `username` runs those queries. */
   apiPassword: string | undefined
   accountsPassword: string | undefined
   /** The servers over which the tables are spread; absent where there is one. */

@@ -9,13 +9,13 @@ import { type Rpc, rpcOver } from './rpc.ts'
 export const DEVNET_CHAIN_ID = 31337
 
 export type AnvilOptions = {
-  /** Of the genesis block, as its gas limit. With a state, both are those of the state's genesis: the node would add a second block 0 to it. */
+  /** Time of the genesis block. With a state, time and gas limit must equal those of its genesis, else the node adds a second block 0. */
   genesisSeconds?: number
-  /** Random if not said. */
+  /** Random by default. */
   gasLimit?: number
-  /** A file that anvil wrote, to go on from. */
+  /** A file that anvil wrote to continue. */
   loadState?: string
-  /** Where it writes its state when it is stopped, or when we are killed. */
+  /** Where it writes its state when it is stopped, or when this process is killed. */
   dumpState?: string
   /** `finalized` is two epochs behind the head. */
   slotsInAnEpoch?: number
@@ -49,7 +49,7 @@ const NEVER_SECONDS = 2 ** 32 - 1
 /** Writing a day's state takes about two seconds; to lose the chain would be worse than to wait. */
 const GRACE_MS = 8_000
 
-/** Resolves when it answers. Mines only when told to. Nobody pays for gas. */
+/** Resolves when it answers. Mines on request only; gas is free. */
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
   let listening = (_address: string): void => undefined
   const address = new Promise<string>((resolve) => {
@@ -67,8 +67,8 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     },
   })
   options.onSpawn?.(child.pid)
-  const patienceMs = options.loadState === undefined ? START_MS : LOAD_MS
-  const authority = await listenAddress(child, address, patienceMs, options.signal)
+  const timeoutMs = options.loadState === undefined ? START_MS : LOAD_MS
+  const authority = await listenAddress(child, address, timeoutMs, options.signal)
   const httpUrl = `http://${authority}`
   const rpc = rpcOver(httpUrl)
   const [accounts] = await rpc([
@@ -111,7 +111,7 @@ function argumentsOf(options: AnvilOptions, host: string): string[] {
   return [
     // Without CORS, no page can read an answer over HTTP.
     ...['--host', host, '--no-cors', '--port', '0', '--chain-id', String(DEVNET_CHAIN_ID)],
-    // Nobody pays for gas and blocks are as large as needed, but transactions keep the order in which they were sent.
+    // Gas is free and blocks are as large as needed; transactions keep the order in which they were sent.
     ...['--no-mining', '--order', 'fifo', '--base-fee', '0', '--gas-price', '0', '--disable-min-priority-fee'],
     // The genesis block holds nothing but its time and this limit: chance keeps two chains of one second apart.
     ...['--gas-limit', String(gasLimit), '--no-request-size-limit'],
@@ -142,10 +142,10 @@ export function anvilBinary(): string {
 async function listenAddress(
   child: Child,
   address: Promise<string>,
-  patienceMs: number,
+  timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<string> {
-  const timeout = AbortSignal.timeout(patienceMs)
+  const timeout = AbortSignal.timeout(timeoutMs)
   const given = AbortSignal.any([timeout, ...(signal ? [signal] : [])])
   const ended = child.exited.then((exit) => {
     throw new AnvilEnded(exit)

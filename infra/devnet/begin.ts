@@ -1,4 +1,4 @@
-/** How a devnet's chain comes to be: continued from the last run, or begun anew with contracts, pools and a history. */
+/** Opens the devnet's chain: continued from the last run, or created with contracts, pools and a history. */
 import { type Hash, type Hex, keccak256, toHex } from 'viem'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -57,7 +57,7 @@ const NODE = {
   keptBlocks: 21_600,
 }
 
-/** Undefined where there is nothing to continue; says so where there was something that can't be used. */
+/** Undefined where nothing is saved, or where the saved state can't be used, which is reported. */
 export async function continueChain(folder: StateFolder, options: BeginOptions): Promise<DevnetChain | undefined> {
   const { report, signal, seed } = options
   const saved = await restoreState(folder, planHash())
@@ -84,7 +84,7 @@ export async function continueChain(folder: StateFolder, options: BeginOptions):
     })
   } catch (error) {
     signal.throwIfAborted()
-    // The state is at fault where a node refused it; where the machine is (no room, a kill), the next start has it still.
+    // A node that refuses the state exits by itself; after a kill or a full disk the next start still has it.
     const refused = error instanceof AnvilEnded && error.exit.signal === null
     if (!refused && !(error instanceof StateUnusable)) throw error
     report({ kind: 'devnet-state-unusable', reason: error.message })
@@ -164,7 +164,7 @@ async function readEnds({ rpc }: Chain, saved?: StateLabel): Promise<ChainEnds> 
 
 class StateUnusable extends Error {}
 
-/** What a saved chain must have been made with to be continued: tokens, pools and contracts. */
+/** Identifies tokens, pools and contracts: a saved chain of another plan can't be continued. */
 function planHash(): Hash {
   return keccak256(toHex(JSON.stringify([TOKEN_PLANS, MARKET_PLANS, readBytecode()])))
 }

@@ -51,7 +51,7 @@ export async function openChain({
     return { method: 'eth_sendTransaction', params: [{ from, ...(to && { to }), data, ...numbers }] }
   }
 
-  /** After a failure nobody knows what has been taken in, so the node is asked. */
+  /** After a failure it is unknown which transactions arrived: the nonces are read from the node. */
   async function request(calls: readonly RpcCall[]): Promise<unknown[]> {
     try {
       return await rpc(calls)

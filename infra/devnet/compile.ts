@@ -1,4 +1,4 @@
-/** Compiles our own contracts; run it to write `contracts/bytecode.json` anew after a change to a `.sol` file. */
+/** Compiles the devnet's own contracts; run it to update `contracts/bytecode.json` after a change to a `.sol` file. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Hex } from 'viem'
 

@@ -36,13 +36,13 @@ export type DevContracts = {
   tokensByNonce: readonly Address[]
 }
 
-/** Whoever first deployed Multicall3, on every chain as its first transaction: so its address is the same everywhere. */
+/** The account that deployed Multicall3 as its first transaction on every chain: so the contract's address is the same everywhere. */
 const MULTICALL3_DEPLOYER: Address = '0x05f32B3cC3888453ff71B01135B34FF8e41263F2'
 /** The tokens come after the five contracts. */
 const FIRST_TOKEN_NONCE = 5
 const UNSUBSCRIBE_GAS_LIMIT = 300_000n
 const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000'
-/** What the router owns of each token: never runs out, and sums of it do not overflow. */
+/** Balance of the router in each token: never used up, and sums of it do not overflow. */
 const ROUTER_BALANCE = 1n << 160n
 
 /**
@@ -76,7 +76,7 @@ export async function deployContracts(chain: Chain, deployment: DevContracts, ti
   const creations: Hex[] = [
     uniswapBytecode('v3Factory'),
     creation(poolManagerAbi, uniswapBytecode('poolManager'), [from]),
-    // Nobody pays through Permit2 here, and nobody looks at the positions' pictures.
+    // Permit2 and the token descriptor are unused here.
     creation(positionManagerAbi, uniswapBytecode('positionManager'), [
       poolManager,
       ZERO_ADDRESS,

@@ -1,4 +1,4 @@
-/** The chain of those who have none: real Uniswap contracts on an own node, with hours of history and a crowd that trades. */
+/** A local chain for runs without an endpoint: real Uniswap contracts on anvil, hours of history, and simulated traders. */
 import type { Hash } from 'viem'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -13,9 +13,9 @@ import { openStateFolder, type StateFolder } from './state-file.ts'
 export type DevnetOptions = {
   /** The chain is kept in a folder of its own in here. */
   dataDir: string
-  /** Whole seconds between live blocks; 2 if not said. */
+  /** Whole seconds between live blocks; 2 by default. */
   blockSeconds?: number
-  /** How much has happened before the first start; 6 if not said. */
+  /** How much has happened before the first start; 6 by default. */
   historyHours?: number
   /** The same seed makes the same trades in the history. */
   seed?: number
@@ -30,7 +30,7 @@ export type Devnet = {
   network: Network
   /** Where it is another one than at the last start, all that was stored of the devnet belongs to a chain that is gone. */
   genesisHash: Hash
-  /** Of the node, for who watches its memory. */
+  /** Process id of the node. */
   pid: number
   /** Keeps the chain for the next start; takes less than three seconds. */
   stop(): Promise<void>
@@ -38,7 +38,7 @@ export type Devnet = {
   exited: Promise<Exit & { expected: boolean }>
 }
 
-/** What a devnet reports. */
+/** Facts that a devnet reports. */
 export type DevnetFact =
   | { kind: 'devnet-begins'; historyHours: number }
   | { kind: 'devnet-deployed'; contracts: number; pools: number }

@@ -1,4 +1,4 @@
-/** The devnet's present: a block every few seconds, stamped with the time on the wall. */
+/** Live blocks of the devnet: one every few seconds, with the wall-clock time. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Chain } from './chain.ts'
@@ -8,7 +8,7 @@ export type LiveOptions = {
   /** The tip's timestamp. */
   after: UnixSeconds
   blockSeconds: number
-  /** Of every market. */
+  /** Spot prices of all markets, in their order. */
   spotPrices: () => Promise<readonly number[]>
   /** A block that the node refused; the next one is tried all the same. */
   onFailure: (error: unknown) => void

@@ -36,7 +36,7 @@ export function swapCall({ place }: DevMarket, { zeroForOne, amount, sqrtPriceLi
     : encodeFunctionData({ abi, functionName: 'swapV4', args: [place.key, zeroForOne, amount, sqrtPriceLimitX96] })
 }
 
-/** A market and the range of prices in which nobody can earn by moving it. */
+/** A market and its range of prices without arbitrage: inside of it the fee exceeds the profit. */
 export type ArbitrageRange = { market: DevMarket; low: bigint; high: bigint }
 
 /** Moves each market's price to the near edge of its range, as an arbitrageur would; does nothing where it is inside. */

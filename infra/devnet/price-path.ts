@@ -1,4 +1,4 @@
-/** What the world outside of the pools thinks that the tokens are worth: a random walk that is calm on most days and stormy on some. */
+/** External market prices of the tokens: a random walk with regimes of low, normal and high volatility. */
 import { type DevUsdPrices, FIRST_PRICES } from './plan.ts'
 import type { Random } from './random.ts'
 
@@ -8,7 +8,7 @@ export type PricePath = {
   advance(seconds: number): void
 }
 
-/** Yearly deviation of ETH's logarithm, and how long such weather lasts on average. */
+/** Yearly deviation of ETH's logarithm, and the mean duration of the regime in seconds. */
 const REGIMES = {
   calm: { deviation: 0.35, seconds: 2_400 },
   normal: { deviation: 0.7, seconds: 3_600 },

@@ -26,7 +26,7 @@ export function randomOf(seed: number): Random {
   return random
 }
 
-/** Tommy Ettinger's generator: 32 bits of state are plenty for a market that nobody bets on. */
+/** Tommy Ettinger's generator: 32 bits of state suffice for simulated trades. */
 function mulberry32(seed: number): () => number {
   let state = seed | 0
   return () => {

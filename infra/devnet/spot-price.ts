@@ -1,4 +1,4 @@
-/** What the pools say that the tokens are worth, for traders who come back after a restart. */
+/** Prices read from the pools, from which traders continue after a restart. */
 import { decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
 import { stateViewAbi, v3PoolAbi } from './contracts.ts'
 import type { DevContracts } from './deploy.ts'

@@ -11,13 +11,13 @@ import type { Hash } from 'viem'
 import { withoutTraces } from './without-traces.ts'
 
 export type StateFolder = {
-  /** What anvil writes when it ends. */
+  /** The file that anvil writes when it ends. */
   dump: string
-  /** What anvil is started with. */
+  /** The file that anvil is started with. */
   load: string
-  /** What the dump should hold; written when the chain is whole. */
+  /** The expected content of the dump; written once the chain is complete. */
   label: string
-  /** Of the node that owns this folder. */
+  /** File with the process id of the node that uses this folder. */
   pid: string
 }
 
@@ -25,7 +25,7 @@ export type StateFolder = {
 export type StateLabel = {
   plan: Hash
   genesisHash: Hash
-  /** Of the genesis block; labels of older versions have neither. */
+  /** Time and gas limit of the genesis block; labels of older versions have neither. */
   genesisSeconds?: number
   gasLimit?: number
 }
@@ -47,7 +47,7 @@ export async function openStateFolder(dataDir: string): Promise<StateFolder> {
   }
 }
 
-/** Makes `load` from the last dump, without the call traces that nobody asks for: they are nine tenths of it. */
+/** Makes `load` from the last dump, without call traces, which are nine tenths of it and unused. */
 export async function restoreState(folder: StateFolder, plan: Hash): Promise<SavedState> {
   await untilPreviousNodeExits(folder)
   const hasDump = await exists(folder.dump)

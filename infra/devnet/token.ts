@@ -1,8 +1,8 @@
-/** The devnet's tokens: named as the real ones, minted by anybody. */
+/** The devnet's tokens: named as the real ones, with an open `mint`. */
 import type { Address } from 'viem'
 import type { TrustedToken } from '../../ingest/model/network.ts'
 
-/** What a token is before it has an address. */
+/** A token before its deployment. */
 export type TokenPlan = {
   symbol: string
   name: string

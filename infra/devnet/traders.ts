@@ -1,4 +1,4 @@
-/** The crowd: people who trade for reasons of their own, arbitrageurs who keep the pools together, providers who come and go. */
+/** Simulated traders: random swaps, arbitrage between pools, and liquidity that is added and removed. */
 import type { Address, Hex } from 'viem'
 import type { Transaction } from './chain.ts'
 import {
@@ -18,8 +18,8 @@ import { sqrtPriceX96Of } from './sqrt-price.ts'
 
 export type Traders = {
   /**
-   * What the crowd sends in the block that follows `seconds` after the last one. Where it is told the pools' spot prices
-   * (token1 per token0), arbitrageurs send nothing in vain.
+   * Transactions of the block `seconds` after the last one. With the pools' spot prices (token1 per token0), arbitrage skips pools
+   * that are within their fee.
    */
   next(seconds: number, spots?: readonly number[]): Transaction[]
 }
@@ -27,10 +27,10 @@ export type Traders = {
 export type TradersOptions = {
   seed: number
   markets: readonly DevMarket[]
-  /** Who signs. */
+  /** Accounts that send the transactions. */
   senders: readonly [Address, ...Address[]]
   router: Address
-  /** What the tokens are worth at first. */
+  /** Initial prices. */
   prices: DevUsdPrices
 }
 
@@ -68,8 +68,8 @@ export function tradersOf({ seed, markets, senders, router, prices: start }: Tra
       const prices = path.prices()
       const trades = markets.flatMap((market) => {
         const { tradesPerHour } = activityOf(market)
-        const lively = path.isVolatile() ? 2.5 : 1
-        const count = random.poisson((tradesPerHour * lively * seconds) / 3_600)
+        const activity = path.isVolatile() ? 2.5 : 1
+        const count = random.poisson((tradesPerHour * activity * seconds) / 3_600)
         return Array.from({ length: count }, () => trade(random, market, prices))
       })
       const changes = random.uniform() < PROVISIONS_PER_SECOND * seconds ? provision(prices) : []
@@ -103,7 +103,7 @@ function trade(random: Random, market: DevMarket, prices: DevUsdPrices): Hex {
   return swapCall(market, { zeroForOne, amount: exactOutput ? -amount : amount })
 }
 
-/** People type a few digits. */
+/** Four significant digits, as typed amounts have. */
 function rawAmount(tokens: number, decimals: number): bigint {
   const raw = BigInt(Math.floor(Number(tokens.toPrecision(4)) * 10 ** decimals))
   return raw > 0n ? raw : 1n
@@ -111,7 +111,7 @@ function rawAmount(tokens: number, decimals: number): bigint {
 
 type MarketMoment = { path: PricePath; seconds: number; spots: readonly number[] | undefined }
 
-/** Where a pool's price is further from the world's than its fee, there is something to earn. */
+/** Pools whose price differs from the market price by more than their fee, with the range to move them into. */
 function arbitrage(
   random: Random,
   markets: readonly DevMarket[],

@@ -1,4 +1,4 @@
-/** Jobs as a running part: whoever owns the tables takes up what commands have asked for, one job of a network at a time. */
+/** Runs the open backfill jobs of a network, one at a time, in the process that owns the tables. */
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
@@ -28,7 +28,7 @@ export async function runJobs(
   const { signal } = run
   while (!signal.aborted) {
     await whenIdle()
-    // Tables that do not answer have no jobs for us now.
+    // While the tables do not answer there is nothing to do.
     const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
     await pause(POLL_MS, signal)

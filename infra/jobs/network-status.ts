@@ -16,14 +16,14 @@ import { readProgress } from './progress.ts'
 
 export type NetworkSummary = {
   network: NetworkName
-  /** Of the chain; absent where no endpoint is configured or none answers. */
+  /** The chain's newest block; absent where no endpoint is configured or none answers. */
   head?: number
   /** The newest block that the listener has stored. */
   tip?: { number: number; time: UnixSeconds }
   lag?: { seconds: number; blocks?: number }
-  /** The oldest block that anybody has stored. */
+  /** The oldest stored block. */
   first?: number
-  /** What is known whole, and what is missing between that. */
+  /** Complete ranges, and the gaps between them. */
   known: readonly KnownRange[]
   gaps: readonly KnownRange[]
   /** Stages that can't go on. */
@@ -40,7 +40,7 @@ export type JobStatus = BlockRange & {
   kind: JobKind
   /** `waiting`: no process has taken it yet. */
   state: Exclude<JobState, 'open'> | 'waiting' | 'running'
-  /** Of a backfill that is open: the share of its blocks that is stored. */
+  /** The stored share of an open backfill's blocks, 0 to 1. */
   share?: number
   /** How far it is, or why it failed. */
   reason: string
@@ -50,12 +50,12 @@ export type JobStatus = BlockRange & {
 export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
   /** The newest audited block of the listener's. */
   upTo?: number
-  /** Blocks that nobody can prove, and blocks whose repair is under way. */
+  /** Blocks without proof by any endpoint, and blocks whose repair is under way. */
   undecided: number
   repairing: number
 }
 
-/** Those that are configured, and those that anything is stored of. */
+/** Configured networks, then others with stored rows. */
 export async function networksOf({ owner }: Store, config: Config): Promise<NetworkName[]> {
   const configured = configuredNetworks(config).map((it) => it.network.name)
   const stored = await ask<{ network: NetworkName }>(

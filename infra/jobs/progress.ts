@@ -1,4 +1,4 @@
-/** How far a backfill is, for whoever waits for it: a bar on a terminal, plain lines elsewhere. */
+/** Progress of a backfill: a bar on a terminal, plain lines elsewhere. */
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
 import type { Job } from '../../aggregator/jobs/job.ts'
 import { ask } from '../../aggregator/store/store.ts'
@@ -6,7 +6,7 @@ import type { Store } from '../clickhouse/store.ts'
 
 export type Progress = { blocks: number; ticks: number }
 
-/** What of the job's range is known whole, and the ticks that this job itself has brought. */
+/** Blocks of the job's range that are complete, and the ticks that this job has stored. */
 export async function readProgress({ owner }: Store, { network, id, from, to, pools }: Job): Promise<Progress> {
   const gaps = gapsIn({ from, to }, await readCoverage(owner, network, pools))
   const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)

@@ -1,4 +1,4 @@
-/** Final history, read by whoever can: the cluster's log takes it, a running process does it, or this process does all of it. */
+/** Reads final history: over Kafka in a cluster, in the running process that owns the tables, or in this process alone. */
 import { deleteCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
@@ -56,11 +56,11 @@ function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
   )
 }
 
-/** The process that owns the tables reads; this one watches. */
+/** The process that owns the tables reads; this one shows its progress. */
 async function readInOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
   await requireServed(store, request.network, 'jobs', run.signal)
   const job = await open(request, store)
-  run.signal.addEventListener('abort', () => print(`Job ${job.id} goes on without this window.`), { once: true })
+  run.signal.addEventListener('abort', () => print(`Job ${job.id} continues in the running process.`), { once: true })
   await followJob(job, store, run, 'jobs')
 }
 

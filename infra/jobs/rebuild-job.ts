@@ -1,4 +1,4 @@
-/** Candles made anew by whoever writes them: the running process, or this one where none runs. */
+/** Recomputes candles in the process that writes them: the running one, else this one. */
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'

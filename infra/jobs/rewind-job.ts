@@ -1,4 +1,4 @@
-/** A rewind as an operator asks for it: what is to go is looked at first, then whoever writes the tables takes it back. */
+/** A rewind on request of an operator: a plan to confirm, then a job for the process that writes the tables. */
 import { type Job, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { endBelow, ledgerStart, newestBlock, storedBlock } from '../../aggregator/ledger/stored-blocks.ts'
 import { pause } from '../../ingest/lib/wait.ts'
@@ -20,7 +20,7 @@ const POLL_MS = 300
 
 export type RewindRequest = { network: NetworkName; to: number }
 
-/** What a rewind takes back: all above `to`, which is the block that was asked for, or the end of the range of history before it. */
+/** Removes all blocks above `to`: the requested block, or the end of the history range below it. */
 export type RewindPlan = { network: NetworkName; to: BlockRef; tip: BlockRef }
 
 /** `confirm` throws where the operator does not want it. Resolves once it is done. */

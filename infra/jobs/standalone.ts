@@ -1,4 +1,4 @@
-/** An aggregator for as long as a command takes, on tables that nobody else writes. */
+/** Runs an aggregator for the duration of a command, on tables without another writer. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'

@@ -1,13 +1,13 @@
-/** Room between the Kafka client, which pushes, and the reader, which pulls: what comes while he is busy becomes one value. */
+/** A buffer between the Kafka client, which pushes, and the reader, which pulls: batches that arrive during a read are merged. */
 
 export type BackpressureBuffer<T> = {
   /** Resolves at once with true where there is room, else when there is or after the given time. */
   room(milliseconds: number): Promise<boolean>
   /** Only where there is room. */
   put(value: T): void
-  /** Resolves with undefined once the slot is closed, rejects once it has failed. */
+  /** Resolves with undefined once the buffer is closed, rejects once it has failed. */
   take(): Promise<T | undefined>
-  /** What lies in the slot is not handed over any more. */
+  /** Discards the buffered value. */
   fail(error: Error): void
   close(): void
 }

@@ -8,7 +8,7 @@ export function toJsonBigint(value: bigint): JsonBigint {
   return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`
 }
 
-/** BigInt() knows no sign before 0x. */
+/** BigInt() accepts no sign before 0x. */
 export function fromJsonBigint(value: JsonBigint): bigint {
   return typeof value === 'string' && value.startsWith('-') ? -BigInt(value.slice(1)) : BigInt(value)
 }

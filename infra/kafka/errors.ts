@@ -24,13 +24,13 @@ export class PositionStale extends Error {
   }
 }
 
-/** The log has no such position: the topic was made anew, or its end was lost. */
+/** The log has no such position: the topic was recreated, or its end was lost. */
 export class PositionGone extends Error {
   override readonly name = 'PositionGone'
   readonly retryable = true
   constructor(topic: string, position: Offset, found: Offset) {
     super(
-      `${topic} no longer has position ${position}: it goes on at ${found}. The topic was made anew or lost its end. Ask at() whether the stored tip is still in the log, and if not read it from its beginning.`,
+      `${topic} no longer has position ${position}: it continues at ${found}. The topic was recreated or lost its end. Ask at() whether the stored tip is still in the log, and if not read it from its beginning.`,
     )
   }
 }

@@ -1,4 +1,4 @@
-/** What the log says of itself. */
+/** Facts that the log reports. */
 import type { Offset } from '../../ingest/model/tick-log.ts'
 
 export type LogFact =
@@ -16,11 +16,11 @@ export type LogFact =
   | { kind: 'log-standing-by'; topic: string; group: string }
   /** Retention has deleted what lies between. */
   | { kind: 'log-begins-later'; topic: string; position: Offset; begins: Offset }
-  /** A writer stopped in the middle of a message; whoever writes next publishes it again. */
+  /** A writer stopped in the middle of a message; the next writer publishes it again. */
   | { kind: 'log-parts-dropped'; topic: string; messageId: string; lastOffset: Offset; parts: number; count: number }
-  /** It is no message: it was passed over, and whoever wrote it sends again what is missing. */
+  /** The record is no valid message and was skipped; its writer publishes the missing blocks again. */
   | { kind: 'message-rejected'; topic: string; offset: Offset; reason: string }
-  /** Of rejected messages there is only what their own topic still has. */
+  /** The rejected message remains only in its own topic, until retention. */
   | { kind: 'rejected-not-copied'; topic: string; error: string }
-  /** What kafkajs would have printed. */
+  /** A log line of kafkajs. */
   | { kind: 'kafka-client'; severity: 'error' | 'warning'; scope: string; message: string; error: string | undefined }

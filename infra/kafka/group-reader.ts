@@ -37,7 +37,7 @@ export type OpenedReader = {
 
 /** Wait in the broker while nothing is new; a message that comes ends it at once. */
 const FETCH_WAIT_MS = 50
-/** The size of what is taken in while other messages are being stored; the rest stays with the broker. */
+/** Messages and ticks buffered during a flush; the rest stays in the broker. */
 const MAX_BUFFERED = 50_000
 const COMMIT_EVERY_MS = 1000
 const LEAVE_TIMEOUT_MS = 5000
@@ -94,7 +94,7 @@ export function openReader(
     stoodBy = true
   }
 
-  /** Leaves at once: the caller may still be storing for a while, and kafkajs would go on fetching. */
+  /** Leaves at once: kafkajs would keep fetching while the caller still stores. */
   function fail(error: Error): void {
     ended = true
     failure ??= error
@@ -110,7 +110,7 @@ export function openReader(
       if (stoodBy || Date.now() - askedAt > sessionTimeoutMs) return fail(new PositionStale(topic, from))
       claim.since = Date.now()
       report({ kind: 'log-reading', topic, group, position: from })
-      // By being empty it says something: nothing is added to it.
+      // An empty first batch signals the assignment; MAX_BUFFERED prevents merging into it.
       batches.put({ entries: [], rejected: [], size: MAX_BUFFERED })
       void failPastTheEnd()
     } else if (!ours) {
@@ -127,7 +127,7 @@ export function openReader(
     fail(refusalOf(topic, 'read', error) ?? lost)
   })
 
-  /** kafkajs would begin anew from the oldest record, and only once there is one. */
+  /** kafkajs would restart at the oldest record, and only once there is one. */
   async function failPastTheEnd(): Promise<void> {
     const bounds = await retried('ask', context, () => boundsOf(kafka, topic)).catch(() => undefined)
     if (bounds && from > bounds.end) fail(new PositionGone(topic, from, bounds.end))
@@ -171,17 +171,17 @@ export function openReader(
     if (storedUpTo === undefined) return
     const offset = String(storedUpTo + 1)
     storedUpTo = undefined
-    // It fails in the midst of a rebalance; the next one tells operators as much.
+    // Fails during a rebalance: the next commit includes this offset.
     await consumer.commitOffsets([{ topic, partition: 0, offset }]).catch(() => {})
   }
 
-  /** How often the broker has taken a commit: it takes none of a member that the group has gone on without. */
+  /** Commits accepted by the broker, which rejects those of a member that the group has dropped. */
   let commits = 0
   consumer.on(consumer.events.COMMIT_OFFSETS, () => {
     commits++
   })
 
-  /** In the midst of a rebalance commits fail, until we are told how it ended. */
+  /** Commits fail during a rebalance, so they are repeated until the broker accepts one or the topic is lost. */
   async function confirm(): Promise<void> {
     const before = commits
     while (!ended && commits === before) {

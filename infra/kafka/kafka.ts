@@ -31,7 +31,7 @@ export type KafkaLogOptions = {
   /** After this long without a sign of life the broker hands the topic to a member that stands by. */
   sessionTimeoutMs?: number
   security?: Pick<KafkaConfig, 'ssl' | 'sasl'>
-  /** Gives up the opening, which else waits for brokers as long as it takes. */
+  /** Cancels the opening, which otherwise retries until brokers answer. */
   signal?: AbortSignal
 }
 

@@ -1,4 +1,4 @@
-/** Single entries out of the topic, for whoever has to know where the log stands before it reads or writes. */
+/** Reads single entries of the topic, to find its end before reading or writing. */
 
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'

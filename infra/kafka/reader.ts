@@ -14,7 +14,7 @@ export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 /**
  * The first batch is empty: it says that the topic is now this process's to read. Ends when `signal` or the log's closing aborts, once
  * the group is left. Throws `PositionStale` where it was given the topic only after standing by, `AssignmentLost` when the topic was
- * taken away or may have been, and `PositionGone` where `from` is past the end or the topic was made anew under the reader.
+ * taken away or may have been, and `PositionGone` where `from` is past the end or the topic was recreated.
  */
 export async function* readTopic(
   kafka: Kafka,
@@ -36,7 +36,7 @@ export async function* readTopic(
       return
     } catch (error) {
       if (stop.aborted && error instanceof LogClosed) return
-      // Until it was first assigned nothing was read, and standing by goes on; the first join to a new broker fails once as a rule.
+      // Before the first assignment nothing was read, so the join is retried; the first join to a new broker usually fails once.
       if (reader.assigned() || error instanceof LogRefused) throw error
       const waitMs = backOffMs(attempt)
       context.report({ kind: 'log-retried', topic: context.topic, step: 'read', attempt, waitMs, error: textOf(error) })

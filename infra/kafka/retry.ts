@@ -26,8 +26,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
 export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor: 0.2, multiplier: 2, retries: 5 }
 
 /**
- * For a member of a group: about half a minute, in which a broker restarts. A member that holds out is known to the broker afterwards
- * and reads on; one that joined anew would wait until its former self has timed out.
+ * For a member of a group: about half a minute, in which a broker restarts. A member that keeps retrying keeps its membership
+ * and resumes; one that joined again would wait for the session timeout of its old membership.
  */
 export const OUTAGE_RETRY = { ...CLIENT_RETRY, retries: 30 }
 

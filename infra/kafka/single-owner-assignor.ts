@@ -1,4 +1,4 @@
-/** Who reads: all partitions go to one member of the group, and stay with it while it lives. The others stand by. */
+/** Assigns all partitions to one member of the group for as long as it is a member. The others stand by. */
 import kafkajs, { type GroupMember, type PartitionAssigner } from 'kafkajs'
 
 const { AssignerProtocol } = kafkajs
@@ -36,7 +36,7 @@ export function singleOwnerAssignor(claim: OwnershipClaim): PartitionAssigner {
   })
 }
 
-/** The latest claim, for an older one is of a member that was cut off; among those without, the first by name, whoever leads. */
+/** The member with the latest claim: older ones belong to members that were cut off. Without claims, the first by name. */
 function ownerAmong(members: readonly GroupMember[]): string | undefined {
   const claims = members.map(({ memberId, memberMetadata }) => ({ memberId, since: sinceOf(memberMetadata) }))
   claims.sort((a, b) => b.since - a.since || (a.memberId < b.memberId ? -1 : 1))

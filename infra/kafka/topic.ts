@@ -40,7 +40,7 @@ export async function ensureTopic(kafka: Kafka, context: RetryContext): Promise<
   )
   if (partitions !== 1) {
     throw new Error(
-      `The topic ${topic} has ${partitions} partitions, so the order of the chain is lost in it. Delete it: it is made anew with one.`,
+      `The topic ${topic} has ${partitions} partitions, so the order of the chain is lost in it. Delete it: it is recreated with one.`,
     )
   }
 }

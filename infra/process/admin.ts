@@ -9,7 +9,7 @@ import { storeMetrics } from '../telemetry/metrics-store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
 import type { Run } from './run.ts'
 
-/** Whoever probes does not wait long. */
+/** Below the usual timeout of health probes. */
 const TIMEOUT_MS = 2_000
 
 export type Admin = {

@@ -11,7 +11,7 @@ import type { Run } from './run.ts'
 
 const DRAIN_MS = 3_000
 
-/** Where nobody tells of what is written, and where the same process writes it. */
+/** Polling intervals without and with notifications of writes in the same process. */
 const POLL_MS = 50
 const NOTIFIED_POLL_MS = 500
 

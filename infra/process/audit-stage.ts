@@ -15,7 +15,7 @@ const BETWEEN_MS = 250
 const IDLE_MS = 5_000
 const MOST_RETRY_MS = 60_000
 
-/** Until the signal aborts. Whatever fails is tried again: nobody waits for an audit. */
+/** Until the signal aborts. Failures are retried without a limit. */
 export async function runAudit(
   endpoints: Endpoints,
   network: Network,

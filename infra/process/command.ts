@@ -1,4 +1,4 @@
-/** What the commands share: the tables, whether or not something is running, and errors in plain words. */
+/** Shared by the commands: tables of a running process or opened for the command, output, and error messages. */
 
 import type { Store } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
@@ -33,7 +33,7 @@ export function print(...lines: readonly string[]): void {
   process.stdout.write(`${lines.join('\n')}\n`)
 }
 
-/** Progress of a command, on standard error: each line once, and no more than one in five seconds. */
+/** Progress of a command, on standard error: each line once, at most one in five seconds. */
 export function progressPrinter(): (line: string) => void {
   let printedAt = performance.now()
   let last = ''

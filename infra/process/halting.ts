@@ -1,4 +1,4 @@
-/** Halting: a stage that can't go on stands still alone, says so to every process, and looks again now and then. */
+/** Halting: a stage that fails for good stops alone, records the reason in the tables, and is retried once a minute. */
 import { clearHalt, type HaltedStage, recordHalt } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { pause } from '../../ingest/lib/wait.ts'
@@ -10,16 +10,16 @@ import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import type { Run } from './run.ts'
 
-/** A halted stage looks again so often: an endpoint may have been mended, or a right given. */
+/** A halted stage is retried so often: an endpoint or a right may have been fixed. */
 const RETRY_MS = 60_000
 /** At once where the stored tip moves, as a rewind does. */
 const POLL_MS = 1_000
 
-/** What a stage reports once it works. */
+/** The fact that shows that a stage works. */
 const WORKING_FACTS: Record<HaltedStage, Fact['kind']> = { listener: 'head-seen', aggregator: 'aggregator-started' }
 
 /**
- * Runs `task` until the signal aborts. Where it fails, this stage of this network halts: the others of the process go on. Each attempt
+ * Runs `task` until the signal aborts. Where it fails, this stage of this network halts, and all others continue. Each attempt
  * has a signal of its own, which ends all that the one before has begun.
  */
 export async function runHaltable(
@@ -31,7 +31,7 @@ export async function runHaltable(
 ): Promise<void> {
   const { report, signal } = run
   const hide = createRedactor(run.config)
-  /** What was said of the halt; empty where a process before this one may have noted one. */
+  /** The reported reason; empty where an earlier process may have recorded a halt; undefined while the stage works. */
   let halted: string | undefined = ''
 
   const watched: Report<Fact> = (fact) => {

@@ -1,4 +1,4 @@
-/** What each command says of itself: `--help` prints it before anything else is read, and a call that makes no sense names its usage. */
+/** Help texts of the commands: `--help` prints them before the environment is read, and invalid arguments print the usage. */
 import { UsageError } from '../lib/usage-error.ts'
 
 export type Help = {
@@ -15,7 +15,7 @@ export function usageOf({ usage }: Help): string {
   return usage.map((line, index) => `${index === 0 ? 'Usage: ' : '       '}${line}`).join('\n')
 }
 
-/** What `read` makes of the arguments. `--help` ends the process with 0; a UsageError of `read` with 1, and its message. */
+/** Returns the result of `read`. `--help` exits with 0; a UsageError prints its message and exits with 1. */
 export function commandLine<Request>(help: Help, read: () => Request): Request {
   if (process.argv.slice(2).some((it) => it === '--help' || it === '-h')) {
     process.stdout.write(`${textOf(help)}\n`)
@@ -30,7 +30,7 @@ export function commandLine<Request>(help: Help, read: () => Request): Request {
   }
 }
 
-/** Of a command that takes no arguments: settings are those of the environment. */
+/** For commands without arguments: their settings are environment variables. */
 export function withoutArguments(help: Help): void {
   commandLine(help, () => {
     const [first] = process.argv.slice(2)
@@ -38,7 +38,7 @@ export function withoutArguments(help: Help): void {
   })
 }
 
-/** What Node's `parseArgs` complains of, without its advice on positional arguments, and the usage. */
+/** Turns errors of Node's `parseArgs` into usage errors, without its advice on positional arguments. */
 export function parsed<Values>(help: Help, parse: () => Values): Values {
   try {
     return parse()

@@ -24,7 +24,7 @@ export async function announcePresence(
   signal: AbortSignal,
 ): Promise<void> {
   const process = randomUUID()
-  // Tables that do not answer have no jobs for us either.
+  // While the tables do not answer, no job can be opened either.
   const write = (seconds: number, version: number) =>
     run(
       client,

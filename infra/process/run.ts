@@ -1,4 +1,4 @@
-/** What every entry point shares: read the environment, run until a signal, stop in order, and say plainly what went wrong. */
+/** Shared by all entry points: read the environment, run until a signal, stop in order, print the cause of a failure. */
 
 import type { Report } from '../../ingest/model/report.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
@@ -35,7 +35,7 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
   }
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
-      // The second Ctrl-C means it.
+      // The second Ctrl-C exits at once.
       if (stop.signal.aborted) process.exit(130)
       report({ kind: 'stopping', reason: name })
       stop.abort()
@@ -56,6 +56,6 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
     process.stderr.write(`${text}\n`)
     process.exitCode = 1
   }
-  // Whatever still holds the event loop (a socket that is being dialled, say) has nothing left to do.
+  // Open handles, such as a socket that is connecting, would keep the process alive.
   process.exit()
 }

@@ -2,9 +2,9 @@
 import { isAscii } from 'node:buffer'
 import { HttpRequestError, ResponseBodyTooLargeError, TimeoutError } from 'viem'
 
-/** A range of 20,000 logs is 15 MB; what is longer is refused, and asked for in halves. */
+/** A range of 20,000 logs is 15 MB; longer answers are refused, and the range is halved. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
-/** Of an error page. */
+/** Characters of an error page that are kept. */
 const MAX_DETAILS = 4_096
 
 /** Throws viem's errors, which call the endpoint `name`: its address is a key. */

@@ -13,7 +13,7 @@ type JsonRpcResponse = { id?: unknown; result?: unknown; error?: { code: number;
 
 const MAX_BATCH = 100
 
-/** Asks once: whether and whom to ask again is decided where all endpoints are known. `name` is what errors call it. */
+/** Sends each request once: `ingest/rpc/endpoints.ts` decides on retries. `name` identifies the endpoint in errors. */
 export function openHttp(url: string, name: string, timeoutMs: number): Client {
   const post = postTo(url, name, timeoutMs)
   let waiting: PendingCall[] = []
@@ -59,7 +59,7 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
     if (!Array.isArray(answers))
       throw new HttpRequestError({ url: name, status: 200, details: JSON.stringify(answers) })
     const byId = new Map(answers.map((answer: JsonRpcResponse | null) => [answer?.id ?? undefined, answer]))
-    // What a node says of no request in particular, it says of those that it left out.
+    // A response without an id applies to the requests that have no response of their own.
     for (const asked of batch) settle(asked, byId.get(asked.body.id) ?? byId.get(undefined))
   }
 

@@ -1,4 +1,4 @@
-/** What went wrong, in one line for people. */
+/** An error and its causes in one line. */
 import { redactAddresses } from '../config/secrets.ts'
 
 /** The messages along the chain of causes, each once. */

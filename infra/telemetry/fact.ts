@@ -18,7 +18,7 @@ export type ProcessFact =
   | { kind: 'first-data'; networks: readonly NetworkName[] }
   | { kind: 'stage-started'; stage: StageName; network: NetworkName }
   | { kind: 'stage-restarted'; stage: StageName; network: NetworkName; error: unknown }
-  /** No retry mends it: the others of the process go on. */
+  /** Needs an operator; the other stages of the process continue. */
   | { kind: 'stage-halted'; stage: StageName; network: NetworkName; error: unknown }
   | { kind: 'stage-resumed'; stage: StageName; network: NetworkName }
   | { kind: 'job-started'; network: NetworkName; job: number; from: number; to: number }
@@ -42,7 +42,7 @@ export type Fact =
   | ProcessFact
   | StoreFact
 
-/** What is done about facts of some kinds. */
+/** Handlers of some kinds of facts. */
 export type FactHandlers = { readonly [Kind in Fact['kind']]?: (fact: Extract<Fact, { kind: Kind }>) => void }
 
 export function handle(handlers: FactHandlers, fact: Fact): void {

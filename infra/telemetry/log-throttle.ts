@@ -1,10 +1,10 @@
-/** What is said again and again while something is down: once, then how many times more. */
+/** Limits repeated log lines to one in ten seconds, with a count of those that were suppressed. */
 
 const QUIET_MS = 10_000
 /** Texts that differ each time must not fill the memory. */
 const MAX_TEXTS = 1_000
 
-/** Tells how many alike were left unsaid before this one; undefined where this one is to be left unsaid, too. */
+/** The number of equal lines suppressed since the last one; undefined where this one is suppressed too. */
 export function openLogThrottle(): (text: string) => number | undefined {
   const known = new Map<string, { quietUntil: number; suppressed: number }>()
   return (text) => {

@@ -17,7 +17,7 @@ export function auditMetrics(registry: Registry, networks: readonly NetworkName[
   const auditedLogs = counter('candlepool_audited_logs_total', 'Logs in ranges that were audited.')
   const found = counter(
     'candlepool_audit_found_total',
-    'Blocks of which two answers told different logs (mismatched), of these logs added (omitted) and removed (invented) by repairs, blocks priced anew (repriced), blocks that nobody can prove (undecided).',
+    'Blocks for which two answers had different logs (mismatched), logs of these added (omitted) and removed (invented) by repairs, blocks with new prices (repriced), blocks without proof (undecided).',
     ['network', 'finding'],
   )
   const auditFailures = counter(

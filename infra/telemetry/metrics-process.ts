@@ -8,13 +8,13 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
   const ofStage = ['stage', 'network'] as const
   const restarts = new Counter({
     name: 'candlepool_stage_restarts_total',
-    help: 'Times that a stage began again from what is stored.',
+    help: 'Restarts of a stage from the stored state.',
     labelNames: ofStage,
     registers,
   })
   const halted = new Gauge({
     name: 'candlepool_stage_halted',
-    help: "1 where a stage of a network can't go on; all others of its process work.",
+    help: '1 where a stage of a network has halted; all others of its process continue.',
     labelNames: ofStage,
     registers,
   })
@@ -33,7 +33,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
   })
   const waits = new Counter({
     name: 'candlepool_backfill_waits_total',
-    help: 'Times that a backfill failed and went on after a wait.',
+    help: 'Times that a backfill failed and resumed after a wait.',
     labelNames: ['network'] as const,
     registers,
   })

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client'
 import { ask } from '../../aggregator/store/store.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 
-/** Shorter than anybody's patience with a scrape. */
+/** Below Prometheus' scrape timeout, 10 s by default. */
 const TIMEOUT_MS = 2_000
 
 type DiskSpace = { server: string; disk: string; free: number; total: number }
@@ -42,7 +42,7 @@ export function storeMetrics(registry: Registry): (servers: readonly ClickHouseC
   }
 }
 
-/** Undefined where nobody answers; none where the user may not see them. */
+/** Undefined where the server does not answer; empty where the user may not read them. */
 async function readDisks(client: ClickHouseClient): Promise<readonly DiskSpace[] | undefined> {
   const query =
     'SELECT hostName() AS server, name AS disk, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'

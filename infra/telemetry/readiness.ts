@@ -1,4 +1,4 @@
-/** How the stages of this process stand, by what they report: what somebody who asks whether it is ready is told, in words. */
+/** Readiness of this process, from the facts of its stages: reasons why it is not ready. */
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -7,15 +7,15 @@ import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
 
 export type Readiness = {
   report: Report<Fact>
-  /** Those that this process works on. */
+  /** Networks with a stage in this process. */
   networks(): NetworkName[]
-  /** Those that another process writes, while this one waits for its turn. */
+  /** Networks that another process writes while this one stands by. */
   standingBy(): NetworkName[]
   /** Why this process is not ready: one reason for each network, the one that is the cause of others. */
   reasons(view: StoredTips): string[]
 }
 
-/** What the tables say, at some moment. */
+/** The stored tips at a moment. */
 export type StoredTips = {
   now: UnixSeconds
   /** How late a network may be and still be ready. */
@@ -110,8 +110,8 @@ function ofListener(
   { now, maxTipAgeSeconds }: StoredTips,
 ): string | undefined {
   if (!stages.has('listener')) return undefined
-  if (!head) return 'no endpoint has told its head yet.'
-  if (now - head.seenAt > maxTipAgeSeconds) return `no endpoint has told its head for ${textOf(now - head.seenAt)}.`
+  if (!head) return 'no endpoint has reported its head yet.'
+  if (now - head.seenAt > maxTipAgeSeconds) return `no endpoint has reported its head for ${textOf(now - head.seenAt)}.`
   if (now - head.timestamp > maxTipAgeSeconds) {
     return `the chain or its endpoints stand still: their newest block, ${head.number}, is ${textOf(now - head.timestamp)} old.`
   }

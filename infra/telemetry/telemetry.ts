@@ -1,4 +1,4 @@
-/** What a process tells of itself, all of it made of facts: log lines, metrics, and how its stages stand. */
+/** Facts of a process as log lines, metrics and readiness. */
 import type { Registry } from 'prom-client'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Config } from '../config/config.ts'

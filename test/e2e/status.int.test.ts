@@ -68,7 +68,7 @@ describe.skipIf(withoutClickHouse)('npm run status', () => {
     const [ethereum] = JSON.parse(await status(['--json']))
     expect(ethereum).toMatchObject({ first: FIRST, gaps: [GAP] })
     const text = await status()
-    expect(text).toContain(`nothing is known of ${(GAP.to - GAP.from + 1).toLocaleString('en')} blocks in 1 gap`)
+    expect(text).toContain(`no data for ${(GAP.to - GAP.from + 1).toLocaleString('en')} blocks in 1 gap`)
     const [, command = ''] = /npm run backfill -- (.+)/.exec(text) ?? []
     expect(await run('backfill', environment(), command.split(' ')).exited).toBe(0)
     const [filled] = JSON.parse(await status(['--json']))
@@ -101,8 +101,8 @@ describe.skipIf(withoutClickHouse)('npm run status', () => {
     })
     const text = await status()
     expect(text).toMatch(/\nbase +- +- +- +- +1 +none +6 +20\n/)
-    expect(text).toContain('base: the audit found 6 blocks of which two answers told different logs.')
-    expect(text).toContain('  repaired   4 logs added, 2 logs removed, 8 blocks priced anew')
+    expect(text).toContain('base: the audit found 6 blocks for which two answers had different logs.')
+    expect(text).toContain('  repaired   4 logs added, 2 logs removed, 8 blocks repriced')
   })
 
   test('says so where nothing is stored, and names what it does not understand', async () => {

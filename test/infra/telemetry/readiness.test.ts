@@ -64,7 +64,7 @@ describe('a listener', () => {
       }),
     ]).toMatchInlineSnapshot(`
       [
-        "ethereum: no endpoint has told its head yet.",
+        "ethereum: no endpoint has reported its head yet.",
         "ethereum: the chain or its endpoints stand still: their newest block, 1000, is 15 min old.",
         "ethereum: it is catching up: its listener is at block 400 of 1000.",
         "ethereum: it is catching up: its listener is at block 500 of 1000, 100 min behind the head.",
@@ -80,7 +80,7 @@ describe('a listener', () => {
   test('that no endpoint answers any more is not ready', () => {
     const later = { now: NOW + 400, mostSeconds: 300 }
     expect(reasonOf(['listener'], [head(1_000), appended(1_000)], later)).toMatch(
-      /^ethereum: no endpoint has told its head for \d+ min\.$|^ethereum: no endpoint has told its head for \d+ s\.$/,
+      /^ethereum: no endpoint has reported its head for \d+ min\.$|^ethereum: no endpoint has reported its head for \d+ s\.$/,
     )
   })
 
@@ -182,7 +182,7 @@ test('of several causes the first is named, and each network has its own', () =>
   expect(reasons.map((it) => it.split('.')[0])).toMatchInlineSnapshot(`
     [
       "ethereum: its newest stored block, 10, is 66 min old",
-      "base: no endpoint has told its head yet",
+      "base: no endpoint has reported its head yet",
     ]
   `)
 })
