@@ -1,16 +1,13 @@
 /** The ledger as unbroken runs. A block is appended only to its parent: read are its oldest and its newest blocks, however long it is. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { ledgerStart, storedChain } from '../ledger/stored-blocks.ts'
+import { ledgerStart, MAX_RANGE_BLOCKS, storedChain } from '../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { KnownRange } from './known-ranges.ts'
 
 const ledgerRuns = loadSql(import.meta.url, './ledger_runs.sql')
 
-/** Block numbers in the stretch that is read below the newest block. */
-const WINDOW_BLOCKS = 50_000
-
-/** In order. Gaps show within the newest stretch, and right below it. */
+/** In order. Gaps show within the newest window, and right below it. */
 export async function runsOfLedger(
   client: ClickHouseClient,
   network: NetworkName,
@@ -20,7 +17,7 @@ export async function runsOfLedger(
   const [[newest], start] = await Promise.all([chain.below(below, 1), ledgerStart(client, network)])
   if (!newest || !start) return []
   const [lowest, ...others] = await ask<KnownRange>(client, ledgerRuns, {
-    ...{ network, below, since: newest.number - WINDOW_BLOCKS },
+    ...{ network, below, since: newest.number - MAX_RANGE_BLOCKS },
   })
   if (!lowest) return []
   if (lowest.from <= start.first) return [lowest, ...others]

@@ -17,6 +17,8 @@ export type StoredBlock = LedgerBlock & StoredTip & { version: Version }
 
 /** Rows of the first window, beside those that are wanted: the depth of an ordinary rollback. */
 const WINDOW_ROWS = 8_192
+/** Block numbers that one query of the ledger spans at most: a range has its first block in its last row, no further above than this. */
+export const MAX_RANGE_BLOCKS = 50_000
 /** Each further window has so many times the rows. */
 const WINDOW_GROWTH = 8
 
@@ -109,9 +111,6 @@ export async function newestTick(
   )
   return Math.max(tip?.timestamp ?? -1, covered?.newest || -1, row?.newest || -1)
 }
-
-/** A range says where it began in its last row: the one that the oldest row belongs to ends at most so many blocks later. */
-const MAX_RANGE_BLOCKS = 50_000
 
 /** Where the stored history begins: its first block, and the time of the oldest one whose time is stored. */
 export type LedgerStart = { first: number; time: UnixSeconds }
