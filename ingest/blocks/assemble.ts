@@ -40,47 +40,8 @@ export function createAssembler(
   const registry = new Registry(endpoints, network, storedPools)
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
-  /** The block in which this listener first saw each pool: after a rollback it is new again. */
   const sightings = new Map<PoolId, number>()
-
-  function decode(log: RpcLog): Decoded | undefined {
-    const decoded = decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory)
-    if (decoded?.kind === 'broken') {
-      const place = { block: Number(log.blockNumber), logIndex: Number(log.logIndex) }
-      report({ kind: 'log-broken', network: network.name, ...place, reason: decoded.reason })
-    }
-    return decoded
-  }
-
-  function add(draft: Draft, event: PoolEvent): void {
-    const known = registry.get(event.pool)
-    if (known?.kind !== 'pool') return
-    const { pool } = known
-    // The reference price changes before the swap is priced: a swap counts for itself.
-    if (event.kind === 'swap') usd.observe(pool, event.sqrtPriceX96, draft.number)
-    if (wanted && !wanted.has(pool.id)) return
-    const initial = 'sqrtPriceX96' in event && event.kind !== 'swap' ? event.sqrtPriceX96 : 0n
-    if (!sightings.has(pool.id) || initial > 0n) {
-      if (!sightings.has(pool.id)) sightings.set(pool.id, draft.number)
-      const already = draft.pools.findIndex((other) => other.id === pool.id)
-      if (already !== -1) draft.pools.splice(already, 1)
-      draft.pools.push({ ...pool, initialSqrtPriceX96: initial })
-    }
-    if (event.kind === 'swap') {
-      const tick = toTick(pool, event, usd)
-      if (tick) draft.ticks.push(tick)
-      else {
-        const place = { block: draft.number, logIndex: event.logIndex }
-        report({ kind: 'log-broken', network: network.name, ...place, reason: 'Swap with a sqrtPriceX96 of 0' })
-      }
-    }
-    if (event.kind === 'liquidity') {
-      const { pool: id, logIndex, tickLower, tickUpper, liquidityDelta } = event
-      draft.liquidity.push({ pool: id, logIndex, tickLower, tickUpper, liquidityDelta })
-    }
-    if (isV3(pool.id) && event.kind !== 'created') balances.touch(pool)
-  }
-
+  const sources: Sources = { network, wanted, report, registry, usd, balances, sightings }
   return {
     filter: filterFor(network, wanted),
     usd,
@@ -88,15 +49,13 @@ export function createAssembler(
     async assemble(logs, headers) {
       const events: { block: number; event: PoolEvent }[] = []
       for (const log of logs) {
-        const decoded = decode(log)
+        const decoded = decode(sources, log)
         if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
       }
       const pools = events.map(({ event }) => event)
       const newest = logs.at(-1)
-      const learnt = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
-      for (const skipped of learnt) {
-        report({ kind: 'pool-skipped', network: network.name, ...skipped })
-      }
+      const skipped = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
+      for (const skip of skipped) report({ kind: 'pool-skipped', network: network.name, ...skip })
       // No await follows: a call that failed above has changed no state and can be repeated.
       const drafts = new Map<number, Draft>()
       for (const { number, hash, timestamp } of headers) {
@@ -104,7 +63,7 @@ export function createAssembler(
       }
       for (const { block, event } of events) {
         const draft = drafts.get(block)
-        if (draft) add(draft, event)
+        if (draft) addEvent(sources, draft, event)
       }
       return [...drafts.values()]
     },
@@ -114,6 +73,61 @@ export function createAssembler(
       for (const [pool, first] of sightings) if (first > block) sightings.delete(pool)
     },
   }
+}
+
+/** The state that one listener's blocks share. */
+type Sources = {
+  network: Network
+  wanted: ReadonlySet<PoolId> | undefined
+  report: Report<IngestFact>
+  registry: Registry
+  usd: UsdPrices
+  balances: BalanceReader
+  /** The block in which this listener first saw each pool: after a rollback it is new again. */
+  sightings: Map<PoolId, number>
+}
+
+function decode({ network, report }: Sources, log: RpcLog): Decoded | undefined {
+  const decoded = decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory)
+  if (decoded?.kind === 'broken') {
+    const place = { block: Number(log.blockNumber), logIndex: Number(log.logIndex) }
+    report({ kind: 'log-broken', network: network.name, ...place, reason: decoded.reason })
+  }
+  return decoded
+}
+
+function addEvent(sources: Sources, draft: Draft, event: PoolEvent): void {
+  const { wanted, registry, usd, balances } = sources
+  const resolution = registry.get(event.pool)
+  if (resolution?.kind !== 'pool') return
+  const { pool } = resolution
+  // The reference price changes before the swap is priced: a swap counts for itself.
+  if (event.kind === 'swap') usd.observe(pool, event.sqrtPriceX96, draft.number)
+  if (wanted && !wanted.has(pool.id)) return
+  addPool(sources, draft, pool, event)
+  if (event.kind === 'swap') addTick(sources, draft, pool, event)
+  if (event.kind === 'liquidity') {
+    const { pool: id, logIndex, tickLower, tickUpper, liquidityDelta } = event
+    draft.liquidity.push({ pool: id, logIndex, tickLower, tickUpper, liquidityDelta })
+  }
+  if (isV3(pool.id) && event.kind !== 'created') balances.touch(pool)
+}
+
+/** A pool is sent with the block that first shows it, and with the block that initialises it. */
+function addPool({ sightings }: Sources, draft: Draft, pool: Pool, event: PoolEvent): void {
+  const initialSqrtPriceX96 = 'sqrtPriceX96' in event && event.kind !== 'swap' ? event.sqrtPriceX96 : 0n
+  if (sightings.has(pool.id) && initialSqrtPriceX96 === 0n) return
+  if (!sightings.has(pool.id)) sightings.set(pool.id, draft.number)
+  const already = draft.pools.findIndex((other) => other.id === pool.id)
+  if (already !== -1) draft.pools.splice(already, 1)
+  draft.pools.push({ ...pool, initialSqrtPriceX96 })
+}
+
+function addTick({ network, report, usd }: Sources, draft: Draft, pool: Pool, swap: Swap): void {
+  const tick = toTick(pool, swap, usd)
+  if (tick) return void draft.ticks.push(tick)
+  const place = { block: draft.number, logIndex: swap.logIndex }
+  report({ kind: 'log-broken', network: network.name, ...place, reason: 'Swap with a sqrtPriceX96 of 0' })
 }
 
 function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {

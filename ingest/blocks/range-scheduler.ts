@@ -18,7 +18,7 @@ const FIRST_RANGE_BLOCKS = 500
 const MAX_RANGE_BLOCKS = 20_000
 const RANGES_AT_ONCE = 4
 const CEILING_GROWTH = 1.05
-/** Target time of an answer; ranges grow while answers are faster. */
+/** Target number of logs in an answer; ranges grow while answers have fewer. */
 const GOOD_ANSWER_LOGS = 5_000
 
 export async function* readRanges(endpoints: Endpoints, options: RangesOptions): AsyncGenerator<LogRange> {

@@ -1,5 +1,4 @@
 /** Follows one chain from a block on: ranges while it is final, then single blocks. Live and history are one stream. */
-import type { Assembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { type BlocksToRead, readBlocks } from '../blocks/recent-blocks.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
@@ -8,34 +7,22 @@ import { pause, type Waker } from '../lib/wait.ts'
 import { ChainReplaced, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { BlockMessage, BlockRef, Message, RangeMessage } from '../model/message.ts'
-import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
-import { getFinality, getHeads, type Header, type Heads } from '../rpc/rpc.ts'
-import { BadAnswer, RpcFailed } from '../rpc/rpc-error.ts'
-import type { AnnouncedHeads } from './announced-heads.ts'
-import { balancesAt, type HeadPrefetch, prefetch } from './head-prefetch.ts'
-import { MAX_UNFINALIZED_BLOCKS, type UnfinalizedChain } from './unfinalized-chain.ts'
+import type { Header } from '../rpc/rpc.ts'
+import { RpcFailed } from '../rpc/rpc-error.ts'
+import { BLOCKS_AT_ONCE, type ChainView, pollChain, type ViewOptions } from './chain-view.ts'
+import { balancesAt } from './head-prefetch.ts'
+import { MAX_UNFINALIZED_BLOCKS } from './unfinalized-chain.ts'
 
-export type FollowOptions = {
-  network: Network
-  assembler: Assembler
-  /** Blocks that were appended before; empty for an empty store. */
-  chain: UnfinalizedChain
-  /** First block to read where `chain` is empty. */
-  firstBlock: number
+export type FollowOptions = ViewOptions & {
   /** Wakes the listener at a new head; without it the chain is polled every `pollMs`. */
   waker: Waker
-  /** Heads announced by nodes. */
-  announced: AnnouncedHeads
   pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
 }
-
-/** Blocks requested at once while catching up near the head. */
-const BLOCKS_AT_ONCE = 16
 
 /** Polls in a row, each at every endpoint, before `ChainReplaced` is thrown: nodes behind one address may disagree for a while. */
 const MAX_REPLACED_POLLS = 15
@@ -85,55 +72,6 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
     }
     if (!behind) await options.waker.wait(pollMs, signal)
   }
-}
-
-/**
- * One node's view of the chain. `head` is what is read now: the node's own head, or the newest announced one where `early` has read it.
- * `ancestor` is the newest block of `chain` that the node has.
- */
-type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: HeadPrefetch | undefined }
-
-/**
- * Reads the view from one endpoint. Throws `ChainReplaced` only where every endpoint has replaced a final block: a single endpoint may stay
- * on a fork.
- */
-function pollChain(endpoints: Endpoints, options: FollowOptions): Promise<ChainView> {
-  const { network, chain, firstBlock, assembler } = options
-  const { tip } = chain
-  const told = options.announced.after(tip, BLOCKS_AT_ONCE)
-  const newest = told.at(-1)
-  return endpoints.run(
-    async (client) => {
-      const early = newest && prefetch(client, told, newest, assembler)
-      // In an empty store the first message must be final.
-      const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
-        await early?.balances.discard()
-        throw error
-      })
-      const { head, finalized = -1 } = heads
-      // Heads newer than the announced ones are read at the next poll, which follows at once.
-      if (early && (await early.isOnChain(head))) {
-        return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
-      }
-      await early?.balances.discard()
-      // The first stored block must be final: all others may be replaced.
-      if (!tip && firstBlock > Math.max(0, finalized)) {
-        throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
-      }
-      if (tip && head.number < tip.number && chain.has(head)) {
-        throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
-      }
-      // The same tip or its child: the common case needs no further request.
-      const goesOn = tip?.hash === head.hash || isChild(head, tip)
-      const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
-      return { ...heads, chainHead: head, ancestor, early: undefined }
-    },
-    { atLeast: tip?.number },
-  )
-}
-
-function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): boolean {
-  return parent?.hash === parentHash && parent.number + 1 === number
 }
 
 /** Rolls back to the newest block of `chain` that is still canonical. True where that is not the tip. */

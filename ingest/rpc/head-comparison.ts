@@ -10,7 +10,7 @@ const LAG_BLOCKS = 3
 /** Heads of parallel requests are read up to this far apart. */
 const SKEW_SECONDS = 2
 
-type CompareHeads = (
+export type CompareHeads = (
   endpoints: readonly Endpoint[],
   verify: (endpoint: Endpoint) => Promise<void>,
   onBehind: (endpoint: Endpoint, best: number) => void,

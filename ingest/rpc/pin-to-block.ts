@@ -1,7 +1,8 @@
 /** Pins requests to one branch of the chain: an answer counts only where the node has a given block. */
 import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
-import type { Endpoints, RunOptions } from './endpoints.ts'
+import type { RunOptions } from './endpoint-choice.ts'
+import type { Endpoints } from './endpoints.ts'
 import { getHeader } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
 

@@ -1,0 +1,73 @@
+/** Polls one node: its head, its finality, and where it left the blocks that were appended. */
+import type { Assembler } from '../blocks/assemble.ts'
+import type { BlockRef } from '../model/message.ts'
+import type { Network } from '../model/network.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { getFinality, getHeads, type Header, type Heads } from '../rpc/rpc.ts'
+import { BadAnswer } from '../rpc/rpc-error.ts'
+import type { AnnouncedHeads } from './announced-heads.ts'
+import { type HeadPrefetch, prefetch } from './head-prefetch.ts'
+import type { UnfinalizedChain } from './unfinalized-chain.ts'
+
+export type ViewOptions = {
+  network: Network
+  assembler: Assembler
+  /** Blocks that were appended before; empty for an empty store. */
+  chain: UnfinalizedChain
+  /** First block to read where `chain` is empty. */
+  firstBlock: number
+  /** Heads announced by nodes. */
+  announced: AnnouncedHeads
+}
+
+/** Blocks requested at once while catching up near the head. */
+export const BLOCKS_AT_ONCE = 16
+
+/**
+ * One node's view of the chain. `head` is what is read now: the node's own head, or the newest announced one where `early` has read it.
+ * `ancestor` is the newest block of `chain` that the node has.
+ */
+export type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: HeadPrefetch | undefined }
+
+/**
+ * Reads the view from one endpoint. Throws `ChainReplaced` only where every endpoint has replaced a final block: a single endpoint may stay
+ * on a fork.
+ */
+export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<ChainView> {
+  const { network, chain, firstBlock, assembler } = options
+  const { tip } = chain
+  const told = options.announced.after(tip, BLOCKS_AT_ONCE)
+  const newest = told.at(-1)
+  return endpoints.run(
+    async (client) => {
+      const early = newest && prefetch(client, told, newest, assembler)
+      // In an empty store the first message must be final.
+      const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
+        await early?.balances.discard()
+        throw error
+      })
+      const { head, finalized = -1 } = heads
+      // Heads newer than the announced ones are read at the next poll, which follows at once.
+      if (early && (await early.isOnChain(head))) {
+        return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
+      }
+      await early?.balances.discard()
+      // The first stored block must be final: all others may be replaced.
+      if (!tip && firstBlock > Math.max(0, finalized)) {
+        throw new BadAnswer('behind', `At the node block ${finalized} is final, and block ${firstBlock} not yet.`)
+      }
+      if (tip && head.number < tip.number && chain.has(head)) {
+        throw new BadAnswer('behind', `The node's head is block ${head.number}; block ${tip.number} was read already.`)
+      }
+      // The same tip or its child: the common case needs no further request.
+      const goesOn = tip?.hash === head.hash || isChild(head, tip)
+      const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
+      return { ...heads, chainHead: head, ancestor, early: undefined }
+    },
+    { atLeast: tip?.number },
+  )
+}
+
+function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): boolean {
+  return parent?.hash === parentHash && parent.number + 1 === number
+}

@@ -1,0 +1,48 @@
+/** Chooses which endpoint does a unit of work next. */
+import type { Client } from 'viem'
+import { pause } from '../lib/wait.ts'
+import type { Endpoint } from './endpoint.ts'
+
+export type RunOptions = {
+  /** Endpoints known to be below this block come last. */
+  atLeast?: number | undefined
+  /** Width of the requested range: endpoints known to refuse it come last. */
+  blocks?: number
+  /** This client comes last. */
+  notFirst?: Client
+}
+
+/** The best of the endpoints that are `left`; where all rest, waits for the first to become usable. Undefined where none is worth the wait. */
+export async function chooseEndpoint(
+  endpoints: readonly Endpoint[],
+  left: ReadonlySet<Endpoint>,
+  run: RunOptions,
+  signal: AbortSignal,
+): Promise<Endpoint | undefined> {
+  while (!signal.aborted) {
+    const candidates = [...left].filter((it) => !it.disabled).sort((a, b) => compareRanks(rank(a, run), rank(b, run)))
+    const [best] = candidates
+    if (!best || best.waitMs() === 0) return best
+    // Another endpoint answered and only lacks the block: it may have it before these are usable.
+    if (left.size < endpoints.length && endpoints.some((it) => !left.has(it) && !it.disabled)) return undefined
+    await pause(Math.min(...candidates.map((it) => it.waitMs())), signal)
+  }
+  return undefined
+}
+
+/** Sort keys, most important first; lower is better. */
+function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions): number[] {
+  return [
+    Number(endpoint.waitMs() > 0),
+    Number(endpoint.client === notFirst),
+    Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
+    Number(endpoint.isBehind),
+    Number(endpoint.maxBlocks < blocks),
+  ]
+}
+
+/** Equal ranks keep the order of configuration: sorting is stable. */
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((value, place) => value !== b[place])
+  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0)
+}
