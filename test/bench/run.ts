@@ -17,13 +17,20 @@ const BENCHES = [
   'tables',
   'start',
   'views',
-  'pipeline',
+  'e2e',
   'load',
   'scale',
   'page',
 ] as const
 
-const named = process.argv.slice(2)
+/** Former names, accepted for one version. */
+const RENAMED: Readonly<Record<string, string>> = { road: 'e2e' }
+
+const named = process.argv.slice(2).map((name) => {
+  const renamed = RENAMED[name]
+  if (renamed !== undefined) console.error(`The bench ${name} is called ${renamed} now.`)
+  return renamed ?? name
+})
 if (named.includes('--help')) {
   console.log(
     `Usage: npm run bench [-- NAME…]\n\nRuns every bench, or those named: ${BENCHES.join(', ')}.\n\nExample:\n  npm run bench -- flush`,
