@@ -1,4 +1,4 @@
-/** The floor of whatever stores a block: its ticks alone, in one insert, into a table that nobody else writes to. */
+/** The floor of storing a block: its ticks alone, in one insert, into a table without other writers. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { insertRows } from '../../aggregator/store/store.ts'
 import { tickRow } from '../../aggregator/write/rows.ts'

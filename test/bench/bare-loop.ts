@@ -7,7 +7,7 @@ export const IN_FLIGHT = 4
 export type Chain = {
   name: string
   swapsPerBlock: number
-  /** What our own ranges settle at on such a chain. */
+  /** The width at which the range scheduler settles on such a chain. */
   rangeBlocks: number
 }
 

@@ -130,7 +130,7 @@ function resultOf({ method, params }: Call): string {
   const { fromBlock, toBlock, blockHash, address } = params[0] as Record<'fromBlock' | 'toBlock' | 'blockHash', Hex> & {
     address?: Hex[]
   }
-  // Somebody looks for the reference pool, which this chain does not have.
+  // A lookup of the reference pool, which this chain does not have.
   if (address) return '[]'
   if (blockHash) return logsOf(numberIn(blockHash), numberIn(blockHash))
   return logsOf(Number(fromBlock), Math.min(head, Number(toBlock)))

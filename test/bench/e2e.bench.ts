@@ -37,7 +37,7 @@ const EMBEDDED = { store: { kind: 'embedded' } } as const
 
 type Step = {
   number: number
-  /** Of the block's first swap. */
+  /** Time of the block's first swap. */
   pool: PoolId
   swaps: number
   /** Resolves with the moment at which the pipeline begins. */
@@ -148,7 +148,7 @@ async function overHeads(node: ChainNode, ask: Ask): Promise<void> {
   await close()
 }
 
-/** Of the engine that another process runs. */
+/** Memory of the engine that another process runs. */
 async function openTables(): Promise<{ client: ClickHouseClient; close(): Promise<void> }> {
   const store = await findStore(EMBEDDED, tables)
   if (!store) throw new Error(`No engine answers in ${tables}.`)

@@ -9,7 +9,7 @@ export const KEY = 'the-key-of-the-bench-of-the-pipeline'
 const DAY = 86_400
 const TODAY = Math.floor(Date.now() / 1_000 / DAY) * DAY
 
-/** What is appended; what stands before it ends with yesterday. */
+/** The appended ticks; the stored ones before them end with yesterday. */
 export function shapeOf(days: number): Shape {
   return { network: 'polygon', swapsPerBlock: 20, pools: 400, firstTime: TODAY - days * DAY }
 }

@@ -1,4 +1,4 @@
-/** What a bench prints: one figure a line, in columns that are the same in every bench. */
+/** Figures of a bench: one a line, in the same columns in every bench. */
 
 /** `floor` is the same work done in the barest way in the same run, in the same unit. */
 export function figure(what: string, value: number, unit: string, floor?: number): void {
@@ -23,7 +23,7 @@ function text(value: number): string {
 export type Cost = {
   /** By the clock: what else runs on the machine adds to it. */
   seconds: number
-  /** Of the processor, in all threads of this process: garbage is collected in several. */
+  /** Processor time in all threads of this process: garbage collection runs in several. */
   cpuSeconds: number
 }
 
@@ -36,7 +36,7 @@ export async function costOf(work: () => unknown): Promise<Cost> {
   return { seconds, cpuSeconds: (user + system) / 1_000_000 }
 }
 
-/** Of several rounds the least of each: whatever else happens on the machine only ever adds. */
+/** The least of several rounds: other load on the machine only adds. */
 export function least(costs: readonly Cost[]): Cost {
   return {
     seconds: Math.min(...costs.map(({ seconds }) => seconds)),

@@ -91,7 +91,7 @@ async function timesOf(follow: Follower, heads: Heads, latencyMs: number): Promi
   for (let number = 1; done.number < number; await sleep(READY_MS)) number = (await node.mine()).number
   const times: number[] = []
   while (times.length < WARM_UP_HEADS + HEADS) {
-    // At any moment between two looks of whoever polls.
+    // At any moment between two polls.
     await sleep(heads === 'polling' ? Math.random() * POLL_MS : 50 + Math.random() * 50)
     const { number, at } = await node.mine()
     while (done.number < number) {

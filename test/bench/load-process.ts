@@ -1,5 +1,5 @@
 /**
- * Asks as fast as so many connections can, apart from whoever answers and whoever measures. Standard input has a `Load`; one line of
+ * Sends requests as fast as its connections can, in a process of its own, apart from the API and from the measurement. Standard input has a `Load`; one line of
  * standard output has a `Loaded`. Every connection has questions of its own, so that none waits for another one's answer.
  */
 import { text } from 'node:stream/consumers'
@@ -19,7 +19,7 @@ export type Loaded = {
   p50: number
   p95: number
   p99: number
-  /** Of answers, by status. */
+  /** Number of answers by status. */
   statuses: Record<number, number>
   /** Connections that failed, and answers that never came. */
   errors: number

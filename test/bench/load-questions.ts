@@ -6,7 +6,7 @@ import { poolId } from './synthetic.ts'
 export const KINDS = ['now', 'closed', 'symbol', 'ticks', 'pools', 'usage', 'mix'] as const
 export type Kind = (typeof KINDS)[number]
 
-/** Of a hundred questions of the mix. */
+/** Share of a hundred questions of the mix. */
 const MIX: readonly (readonly [Exclude<Kind, 'mix'>, number])[] = [
   ['now', 70],
   ['closed', 10],
@@ -16,14 +16,14 @@ const MIX: readonly (readonly [Exclude<Kind, 'mix'>, number])[] = [
   ['usage', 2],
 ]
 
-/** Those of charts, and some that only a user of an API thinks of. */
+/** Intervals of charts, and some that only an API user has. */
 const INTERVALS = ['1s', '15s', '45s', '1m', '5m', '7m', '15m', '30m', '1h', '4h', '12h', '1d'] as const
 const HOUR = 3_600
 export const BUCKETS = 100
 
 export type Question = {
   path: string
-  /** What a candle question asks for: `to` is now where absent. */
+  /** A candle request: `to` is now where absent. */
   candles?: { pool: number; interval: string; to?: number }
 }
 

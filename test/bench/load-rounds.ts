@@ -10,6 +10,6 @@ export async function loadFrom(load: Load): Promise<Loaded> {
   const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(load))
   const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
-  if (code !== 0) throw new Error(`Whoever asks ended with ${code}.`)
+  if (code !== 0) throw new Error(`The load process ended with ${code}.`)
   return JSON.parse(printed)
 }

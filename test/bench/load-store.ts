@@ -1,6 +1,6 @@
 /**
  * A market for questions under load: a thousand pools of several hundred pairs, ten million trades up to this second, and a writer that
- * goes on with them. Of every ten swaps one is in the hottest pool, on each day the same.
+ * continues them. Of every ten swaps one is in the hottest pool, on each day the same.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'

@@ -1,4 +1,4 @@
-/** What a process takes of the machine, as Linux tells; NaN elsewhere. */
+/** Processor time and memory of a process, from Linux; NaN elsewhere. */
 import { readFile } from 'node:fs/promises'
 
 const TICKS_A_SECOND = 100
@@ -9,7 +9,7 @@ export async function megabytes(pid: number): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1_024
 }
 
-/** Of its processors: unlike time, whatever else runs on the machine takes none of it. */
+/** Processor time: unlike wall time, other load on the machine takes none of it. */
 export async function cpuMs(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const [user = Number.NaN, system = Number.NaN] = status

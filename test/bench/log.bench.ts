@@ -1,4 +1,4 @@
-/** What the log costs: `node --import tsx test/bench/log.bench.ts`. Figures go to standard output, one a line. */
+/** Cost of the log: `node --import tsx test/bench/log.bench.ts`. Figures go to standard output, one a line. */
 import { performance } from 'node:perf_hooks'
 import { decode } from '../../infra/kafka/decode.ts'
 import { encode } from '../../infra/kafka/encode.ts'

@@ -1,5 +1,5 @@
 /**
- * What more servers and more processes give: the same backfill through the flush, and the same cold questions for candles, over one shard and
+ * Gain of more servers and more processes: the same backfill through the flush, and the same cold questions for candles, over one shard and
  * over two, beside a single server without shards; then the API as one process and as three, beside a process that answers the same bytes
  * and does nothing else. Where all of it runs on one machine, more of them share its cores: what is gained there is a lower bound.
  * TICKS, SECONDS of each round, SHARDS and PROCESSES scale it.

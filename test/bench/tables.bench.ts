@@ -1,5 +1,5 @@
 /**
- * What the tables cost as they grow from a million ticks to ten and fifty: how long a live block takes through the aggregator, beside a
+ * Cost of the tables as they grow from a million ticks to ten and fifty: how long a live block takes through the aggregator, beside a
  * bare insert of the same ticks, and how many bytes a tick takes on disk, a recorded one too. The first day (23 swaps in each of 43,200
  * blocks over 400 pools) goes through the aggregator; the others are copies of its ticks, candles and ledger, moved by whole days inside
  * the engine, since fifty days through it would take a quarter of an hour. DAYS, SWAPS (a block of the past) and LIVE_BLOCKS scale it.
@@ -113,7 +113,7 @@ async function printColumns(client: ClickHouseClient, what: string): Promise<voi
   for (const { name, bytes } of columns) if (bytes > 0) figure(name, bytes / ticks, 'B/tick')
 }
 
-/** What somebody really traded: one pool alone, so that nothing lies between its swaps. */
+/** Recorded swaps of one pool, so that no other pool's rows lie between them. */
 async function recordedDay(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})

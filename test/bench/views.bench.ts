@@ -149,7 +149,7 @@ async function correctness(): Promise<void> {
   }
 }
 
-/** A chain as somebody hears of it who follows its head: forks come first, are taken back, and the chain goes on from where they began. */
+/** A chain as a follower of its head sees it: forks come first, are rolled back, and the chain continues from their parents. */
 function* stream(): Generator<{ block: BlockMessage; isTakenBack: boolean }> {
   for (let number = 1; number <= BLOCKS; number++) {
     if (chance(FORKS) && number > 1) {

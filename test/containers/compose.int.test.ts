@@ -87,7 +87,7 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
     expect(migrate).toMatchObject({ running: false, exitCode: 0 })
   })
 
-  test('nobody is root, has a capability, may write beside its data, or grow without limit', async () => {
+  test('no container is root, has a capability, writes beside its data, or grows without limit', async () => {
     const containers = await cluster.containers()
     for (const service of ALL) {
       const container = containers[service]
@@ -106,7 +106,7 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
     expect(candle?.open).toBeCloseTo(2269.745824, 6)
   })
 
-  test('an aggregator that is killed starts again, and goes on', async () => {
+  test('an aggregator that is killed restarts and resumes', async () => {
     const before = (await cluster.containers())['aggregator']
     process.kill(before?.pid ?? 0, 'SIGKILL')
     rpc.chain.head = DAY.lastBlock

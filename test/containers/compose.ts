@@ -19,15 +19,15 @@ export type Container = {
   restarts: number
   readOnly: boolean
   memory: number
-  /** Of its first process, as this machine sees it; 0 where none runs. */
+  /** Time of its first process, by this machine's clock; 0 where none runs. */
   pid: number
   publishedAt: string | undefined
 }
 
 export type Cluster = {
-  /** Again, with other settings: what they are for is made anew. */
+  /** Again with other settings: containers that they concern are recreated. */
   up(changed?: Record<string, string>): Promise<void>
-  /** What a command printed, run in a container of its own. */
+  /** Output of a command, run in a container of its own. */
   run(service: string, command: readonly string[], env?: Record<string, string>): Promise<string>
   /** Whatever it printed so far. */
   logs(): Promise<string>
@@ -41,7 +41,7 @@ export type Cluster = {
 
 export function composeCluster(settings: Record<string, string>): Cluster {
   const project = `candlepool-${randomBytes(4).toString('hex')}`
-  // Neither infra/.env nor the shell of whoever runs the tests has a say, but for the images. In the example, all is empty.
+  // Neither infra/.env nor the shell of the tests has an effect, except for the images. In the example, all is empty.
   const { PATH, HOME, DOCKER_HOST, KAFKA_IMAGE, CLICKHOUSE_IMAGE, PROMETHEUS_IMAGE, CANDLEPOOL_IMAGE } = process.env
   const images = { KAFKA_IMAGE, CLICKHOUSE_IMAGE, PROMETHEUS_IMAGE, CANDLEPOOL_IMAGE }
   const env = { PATH, HOME, DOCKER_HOST, ...images, ...settings }
@@ -54,7 +54,7 @@ export function composeCluster(settings: Record<string, string>): Cluster {
   return {
     async up(changed = {}) {
       Object.assign(env, changed)
-      // An image that is named is not made anew.
+      // A named image is not built.
       if (!CANDLEPOOL_IMAGE) await compose('build')
       await compose('up', '--detach', '--no-build')
     },

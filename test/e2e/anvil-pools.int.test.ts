@@ -1,4 +1,4 @@
-/** What the API says of pools and swaps is what Uniswap's own contracts say, after every kind of step and on every branch. */
+/** Answers about pools and swaps equal those of Uniswap's contracts, after every kind of step and on every branch. */
 import { formatUnits } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'

@@ -195,7 +195,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     await clean.drop()
   })
 
-  test('a listener that is started again goes on without loss or duplicates, also when the chain changed meanwhile', async () => {
+  test('a restarted listener resumes without loss or duplicates, also when the chain changed meanwhile', async () => {
     const market = markets.market('v3 DAI/WETH 3000')
     const snapshot = await anvil.snapshot()
     await markets.swap(market, { zeroForOne: true, amount: 10n ** 21n })

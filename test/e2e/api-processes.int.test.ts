@@ -51,7 +51,7 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
     spent += answer.credits_used
     return answer.data
   }
-  /** Of each, what it says to the same question. */
+  /** The answer of each process to one request. */
   const askAll = (path: string) => Promise.all(urls.map((url) => askOne(url, path)))
 
   test('give the same answers, from the tables and from memory', async () => {

@@ -1,4 +1,4 @@
-/** The audit as its operator has it: nobody asks for it, and a broken index of logs does no lasting harm. In one process, and in a cluster. */
+/** The audit runs unasked, and a broken log index does no lasting harm: in one process, and in a cluster. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { readRecords } from '../../aggregator/history/audit-record.ts'

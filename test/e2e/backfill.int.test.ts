@@ -51,7 +51,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     return { ETHEREUM_RPC_URL: rpc.url, DATA_DIR: `${folder.path}/${name}` }
   }
 
-  /** Of the engine that runs there, once it has so many ticks. */
+  /** The client of the engine that runs there, once it has so many ticks. */
   async function rows(name: string, table: (typeof tables)[number], ticks: number): Promise<string[]> {
     const engine = await until(() => findEngine(`${folder.path}/${name}/store`), 'the engine answers')
     const client = connect({ ...engine, ...engine.users.owner })
@@ -77,9 +77,9 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     const again = run('backfill', environment('alone'), range(DAY.firstBlock, FINALIZED))
     await again.untilPrinted(/100\.0 %.* 0 ticks\/s/)
     expect(await again.exited).toBe(0)
-    const anew = run('backfill', environment('alone'), [...range(MIDDLE, FINALIZED), '--again'])
-    await anew.untilPrinted(/100\.0 %.* [1-9][\d,]* ticks\/s/)
-    expect(await anew.exited).toBe(0)
+    const again = run('backfill', environment('alone'), [...range(MIDDLE, FINALIZED), '--again'])
+    await again.untilPrinted(/100\.0 %.* [1-9][\d,]* ticks\/s/)
+    expect(await again.exited).toBe(0)
     const main = start('alone', FINALIZED + 1)
     await untilReady(main)
     for (const table of tables)
@@ -96,7 +96,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('beside', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('killed without warning, it goes on where it stopped', async () => {
+  test('a killed backfill resumes where it stopped', async () => {
     // Slow enough to be met on its way.
     rpc.faults.maxLogs = 60
     rpc.faults.delayMs = 150

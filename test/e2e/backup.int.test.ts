@@ -1,4 +1,4 @@
-/** `npm run backup` beside a running `npm start`, and `npm run restore` on another machine, which then goes on as if it were the first. */
+/** `npm run backup` beside a running `npm start`, and `npm run restore` on another machine, which then continues like the first. */
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -44,7 +44,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     await untilReady(main)
   }
 
-  /** What a user reads, once all of the chain is stored. */
+  /** Answers to a user, once all of the chain is stored. */
   async function storedIn(dataDir: string): Promise<Record<string, string[]>> {
     const engine = await until(() => findEngine(join(dataDir, 'store')), 'the engine answers')
     const client = connect({ url: engine.url, database: engine.database, ...engine.users.owner })
@@ -65,7 +65,9 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     return { code, output: process.output() }
   }
 
-  test('made while blocks come is whole, and whoever is given it goes on', { timeout: 180_000 }, async () => {
+  test('a backup made while blocks arrive is complete, and its restored copy continues', {
+    timeout: 180_000,
+  }, async () => {
     await start(folder.path)
     await storedIn(folder.path)
     // Blocks come while it is made.

@@ -1,4 +1,4 @@
-/** What v3 pools hold by the tables is what the tokens' own contracts say, after every step and on every branch. */
+/** Stored balances of v3 pools equal those of the token contracts, after every step and on every branch. */
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { queryRows, readSql } from '../../api/lib/store.ts'
@@ -52,7 +52,7 @@ describe.skipIf(withoutClickHouse)('what v3 pools hold', () => {
     return tip
   }
 
-  test('a pool that nobody touches again is read again where a reorg took its reading', async () => {
+  test('the balance of an idle pool is read again after a reorg removed its reading', async () => {
     // All that happened in it is below; the first look is at a head above, of which nothing stays.
     const snapshot = await anvil.snapshot()
     const orphan = (await anvil.mine(3)).at(-1) as MinedBlock

@@ -1,4 +1,4 @@
-/** What goes wrong in a cluster, with a real broker, real tables and, where processes die or sleep, real processes. Each case is a network. */
+/** Faults of a cluster, with a real broker, real tables and, where processes die or sleep, real processes. Each case is a network. */
 import kafkajs from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
@@ -145,7 +145,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await tell(STAYS.slice(12))
     await append('rubbish')
     await cluster.untilReported('stalled')
-    // Whoever looks where the log ends finds the last message of it.
+    // A search for the end of the log finds its last message.
     expect((await log.last())?.message.hash).toBe(STAYS.at(-1)?.hash)
     // The stored tip stands still, and so the listener begins again behind it.
     await tell(STAYS.slice(10))
@@ -154,7 +154,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     expect(rejected).toMatchObject([{ offset: 5 }, { offset: 13 }, { offset: 14 }, { offset: 31 }])
     await expectCleanRun(STAYS)
 
-    // Where it goes on after a restart is found behind rubbish, too.
+    // The place to resume at is found behind invalid records too.
     await append('rubbish')
     await cluster.stop()
     const again = await aggregate()
@@ -175,7 +175,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
       goOn = resolve
     })
     await tell(LEFT.slice(TRUNK.length))
-    // It keeps the topic when others come and go, and goes on with what it has in hand when it loses it.
+    // It keeps the topic when other members come and go, and finishes the batch in hand when it loses it.
     const standby = await aggregate()
     await standby.untilReported('log-standing-by')
     await standby.stop()
@@ -188,7 +188,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test.concurrent('a topic that is deleted and made anew while the chain takes another branch', async (context) => {
+  test.concurrent('a topic that is deleted and created again while the chain takes another branch', async (context) => {
     const network = networkOf('recreated')
     const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)
     const cluster = await aggregate()

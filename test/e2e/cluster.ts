@@ -36,11 +36,11 @@ export type ClusterNetwork = {
   untilTip(chain: Chain): Promise<void>
   /** `npm run …`; may reach ClickHouse at another address than its own. */
   startProcess(script: Script, more?: Record<string, string>): Running
-  /** What `npm run aggregate` runs, in this process. */
+  /** Runs what `npm run aggregate` runs, in this process. */
   aggregate(owner?: ClickHouseClient): Promise<Aggregating>
-  /** Takes the topic away from whoever reads it, until it is given back. */
+  /** Takes the topic away from its reader, until it is given back. */
   takeTopic(): Promise<() => Promise<void>>
-  /** The epochs in which candles are shown, and those in which somebody took charge. */
+  /** Epochs of stored candles, and epochs that were acquired. */
   epochs(): Promise<{ shown: number[]; owners: number[] }>
   /** Everything is stored as by an aggregator that was told this chain and nothing else. */
   expectCleanRun(chain: Chain): Promise<void>

@@ -37,7 +37,7 @@ const SKIPPED: Reasons = [
 const RUN = ['npm test -- test/e2e/recorded-day']
 const EVERY_TEST = 'npm test'
 
-/** What stands for a value of the reader's own, and what the text says to fill in. */
+/** Placeholders for a value of the reader, and what the text says to fill in. */
 const FILLED = [
   { placeholder: 'cp_…', printed: /^ {2}Key {3}(cp_\S+)$/m },
   { placeholder: 'key_2de6b88ed779', printed: /(key_[0-9a-f]{12})/ },

@@ -163,7 +163,7 @@ describe.skipIf(withoutClickHouse)('the answer of a listed pair', () => {
 
   test('does not follow a pool whose value lies far from its price', async () => {
     const pool = await open({})
-    // $50M of USDC below any price at which somebody would sell ether.
+    // $50M of USDC below any price at which ether is sold.
     const deep = {
       ...ticksAround(1 / 1_000, 0.05, pool.tickSpacing, { decimals0: 6, decimals1: 18 }),
       liquidity: 10n ** 19n,

@@ -1,4 +1,4 @@
-/** What Uniswap's contracts themselves say of a pool. */
+/** A pool's state from Uniswap's contracts. */
 import { type Address, createPublicClient, erc20Abi, http, parseAbi } from 'viem'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'
 import type { DevMarket } from '../../infra/devnet/market.ts'

@@ -22,7 +22,7 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { DAY_POOL } from '../support/recorded.ts'
 import { block, openStore } from '../support/store.ts'
 
-/** What finds the rows of each table that grows: columns that its key is asked by, or else another index. */
+/** How rows of each growing table are found: columns of its key, or another index. */
 const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }> = {
   blocks: { keys: ['network'] },
   ticks: { keys: ['network', 'pool'], or: ['by_block'] },
@@ -100,7 +100,7 @@ function keysOf(query: string): readonly string[] | undefined {
   return WHOLE.some((whole) => whole.test(query)) ? ['network'] : undefined
 }
 
-/** What ClickHouse would read to answer it, and which indexes lead it there. */
+/** Parts and granules that ClickHouse would read, and the indexes that it would use. */
 async function readsOf(client: ClickHouseClient, { query, parameters }: Asked): Promise<Read[]> {
   const question =
     /^(?:\s*--.*\n)*\s*(?:INSERT\s+INTO\s+\S+\s+)?((?:WITH|SELECT)[\s\S]*?)\s*(?:FORMAT RowBinary\s*)?$/.exec(

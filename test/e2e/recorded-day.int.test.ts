@@ -84,7 +84,7 @@ describe('the recorded day, in one process', () => {
     expect(day?.volume).toBe(246966136.903766)
   })
 
-  test('has the minutes that somebody else made of the same logs', async () => {
+  test('has the minutes of an independent data set of the same logs', async () => {
     type Minute = Record<'minute' | 'open' | 'high' | 'low' | 'close', number> &
       Record<'net0' | 'net1' | 'in0' | 'in1', string>
     const answer = await store.query({

@@ -31,7 +31,7 @@ const never = new AbortController().signal
 /** A database is not dropped by those who are in it. */
 const IN_NONE = { 'X-ClickHouse-Database': 'default' }
 
-/** What is neither of a moment nor of a version. */
+/** Rows without what depends on the moment or the version. */
 const OTHER_TABLES = {
   coverage: 'SELECT * EXCEPT version FROM coverage FINAL ORDER BY ALL',
   jobs: 'SELECT * EXCEPT (version, created) FROM jobs FINAL ORDER BY ALL',
@@ -208,7 +208,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
 
 const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
 
-/** Those of the story are after the scenario's now: they are asked for by their time. */
+/** Times of the story are after the scenario's now: requests name them. */
 const QUESTIONS = [
   ...POOLS.flatMap(({ id }) => [
     ...['1s', '7m', '86399s'].map(
@@ -245,7 +245,7 @@ async function begin({ owner, shards }: Store) {
   return { history, ...(await startAggregator(owner, { network, history, shards })) }
 }
 
-/** The same story to whoever is told it. */
+/** The same story for every listener. */
 async function live(store: Store): Promise<void> {
   const random = randomOf(SEED)
   const story = tellStory(network, random, { withRange: true })

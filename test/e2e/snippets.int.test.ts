@@ -56,7 +56,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     await until(async () => {
       const { data } = await ask<{ data: unknown[] }>('/v0/ticks?symbol=WETH-USDC&limit=20')
       return data.length >= 20 ? true : undefined
-    }, 'the crowd has traded')
+    }, 'the traders have traded')
   })
 
   afterAll(async () => {
@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     if (!script) throw new Error('There is no script.')
     expect(others).toEqual([])
     const pools = await asker(base, key)<{ data: { id: string }[] }>('/v0/pools?symbol=WETH-USDC')
-    // The chain goes on meanwhile.
+    // The chain grows meanwhile.
     const until = `const now = ${Date.now()}; class Then extends Date { constructor(...it) { super(...(it.length ? it : [now])) } }; globalThis.Date = Then`
     const settings = `${until}
       const BASE = '${base}', KEY = '${key}', pool = '${pools.data[0]?.id}'`

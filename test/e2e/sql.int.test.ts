@@ -1,4 +1,4 @@
-/** What analysts use, on a devnet: the command, and the port that tools connect to, by its raw HTTP and by the official JDBC driver. */
+/** Access for analysts, on a devnet: the command, and the port for tools, by raw HTTP and by the official JDBC driver. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,12 +32,12 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     environment = { DATA_DIR: folder.path, SQL_PORT: String(port) }
     main = run('start', { ...environment, PORT: '0' })
     const ready = await untilReady(main)
-    // An hour's candles of a pair are stored once the crowd has traded.
+    // An hour's candles of a pair are stored once the traders have traded.
     const ask = asker(ready.url, ready.key)
     await until(async () => {
       const { data } = await ask<{ data: unknown[] }>('/v0/ticks?symbol=WETH-USDC&limit=20')
       return data.length >= 20 ? true : undefined
-    }, 'the crowd has traded')
+    }, 'the traders have traded')
     url = `http://127.0.0.1:${port}/`
     password = /Password {2}(\S+)/.exec(await sql(['--connection']))?.[1] ?? ''
     expect(password).not.toBe('')

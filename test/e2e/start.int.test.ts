@@ -143,7 +143,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     await store.close()
   })
 
-  test('Ctrl-C stops every child, and the next start goes on where it stopped', async () => {
+  test('Ctrl-C stops every child, and the next start resumes there', async () => {
     const before = await ask<Health>('/v0/health')
     const tip = before.networks[0]?.tip.number ?? 0
     const range = '/v0/ticks?symbol=WETH-USDC&limit=1000'
@@ -157,7 +157,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     await until(async () => {
       const { networks } = await ask<Health>('/v0/health')
       return (networks[0]?.tip.number ?? 0) > tip ? true : undefined
-    }, 'the chain goes on')
+    }, 'the chain grows')
     const { data } = await ask<Ticks>(range)
     expect(new Set(data.map((tick) => tick.id)).size).toBe(data.length)
     // What was there is there still, in the same order, but for what has left the window of an hour or the limit meanwhile.
@@ -182,7 +182,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     await until(async () => {
       const { networks } = await ask<Health>('/v0/health')
       return (networks[0]?.tip.number ?? 0) > tip ? true : undefined
-    }, 'the chain goes on')
+    }, 'the chain grows')
   })
 
   test('one that fails says why: another process has its port', async () => {

@@ -1,4 +1,4 @@
-/** What a swap was worth does not depend on when it was read: live, after a restart, by a latecomer or by a backfill. */
+/** The dollar value of a swap does not depend on when it was read: live, after a restart, by a late listener or by a backfill. */
 import { numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
@@ -12,7 +12,7 @@ import { rowsOf } from '../support/rows.ts'
 import { type RecordedChain, type RpcServer, startRpcServer } from '../support/rpc-server.ts'
 
 const network = NETWORKS.ethereum
-/** A pool of WETH and a token that nobody prices: its swaps are worth what the reference pool says. */
+/** A pool of WETH and an unpriced token: its swaps are valued by the reference pool. */
 const OTHER_POOL = `0x${'0d'.repeat(20)}` as const
 const DOG = `0x${'0e'.repeat(20)}` as const
 
@@ -57,7 +57,7 @@ function quietChain(): RecordedChain {
 describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   let rpc: RpcServer
   const opened: { pipeline: Pipeline; database: TestDatabase }[] = []
-  /** Of a listener that was there from the start, and saw all but the first part live. */
+  /** Values by a listener that ran from the start and read all but the first part live. */
   let live: Awaited<ReturnType<typeof rowsIn>>
 
   beforeAll(async () => {

@@ -1,4 +1,4 @@
-/** What an installation brings from others: nothing that nobody has checked, nothing whose licence asks for more than to be named. */
+/** Installed packages: each has an integrity hash, and no licence asks for more than a notice. */
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -33,9 +33,9 @@ export type Listening = {
   log: ArrayLog
   facts: IngestFact[]
   factsOf<K extends IngestFact['kind']>(kind: K): Extract<IngestFact, { kind: K }>[]
-  /** What is wrong with this node, as its facts say it. */
+  /** Faults of this node according to its facts. */
   problemsOf(node: RpcServer): (string | undefined)[]
-  /** What ended the listener. */
+  /** The error that ended the listener. */
   failure(): unknown
   messagesUpTo(block: number): Promise<readonly Message[]>
   stop(): Promise<void>
@@ -88,7 +88,7 @@ export function listenTo(
   }
 }
 
-/** What was said of the chain, however it was cut into ranges; and that it was said without a gap. */
+/** The content of the chain, independent of its ranges, and that it has no gap. */
 export function contentOf(messages: readonly Message[]): unknown[] {
   let next = FROM
   for (const message of messages) {
@@ -98,7 +98,7 @@ export function contentOf(messages: readonly Message[]): unknown[] {
   return messages.flatMap((message): unknown[] => (message.kind === 'range' ? [...blocksOf(message)] : [message]))
 }
 
-/** What a listener over one node without faults says. */
+/** The messages of a listener over one node without faults. */
 export async function cleanContent(): Promise<unknown[]> {
   const node = await startNode()
   const listening = listenTo([node])

@@ -1,4 +1,4 @@
-/** What may happen next in a simulated life: blocks come, chains fork, nodes disagree, processes die. */
+/** Possible next steps of a simulated run: blocks, forks, contradicting nodes, killed processes. */
 import { sleep } from './clock.ts'
 import { type Act, NODE_ACTS } from './node-acts.ts'
 

@@ -2,7 +2,7 @@
 import { vi } from 'vitest'
 
 const realImmediate = setImmediate
-/** Turns of the event loop after which somebody who has not set a timer waits for nothing. */
+/** Turns of the event loop after which a task without a timer waits for nothing. */
 const IDLE_TURNS = 20
 
 /** Runs `task` with timers and clock under our hand; nothing in it may wait for real sockets or files. */

@@ -11,7 +11,7 @@ export type Endpoint = {
   client: Client
   /** A load balancer sends each request to one of these. */
   nodes: SimulatedNode[]
-  /** What may go wrong from now on. */
+  /** Faults that may be injected from now on. */
   faults: Set<RequestFault>
 }
 
@@ -40,7 +40,7 @@ export class SimulatedNode {
 }
 
 const TIMEOUT_MS = 5_000
-/** Of the requests while a fault is about. */
+/** Share of faulty requests while a fault is active. */
 const SHARE = 0.25
 
 export function openEndpoint(name: string, nodes: SimulatedNode[], random: Random, happened: Happened): Endpoint {
@@ -94,7 +94,7 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
       if (call.method === 'eth_chainId' && view.chainId !== NETWORK.chainId) happened.note('wrong chain id')
       if (!strikes('answers of another shape', 0.05)) return outcome
       happened.note('answers of another shape')
-      // A number would be another chain's id, and a true one for all that anybody can tell.
+      // A number would be another chain's id, and could be true.
       return { result: random.pick([null, 'nonsense', {}]) }
     }
     // Nodes promise no order.
@@ -161,7 +161,7 @@ function leftLogs(view: View, isMeant: (number: number) => boolean): Log[] {
     .flatMap((block) => block.logs)
 }
 
-/** Those of them that would stand beside other logs of the same block. */
+/** Logs that would stand beside other logs of the same block. */
 function siblings(view: View, logs: readonly Log[]): Log[] {
   const numbers = new Set(logs.map((log) => Number(log.blockNumber)))
   const hashes = new Set(logs.map((log) => log.blockHash))

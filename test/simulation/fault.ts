@@ -1,6 +1,6 @@
 /** Everything that the simulated chain, its nodes and our own processes can do wrong, by name. */
 
-/** What an endpoint does to single requests. */
+/** Faults of single requests. */
 export const REQUEST_FAULTS = [
   '429',
   '429 with Retry-After',
@@ -30,7 +30,7 @@ export const NODE_FAULTS = [
 ] as const
 export type NodeFault = (typeof NODE_FAULTS)[number]
 
-/** Of any depth above finality. */
+/** Reorgs of any depth above finality. */
 export const CHAIN_FAULTS = [
   'reorg during live',
   'reorg during catch-up',
@@ -46,7 +46,7 @@ export const PROCESS_FAULTS = [
   'aggregator behind the log',
 ] as const
 
-/** What ends a listener: no fault that ought to be survived, and so none of the `FAULTS`. */
+/** Faults that must end a listener; not among the survivable `FAULTS`. */
 export const HALTS = [
   'a chain replaced below finality, live',
   'a chain replaced below finality while no listener ran',

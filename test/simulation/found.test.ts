@@ -1,4 +1,4 @@
-/** What the simulation has found about finality, and what is too rare for it, each as a plain test. */
+/** Faults of finality that the simulation has found, and cases that are too rare for it, as plain tests. */
 
 import { describe, expect, test } from 'vitest'
 import { ChainReplaced } from '../../ingest/model/errors.ts'
@@ -113,7 +113,7 @@ describe('finality', () => {
     })
   })
 
-  test.each([0, 1])('node %i, on a fork below what is final for ever, keeps nobody from the chain', async (node) => {
+  test.each([0, 1])('node %i, on a permanent fork below finality, stops no listener', async (node) => {
     await inVirtualTime(async () => {
       const { world, store, process, around, facts } = await listening({
         finalityLag: 5,

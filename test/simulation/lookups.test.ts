@@ -1,4 +1,4 @@
-/** What a listener looks up beside its blocks, of nodes that contradict themselves or sit on another branch. */
+/** Lookups of a listener beside its blocks, at nodes that contradict themselves or are on another branch. */
 import { type Client, createClient, custom } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { bootstrapPrices } from '../../ingest/blocks/reference-price.ts'

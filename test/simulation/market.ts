@@ -115,7 +115,7 @@ export function swapLog(pool: PoolContract, random: Random): BareLog {
   return inManager(pool, [V4_TOPICS.swap, SENDER], data)
 }
 
-/** What makes the pool known: v3 has two logs for it, v4 one. */
+/** Logs that announce the pool: v3 has two, v4 one. */
 export function birthLogs(pool: PoolContract, random: Random): BareLog[] {
   const price = sqrtPriceOf(pool, random)
   const [currency0, currency1] = [pad(pool.currency0), pad(pool.currency1)]

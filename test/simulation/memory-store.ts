@@ -3,7 +3,7 @@ import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledge
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 
-/** What a store says of the market, as text, so that no bit is lost; in the order of the chain. */
+/** A store's content as text, so that no bit is lost; in chain order. */
 export type Rows = { tip: string; ticks: string[]; pools: string[]; liquidity: string[] }
 
 export class MemoryStore implements KnownChain {

@@ -1,4 +1,4 @@
-/** What nodes do to whoever asks them: they flip, lag, sit on branches of their own, or are of another chain. */
+/** Behaviour of nodes: they change branches, lag, stay on forks, or belong to another chain. */
 import { sleep } from './clock.ts'
 import type { Fault } from './fault.ts'
 import type { Life } from './run.ts'

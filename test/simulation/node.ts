@@ -12,7 +12,7 @@ import {
 import { ancestorOf, type Block, bloomOf, OLDEST } from './block.ts'
 import { POOLS, type PoolContract, TOKENS } from './market.ts'
 
-/** What a node believes: everything else that it says follows from it. */
+/** A node's view of the chain; all its answers follow from it. */
 export type View = {
   chainId: number
   head: Block
@@ -140,7 +140,7 @@ const string = parseAbiParameters('string')
 const uint256 = parseAbiParameters('uint256')
 const poolKey = parseAbiParameters('address, address, uint24, int24, address')
 const word = (value: Hex | number | bigint) => encodeAbiParameters(uint256, [BigInt(value)])
-const NOBODY = '0x0000000000000000000000000000000000000000'
+const NO_HOOKS = '0x0000000000000000000000000000000000000000'
 
 function read(block: Block, target: Hex, data: Hex): Hex | undefined {
   const name = names.get(data.slice(0, 10) as Hex)
@@ -149,8 +149,8 @@ function read(block: Block, target: Hex, data: Hex): Hex | undefined {
   if (name === 'poolKeys') {
     const id = data.slice(10, 60)
     const known = POOLS.find((pool) => pool.isInPositionManager && isThere(pool) && pool.id.slice(2, 52) === id)
-    const key = known ? ([known.currency0, known.currency1, known.fee, 60, NOBODY] as const) : undefined
-    return encodeAbiParameters(poolKey, key ?? [NOBODY, NOBODY, 0, 0, NOBODY])
+    const key = known ? ([known.currency0, known.currency1, known.fee, 60, NO_HOOKS] as const) : undefined
+    return encodeAbiParameters(poolKey, key ?? [NO_HOOKS, NO_HOOKS, 0, 0, NO_HOOKS])
   }
   if (name === 'getPool') {
     const found = POOLS.find(

@@ -19,7 +19,7 @@ import type { World } from './world.ts'
 export type Process = {
   /** At once: nothing that it does from now on is heard. */
   kill(): void
-  /** What ended it, where it was not killed. */
+  /** The error that ended it, unless it was killed. */
   failure(): unknown
 }
 
@@ -84,7 +84,7 @@ function begin(
   return { kill: () => death.abort(), failure: () => failure }
 }
 
-/** Any node may tell of its head, wherever it sits; whoever listens is not told of every one, and sometimes late. */
+/** Any node may announce its head, on any branch; listeners get some announcements late or never. */
 function headsOf(world: World, random: Random, signal: AbortSignal): WatchHeads {
   const [first, ...others] = world.nodes
   if (!first) throw new Error('A world has at least one node.')
@@ -101,7 +101,7 @@ function headsOf(world: World, random: Random, signal: AbortSignal): WatchHeads 
   }
 }
 
-/** An aggregator alone; it goes on at the message that last was of use, as the real one does. */
+/** An aggregator alone; it resumes at the last useful message, like the real one. */
 export class MemoryAggregator {
   readonly #store: MemoryStore
   readonly #log: ArrayLog
@@ -132,7 +132,7 @@ export class MemoryAggregator {
   }
 }
 
-/** A log in memory listens anew each time it waits. */
+/** An in-memory log adds a listener each time it waits. */
 function mortal(): AbortController {
   const death = new AbortController()
   setMaxListeners(0, death.signal)

@@ -85,7 +85,7 @@ export class Life {
       world.grow(1)
       if (random.chance(0.5)) world.growBranch(node)
     }
-    // Half of the time the last word of the one that goes is of a branch that nobody will hear of again.
+    // In half of the runs the last message of the killed listener is of a branch that never returns.
     const endsAstray = random.chance(0.5)
     if (!endsAstray) world.put(node, { lag: 0 })
     await sleep(random.between(0, 500))
@@ -106,7 +106,7 @@ export class Life {
     this.#aggregator?.start()
   }
 
-  /** Of a reorg: mostly a few blocks, now and then all that is not final. */
+  /** Depth of a reorg: mostly a few blocks, sometimes everything that is not final. */
   anyDepth(): number {
     const { maxDepth } = this.world
     return this.random.chance(0.2) ? Math.max(1, maxDepth) : this.random.between(1, 12)
@@ -148,7 +148,7 @@ export class Life {
     return all.map((process) => process.failure()).filter((failure) => failure !== undefined)
   }
 
-  /** What ended by itself. */
+  /** The error of a process that ended by itself. */
   end(): unknown[] {
     const failures = this.failures()
     this.stopListener()

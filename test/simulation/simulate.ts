@@ -23,9 +23,9 @@ export type Plan = {
 
 export type Outcome = {
   rows: Rows
-  /** What a listener says that was started on the final chain, and saw nothing else. */
+  /** The messages of a listener that reads only the final chain. */
   clean: Rows
-  /** What ended a listener by itself; nothing should. */
+  /** The error of a listener that ended by itself; none should. */
   failures: unknown[]
   /** Messages that the ledger could not place; in one process there is never one. */
   orphans: number
@@ -116,7 +116,7 @@ function firstOf([first]: readonly Message[]): number {
   return first.kind === 'range' ? first.from : first.number
 }
 
-/** Until the chain's head is stored; false where nothing more can come. A chain goes on meanwhile, and that is what wakes a listener. */
+/** Runs until the chain's head is stored; false where no progress is possible. The chain grows meanwhile, which wakes listeners. */
 async function untilStored(world: World, store: MemoryStore, failures: () => unknown[]): Promise<boolean> {
   const giveUp = Date.now() + PATIENCE_MS
   for (let nextBlock = Date.now() + BLOCK_MS; store.tip?.hash !== world.head.hash; await sleep(50)) {
@@ -133,7 +133,7 @@ function startRequestFaults(world: World, { faults }: Plan, random: Random): () 
   const chosen = faults.filter(isRequestFault)
   for (const [index, endpoint] of world.endpoints.entries()) {
     for (const fault of chosen) {
-      // Where every endpoint leaves out the same, nobody can know.
+      // An omission by every endpoint is undetectable.
       const isPossible = index === 0 || fault !== 'a block whose logs are left out'
       if (isPossible && random.chance(chosen.length === 1 ? 1 : 0.5)) endpoint.faults.add(fault)
     }

@@ -1,4 +1,4 @@
-/** The last word of a listener that is gone may be of a branch that is no more: the one that goes on has to say its own again. */
+/** The last message of a killed listener may be of a replaced branch: its successor must append its own again. */
 import { keccak256, toHex } from 'viem'
 import { expect, test } from 'vitest'
 import type { BlockMessage } from '../../ingest/model/message.ts'

@@ -5,7 +5,7 @@ import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
 
 const EDGES = [10_000n, ...[53n, 64n, 96n, 106n, 128n, 160n, 192n, 255n].map((bits) => 1n << bits)]
 
-/** Of any length, and often beside an edge. */
+/** Integers of any length, often near an edge. */
 function integer(bits: number): fc.Arbitrary<bigint> {
   const least = fc.integer({ min: 0, max: bits })
   const random = fc.tuple(least, fc.bigInt(0n, (1n << BigInt(bits)) - 1n)).map(([by, value]) => value >> BigInt(by))
@@ -42,7 +42,7 @@ export function anyTick(fixed: Pick<Tick, 'pool'>): fc.Arbitrary<Tick> {
 
 const REST = { logIndex: 0, transactionHash: `0x${'c0ffee00'.repeat(8)}`, liquidity: 0n, poolTick: 0, fee: 0 } as const
 
-/** Of what no pool has, the price need not be a number. */
+/** Values outside of any pool's range, whose price need not be a number. */
 function orOne(price: number): number {
   return price >= 0 && price < Number.POSITIVE_INFINITY ? price : 1
 }

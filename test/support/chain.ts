@@ -20,7 +20,7 @@ export type MinedBlock = BlockContent & { parentHash: Hash }
 /** From its first block to its newest. A fork is `mine(chain.slice(0, n), plans, 'another branch')`. */
 export type Chain = readonly MinedBlock[]
 
-/** What a block will hold, and how long after its parent it is mined. */
+/** Content of a block, and its distance in time from its parent. */
 export type BlockPlan = { secondsLater: number } & Pick<BlockContent, 'ticks' | 'pools' | 'liquidity' | 'balances'>
 
 export const FIRST_BLOCK = 100
@@ -70,7 +70,7 @@ export function asRange(network: NetworkName, blocks: Chain): RangeMessage {
   }
 }
 
-/** What a job states of a stretch of at least one block, of all pools or of some. */
+/** Overwrite by a job of at least one block, for all pools or some. */
 export function asRestatement(
   network: NetworkName,
   blocks: Chain,
@@ -101,7 +101,7 @@ export function hasContent({ ticks, pools, liquidity, balances }: BlockContent):
   return ticks.length + pools.length + liquidity.length + balances.length > 0
 }
 
-/** The part of `chain` that is not in `known`: what a listener tells somebody who knows that. */
+/** The part of `chain` that is not in `known`: messages for a reader of `known`. */
 export function newTo(known: Chain, chain: Chain): Chain {
   const hashes = new Set(known.map(({ hash }) => hash))
   return chain.filter(({ hash }) => !hashes.has(hash))
@@ -208,7 +208,7 @@ export const steps: fc.Arbitrary<readonly Step[]> = fc.array(
   { minLength: 2, maxLength: 6 },
 )
 
-/** What a range says is final: a fork begins above the newest one. */
+/** Finality in a range: a fork begins above the newest final block. */
 export function tellings(network: NetworkName, steps: readonly Step[]): Telling[] {
   let chain: Chain = []
   /** How many blocks are final. */

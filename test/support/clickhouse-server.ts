@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { startEngine } from '../../infra/clickhouse/engine.ts'
 import { inContainers, startImage } from './containers.ts'
 
-/** What `servers.ts` provides under `clickhouse`. */
+/** Provided by `servers.ts` under `clickhouse`. */
 export type ProvidedClickHouse =
   | { url: string; username: string; password: string; what: string }
   | { unavailable: string }
@@ -48,7 +48,7 @@ async function startEmbedded(): Promise<StartedClickHouse> {
   return { url: engine.url, ...engine.users.owner, what: `the embedded engine at ${engine.url}`, stop }
 }
 
-/** Of the version that the embedded engine has. */
+/** A server of the version of the embedded engine. */
 const DEFAULT_IMAGE = 'clickhouse/clickhouse-server:26.7'
 
 async function startContainer(): Promise<StartedClickHouse> {

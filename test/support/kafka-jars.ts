@@ -28,7 +28,7 @@ export type JarBroker = {
 export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
   await javaAtLeast(17)
   const classpath = join(await fetchedKafka(), '*')
-  // A port that was free may be somebody else's by the time that the broker opens it.
+  // A free port may be taken by the time the broker opens it.
   for (let tries = 2; tries > 0; tries--) {
     const broker = await startOnce(classpath, first).catch(() => undefined)
     if (broker) return broker

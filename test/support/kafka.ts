@@ -5,7 +5,7 @@ import { inContainers, startImage } from './containers.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
 
 export type StartedKafka = { brokers: string[]; what: string; stop(): Promise<void> }
-/** What `servers.ts` provides under `kafka`. */
+/** Provided by `servers.ts` under `kafka`. */
 export type ProvidedKafka = { brokers: string[]; what: string } | { unavailable: string }
 
 declare module 'vitest' {

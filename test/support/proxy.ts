@@ -10,7 +10,7 @@ export type TcpProxy = {
   /** Ends all connections, and takes no more until it is told to. */
   goAway(): Promise<void>
   comeBack(): Promise<void>
-  /** What is sent over the connections that are open now arrives nowhere, and nobody says so. */
+  /** Data on open connections is dropped silently. */
   fallSilent(): void
   /** Writes to all clients, as if the server had. */
   inject(bytes: Buffer): void

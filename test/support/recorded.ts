@@ -47,7 +47,7 @@ export type MinuteBar = {
   inAmount1: bigint
 }
 
-/** Somebody else's minute bars of the same logs: ticks are the pool's own, amounts the pool's view. */
+/** An independent data set of minute bars of the same logs: ticks are the pool's, amounts the pool's view. */
 export function recordedMinutes(): MinuteBar[] {
   return rowsOf('ethereum-2024-01-05/minute.csv.br').map((row) => {
     const [time = '', net0, net1, close, open, lowest, highest, in0, in1] = row.split(',')

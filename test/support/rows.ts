@@ -1,4 +1,4 @@
-/** What a store holds, row by row, without what may differ from run to run: versions, and where a listener met a pool. */
+/** A store's content by row, without what may differ from run to run: versions, and where a listener first saw a pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
 
 export type MarketTable = 'blocks' | 'ticks' | 'candles' | 'pools' | 'liquidity_changes'

@@ -35,7 +35,7 @@ export type RecordedChain = {
 type Spoiled = 'cut text' | 'cut connection' | 'half, then silence' | 'silence' | 'reset'
 type HttpAnswer = { status: number; headers?: Record<string, string>; body?: string }
 type RpcError = { code: number; message: string }
-/** What is wrong with the node, until it is changed again. */
+/** Fault of the node, until it is changed. */
 export type Faults = {
   /** More logs than this in one answer are refused, as the big providers do. */
   maxLogs?: number
@@ -49,9 +49,9 @@ export type Faults = {
   reset?: boolean
   /** The next requests answer 200 with something that is not JSON. */
   malformedNext?: number
-  /** What becomes of the next answers. */
+  /** Outcome of the next answers. */
   spoilNext?: Spoiled[]
-  /** Of every batch the first answer, or the last one, is missing. */
+  /** The first or the last answer of every batch is missing. */
   shortBatches?: 'first' | 'last'
   /** Answers of a batch come in another order than the requests. */
   shuffleBatches?: boolean
@@ -71,7 +71,7 @@ export type Faults = {
   twistReceipt?: (logs: readonly RpcLog[]) => readonly RpcLog[]
   /** Headers have empty blooms, as those of nodes that keep none. */
   hideBlooms?: boolean
-  /** What it answers where it is asked for the block `finalized`, in place of that block. */
+  /** Answer to a request for the block `finalized`. */
   finalized?: { result: null } | { error: RpcError }
   /** Methods that it does not know. */
   lacksMethods?: readonly string[]
@@ -89,7 +89,7 @@ export type RpcServer = {
   faults: Faults
   /** How often each method was called. */
   calls: Record<string, number>
-  /** Of the last request. */
+  /** Headers of the last request. */
   headers: IncomingHttpHeaders
   /** How many requests the `limit` has refused. */
   refused: number

@@ -1,6 +1,6 @@
-/** What a process's admin port says, read as Prometheus reads it. */
+/** Reads a process's admin port as Prometheus does. */
 
-/** As long as whoever scrapes or probes waits. */
+/** Timeout of scrapers and probes. */
 const PATIENCE_MS = 8_000
 
 export type Sample = { name: string; labels: Record<string, string>; value: number }

@@ -2,7 +2,7 @@
 import type { Parameters } from 'fast-check'
 
 const given = process.env['SEED']
-/** Within the patience of the tests that ask a server. */
+/** Within the time limits of the tests that query a server. */
 const SHRINK_MS = 40_000
 
 /** For properties that cost microseconds: a failure is shrunk at once. */

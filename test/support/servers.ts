@@ -24,7 +24,7 @@ async function stop(server: Stoppable | { unavailable: string }): Promise<void> 
   if ('stop' in server) await server.stop()
 }
 
-/** What is provided goes to other processes, where functions can't go. */
+/** Provided values are sent to other processes, so functions are not possible. */
 function withoutStop<T extends Stoppable>({ stop: _, ...rest }: T): Omit<T, 'stop'> {
   return rest
 }

@@ -14,7 +14,7 @@ export type Shards = {
   /** As `readConfig` gives it. */
   config: ServerConfig
   environment: Record<string, string>
-  /** Of the first one, for other servers. */
+  /** Address of the first one, for other servers. */
   address: string
   /** `kill -9`. */
   kill(index: number): Promise<void>

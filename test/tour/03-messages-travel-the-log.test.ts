@@ -29,7 +29,7 @@ const CHAIN = [100, 101, 102].map(
   }),
 )
 
-/** What listener and aggregator do at the two ends, and the same whatever lies between. */
+/** The two ends, listener and aggregator; the same for each kind of log. */
 async function travel(log: TickLog): Promise<{ sizes: number[]; entries: Entry[] }> {
   const appended = log.append(CHAIN)
   const arrived = new AbortController()
@@ -76,7 +76,7 @@ describe.skipIf(withoutKafka)('over Kafka', () => {
     await log.close()
   })
 
-  test('the messages stay: a listener that starts again asks for the last one and goes on after it', async () => {
+  test('the messages stay: a restarted listener reads the last one and resumes after it', async () => {
     const log = await open(prefix)
     expect((await log.last())?.message).toEqual(CHAIN.at(-1))
     await log.close()

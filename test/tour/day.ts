@@ -1,4 +1,4 @@
-/** What chapters 4 and 6 begin with: a recorded day, read by the listener and stored by the aggregator, with `log` between them. */
+/** Start of chapters 4 and 6: a recorded day, read by the listener and stored by the aggregator, with `log` between them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { createClient, http } from 'viem'
 import { aggregate } from '../../aggregator/aggregate.ts'

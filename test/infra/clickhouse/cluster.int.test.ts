@@ -1,4 +1,4 @@
-/** What a cluster refuses, and how its tables follow those of its servers. */
+/** Configurations that a cluster refuses, and how its tables follow those of its servers. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
     await shards?.stop()
   })
 
-  /** Of each server's share of a database. */
+  /** Rows of each server's share of a database. */
   function serversOf(database: string): ClickHouseClient[] {
     const { config } = shards
     const servers = (config.cluster?.urls ?? []).map((url) =>

@@ -79,7 +79,7 @@ describe.skipIf(!isEngineInstalled())('the api user', () => {
     expect(await outcome(api, query)).toBe(code)
   })
 
-  it('is stopped when nobody waits for the answer any more', async () => {
+  it('is stopped when its client has disconnected', async () => {
     const leaving = new AbortController()
     const query = 'SELECT count() FROM numbers(900000000) WHERE sipHash64(number) = sipHash64(number + 1)'
     const asked = api.query({ query, query_id: 'left', abort_signal: leaving.signal }).catch(() => 'left')
@@ -141,7 +141,7 @@ describe.skipIf(!isEngineInstalled())('a server with these users', () => {
 
   it('has them by infra/clickhouse/server/users.xml, with the same limits and rights', () => {
     const server = readFileSync(join(import.meta.dirname, '../../../infra/clickhouse/server/users.xml'), 'utf8')
-    // A server has no `analyst`: whoever runs it makes users for people.
+    // A server has no `analyst`: its operator creates users.
     const embedded = usersXml({ owner: '', api: '', accounts: '', analyst: '' }).replaceAll(
       /<analyst>.*?<\/analyst>/gs,
       '',

@@ -65,7 +65,7 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
     )
   })
 
-  it('names the statement that failed, and goes on from there once it is mended', async () => {
+  it('names the statement that failed, and resumes there once it is corrected', async () => {
     await write('0001_first.sql', 'CREATE TABLE IF NOT EXISTS marks (mark String) ORDER BY mark; SELECT nonsense;')
     await expect(run()).rejects.toThrow(/^0001_first\.sql, statement 2: .*nonsense/)
     await write(
@@ -76,7 +76,7 @@ describe.skipIf(withoutClickHouse)('migrate', () => {
     expect(await marks()).toEqual(['1'])
   })
 
-  it('goes on once the rows are rewritten, however long that takes', async () => {
+  it('waits until the rows are rewritten, however long that takes', async () => {
     await write('0001_first.sql', 'CREATE TABLE IF NOT EXISTS marks (mark String) ORDER BY tuple();')
     await write('0002_second.sql', "INSERT INTO marks VALUES ('first');")
     await write(

@@ -1,4 +1,4 @@
-/** The lock of a migration: held for as long as the migration takes, and by nobody who is dead. */
+/** The lock of a migration: held as long as the migration runs, and released by the death of its owner. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withMigrationLock } from '../../../infra/clickhouse/migration-lock.ts'
 import { until } from '../../support/candlepool.ts'

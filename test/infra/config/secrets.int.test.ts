@@ -9,11 +9,11 @@ import { readiness, scrape } from '../../support/scrape.ts'
 
 const KEYS = { user: 'n0de-user', password: 'n0de-passw0rd', path: 'p4th-k3y-0123456789', query: 'qu3ry-k3y' }
 const BOOTSTRAP = 'b00tstrap-key-of-this-test'
-const GUESSED = 'cp_guessed-by-somebody-who-has-no-key'
+const GUESSED = 'cp_guessed-by-a-client-without-a-key'
 
 const WAYS_TO_FAIL = 7
 
-/** What gateways say to keys that they don't like: all of it repeats the request. How they say it is the last part of the path. */
+/** Gateways' answers to invalid keys: all of them repeat the request. The last part of the path selects the answer. */
 function startGateway(): Promise<{ server: Server; port: number; met: ReadonlySet<number> }> {
   const met = new Set<number>()
   const server = createServer((request, response) => {

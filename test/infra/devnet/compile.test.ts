@@ -8,7 +8,7 @@ test('the committed bytecode is what the sources compile to', async () => {
 }, 60_000)
 
 test('the v3 pool is the one that every official factory deploys', () => {
-  // Uniswap's POOL_INIT_CODE_HASH, from which anybody computes pool addresses on mainnet.
+  // Uniswap's POOL_INIT_CODE_HASH, from which pool addresses on mainnet are computed.
   expect(keccak256(uniswapBytecode('v3Pool'))).toBe(
     '0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54',
   )

@@ -1,5 +1,5 @@
 /**
- * What a devnet keeps over restarts and kills. `DEVNET_ROUNDS=20` is the long run:
+ * State that a devnet keeps over restarts and kills. `DEVNET_ROUNDS=20` is the long run:
  * `DEVNET_ROUNDS=20 npm test -- test/infra/devnet/devnet-restarts`.
  */
 import { spawn } from 'node:child_process'

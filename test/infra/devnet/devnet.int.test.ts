@@ -90,7 +90,7 @@ test('arbitrage keeps the pools of a pair within a percent', async () => {
   expect(devnet.network.referencePools.map(({ pool }) => pool)).toEqual([markets[0]?.id])
 })
 
-test('after a restart it is the same chain: old blocks, logs and receipts answer, and it goes on', async () => {
+test('after a restart it is the same chain: old blocks, logs and receipts answer, and it grows', async () => {
   const before = await start()
   const old = (await swapsOf(before.rpc))[5]
   if (!old) throw new Error('no swap in the history')
@@ -142,7 +142,7 @@ test('a start that is given up leaves no node and no state behind', async () => 
   expect(facts.at(-1)).toMatchObject({ kind: 'devnet-started', chain: 'new' })
 })
 
-test('where the owner is killed without warning, the node ends by itself and the chain goes on at the next start', async () => {
+test('where the owner is killed without warning, the node ends by itself and the chain grows after the next start', async () => {
   const script = join(dataDir, 'owner.mts')
   const devnetFile = join(import.meta.dirname, '../../../infra/devnet/devnet.ts')
   await writeFile(

@@ -167,7 +167,7 @@ test.each(['v3 USDC/WETH 3000', 'v4 ETH/DAI 3000'])('liquidity comes to %s and g
   expect(block.transactions).toHaveLength(2)
 })
 
-test('going back to a snapshot and mining anew is a reorg', async () => {
+test('mining again from a snapshot is a reorg', async () => {
   const market = markets.market('v3 WBTC/WETH 3000')
   const snapshot = await anvil.snapshot()
   await markets.swap(market, { zeroForOne: true, amount: 100_000n })

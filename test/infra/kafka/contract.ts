@@ -1,4 +1,4 @@
-/** What every log keeps: the suite that both adapters run. */
+/** The contract of every log: the suite that both adapters run. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Message } from '../../../ingest/model/message.ts'
 import type { Entry, Offset, TickLog } from '../../../ingest/model/tick-log.ts'
@@ -106,7 +106,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect((await reader.next()).done).toBe(true)
     })
 
-    test('a second reader goes on where the first one stopped', async () => {
+    test('a second reader resumes where the first one stopped', async () => {
       const { log } = opened
       const appended = log.append(blockMessages(1, 3))
       const first = await readSome(log, 0, 3)

@@ -44,7 +44,7 @@ async function withAdmin<T>(work: (admin: ReturnType<Kafka['admin']>) => Promise
   }
 }
 
-/** What retention does, on command. */
+/** Deletes records as retention does. */
 function deleteBefore(topic: string, offset: Offset): Promise<void> {
   return withAdmin(async (admin) => {
     // kafkajs deletes only in topics that it has met.

@@ -70,7 +70,7 @@ async function firstLine(input: NodeJS.ReadableStream): Promise<string> {
   throw new Error('the process ended before it said anything')
 }
 
-/** A dead process that nobody has waited for still has a number. */
+/** A zombie process still has a pid. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,4 +1,4 @@
-/** Every command of package.json that is a program of ours tells what it takes, and refuses what it does not. */
+/** Every command of package.json prints its usage, and refuses other arguments. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -80,7 +80,7 @@ describe('endpoints by their addresses', () => {
     await expect(endpoints.run(getHead)).rejects.not.toThrow('cret')
   })
 
-  test('a head that nobody tells is undefined, and soon', async () => {
+  test('a head without an answer is undefined, and soon', async () => {
     expect(await readHead([node.url])).toMatchObject({ number: DAY.lastBlock })
     node.faults.reset = true
     expect(await readHead([node.url])).toBeUndefined()

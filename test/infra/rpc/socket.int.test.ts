@@ -90,7 +90,7 @@ test('heads begin again after the node was away, and nothing that is printed has
   expect(JSON.stringify([printed, told])).not.toContain('a-secret-key')
 })
 
-test('a connection that was closed while nobody asked costs no failure', async () => {
+test('a connection that was closed while idle costs no failure', async () => {
   const { endpoints } = connect()
   await endpoints.run(getHead)
   await proxy.goAway()

@@ -1,4 +1,4 @@
-/** Dashboards and alert rules ask for metrics that there are, by labels that they have; and nothing is counted that nobody sees. */
+/** Dashboards and alert rules use existing metrics and labels; and every metric is on a dashboard or in an alert. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ type Labels = ReadonlySet<string>
 type Known = ReadonlyMap<string, Labels>
 type Query = { where: string; expression: string; legend?: string }
 
-/** Of a scrape every series has these. */
+/** Labels that a scrape adds to every series. */
 const OF_TARGETS = ['instance', 'job']
 const WORDS = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right'])
 
@@ -35,7 +35,7 @@ function knownMetrics(): Known {
   return known
 }
 
-/** What is wrong with a query: names that nobody registers, labels that the metric before them does not have. */
+/** Errors in a query: unregistered names, and labels that the metric before them does not have. */
 function faultsOf({ where, expression, legend = '' }: Query, known: Known): string[] {
   const faults: string[] = []
   const all = new Set<string>()
@@ -104,7 +104,7 @@ describe.each([
   })
 })
 
-test('whatever is counted is shown, or wakes somebody', () => {
+test('every metric is on a dashboard or in an alert', () => {
   const asked = [...queriesOfDashboards(), ...queriesOfAlerts()].map(({ expression }) => expression).join('\n')
   const names = [...known.keys()].map((name) => name.replace(/_(bucket|sum|count)$/, ''))
   expect(names.filter((name) => !asked.includes(name))).toEqual([])

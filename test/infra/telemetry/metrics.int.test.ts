@@ -55,7 +55,7 @@ describe.skipIf(withoutClickHouse)('an aggregator', () => {
     expect(sum(await now(), 'candlepool_messages_rejected_total')).toBe(0)
     const [block] = asBlocks(network, longer.slice(-1))
     if (!block) throw new Error('The chain has blocks.')
-    await aggregator.append([{ ...block, network: networkOf('somebody else') }])
+    await aggregator.append([{ ...block, network: networkOf('another network') }])
     expect(sum(await now(), 'candlepool_messages_rejected_total', { network })).toBe(1)
 
     // Another process may write the network now: what this one knew of it is not told any more.

@@ -1,4 +1,4 @@
-/** What somebody who asks whether a process is ready is told, from the facts that its stages report. */
+/** Readiness of a process, from the facts that its stages report. */
 import { describe, expect, test } from 'vitest'
 import type { Fact, StageName } from '../../../infra/telemetry/fact.ts'
 import { openReadiness, type StoredTips } from '../../../infra/telemetry/readiness.ts'

@@ -1,4 +1,4 @@
-/** Receipts against the header's bloom: what one endpoint proves, what two have to say alike, and what nobody knows. */
+/** Receipts against the header's bloom: proof by one endpoint, agreement of two, and no proof. */
 import { createClient, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { proveBlock } from '../../../ingest/audit/audit-proof.ts'
@@ -55,7 +55,7 @@ describe('a block is proven', () => {
     expect(receiptsAsked()).toEqual([1, 0])
   })
 
-  test('to have nothing of ours, where it has nothing', async () => {
+  test('to have no matching log, where it has none', async () => {
     expect(await prove(EMPTY)).toMatchObject({ header: { number: EMPTY }, logs: [] })
   })
 
@@ -79,12 +79,12 @@ describe('a block is proven', () => {
     expect(await prove()).toMatchObject({ logs: swaps })
   })
 
-  test('by nobody where nobody has receipts', async () => {
+  test('by no endpoint where none has receipts', async () => {
     for (const { faults } of nodes) faults.lacksMethods = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
     expect(await prove()).toBeUndefined()
   })
 
-  test('later, where nobody answers now', async () => {
+  test('later, where no endpoint answers now', async () => {
     for (const { faults } of nodes) faults.nextStatus = Array.from({ length: 10 }, () => 503)
     await expect(prove()).rejects.toThrow(RpcFailed)
     for (const { faults } of nodes) faults.nextStatus = []

@@ -16,7 +16,7 @@ const v4Abi = parseAbi([
 ])
 const { v3, v4 } = NETWORKS.ethereum
 
-/** What viem's own decoder says of the log. */
+/** The event according to viem's decoder. */
 function byViem(abi: Abi, log: RpcLog) {
   const [parsed] = parseEventLogs({ abi, logs: [log as never] }) as unknown as {
     eventName: string
@@ -109,7 +109,7 @@ describe('a recorded day of one v3 pool', () => {
   })
 })
 
-describe('a log that only looks like one of ours', () => {
+describe('a log that only resembles a pool event', () => {
   const [swap] = recordedDay().filter((log) => log.topics[0] === V3_TOPICS.swap)
 
   test('is broken where words are missing', () => {

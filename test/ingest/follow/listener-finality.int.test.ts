@@ -1,4 +1,4 @@
-/** What was final is known after a restart, by the real tables: a chain that replaced it meanwhile halts the listener. */
+/** Finality survives a restart in the real tables: a chain that replaced a final block meanwhile halts the listener. */
 import { numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
@@ -8,7 +8,7 @@ import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
 
-/** Of a block that is read live, and only seen to be final later. */
+/** Finality of a block that is read live and becomes final later. */
 const FINAL = DAY.lastBlock - 30
 
 let rpc: RpcServer
@@ -60,7 +60,7 @@ function chainFrom(block: number, fork: number): RpcLog[] {
 }
 
 describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
-  test('goes on where the chain was replaced above what was final', async () => {
+  test('continues where the chain was replaced above finality', async () => {
     const first = start()
     await untilStored(first, FINAL + 1)
     await first.stop()

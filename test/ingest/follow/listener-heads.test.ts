@@ -1,4 +1,4 @@
-/** What a node holds for final, also where it does not know the word. */
+/** Finality of a node, also where it does not support the tag. */
 import { createClient, http, numberToHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { Finality } from '../../../ingest/rpc/finality.ts'

@@ -204,7 +204,7 @@ describe('a node that is not at its best', () => {
 })
 
 describe('a listener that is started again', () => {
-  test('goes on after the last message of the log', async () => {
+  test('resumes after the last message of the log', async () => {
     const log = start()
     await untilHead(log)
     await stop()
@@ -216,7 +216,7 @@ describe('a listener that is started again', () => {
     )
   })
 
-  test('goes on after the stored tip where the log keeps nothing', async () => {
+  test('resumes after the stored tip where the log keeps nothing', async () => {
     const tip = { number: FINALIZED + 5, hash: madeUpHash(FINALIZED + 5) }
     const real = rpc.chain.logs.find((log) => Number(log.blockNumber) === tip.number)
     const stored: StoredChain = {
@@ -351,7 +351,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
 
   test('is read in one round trip again after a listener fell out of step', async () => {
     const { below, tellAll, clean } = await almostThere(9)
-    // Nobody told of those between: the node is asked where its chain is.
+    // Heads between were not announced: the node is asked for its chain.
     const behind = await tellAll([below + 3])
     expect(behind.trips).toBeGreaterThan(1)
     expect((await tellAll([below + 4, below + 5])).trips).toBe(1)
@@ -372,7 +372,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
 
   test.each([
     ['on another branch', { hash: madeUpHash(1, 2) }],
-    ['whose parent nobody knows', { parentHash: madeUpHash(1, 2) }],
+    ['with an unknown parent', { parentHash: madeUpHash(1, 2) }],
     ['far ahead', { number: DAY.lastBlock + 9 }],
   ])('and is not its head, %s, changes nothing', async (_, told) => {
     const { tell, clean } = await almostThere()

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { whenIdle, withLivePriority } from '../../../ingest/lib/live-priority.ts'
 
-test('what can wait goes on once nothing is hurried any more, also where that failed', async () => {
+test('periodic work runs once no live task is left, also after a failed one', async () => {
   const seen: string[] = []
   let [end, fail] = [() => {}, (_: Error) => {}]
   const first = withLivePriority(() => new Promise<void>((resolve) => (end = resolve)))

@@ -6,7 +6,7 @@ import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { UsdPrices } from '../../../ingest/pricing/usd.ts'
 
 const V3_FACTORY = '0x1F98431c8aD98523631AE4a59f267346ea31F984'
-/** Of the creation code that every v3 factory has, Base's too. */
+/** Hash of the creation code of every v3 factory, Base's included. */
 const V3_POOL_CODE_HASH = '0xe34f199b19b2b4f47f68442619d555527d244f78a3297ea89325f843f87b8b54'
 
 /** Chain id; v3 factory and its block; v4 PoolManager and its block, StateView, PositionManager. */
@@ -103,7 +103,7 @@ const TOKENS: Record<NetworkName, readonly (readonly [string, string, number, Tr
   ],
 }
 
-/** What is priced, by which stablecoin, in which 0.05 % pool. */
+/** Priced tokens, each with its stablecoin and its 0.05 % pool. */
 const REFERENCE_POOLS: Record<NetworkName, readonly (readonly [string, string, string])[]> = {
   ethereum: [['WETH', 'USDC', '0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640']],
   arbitrum: [['WETH', 'USDC', '0xC6962004f452bE9203591991D15f6b388e09E8D0']],

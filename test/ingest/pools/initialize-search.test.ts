@@ -81,7 +81,7 @@ describe('v4 pools that PositionManager does not know', () => {
     expect(searches()).toBeLessThan(2 * WINDOWS + 20)
   })
 
-  test('one that nobody initialised is skipped after one search, and the others are found', async () => {
+  test('an uninitialised one is skipped after one search, and the others are found', async () => {
     const registry = registryOn()
     const stranger = idOf(10_000)
     expect(await registry.resolvePools(eventsOf([stranger, idOf(200)]), head)).toEqual([

@@ -1,4 +1,4 @@
-/** What a rate learns from refusals, in virtual time. */
+/** The rate limiter's reaction to refusals, in virtual time. */
 import { setMaxListeners } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { RateLimiter } from '../../../ingest/rpc/rate-limiter.ts'

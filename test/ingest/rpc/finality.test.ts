@@ -1,4 +1,4 @@
-/** What is final where a node does not say so: now and then, for a while, or ever. */
+/** Finality where a node does not report it: at times, for a while, or never. */
 import { numberToHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'

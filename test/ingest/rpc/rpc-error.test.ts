@@ -1,4 +1,4 @@
-/** What providers and nodes really answer, each in its own words, and what it means. */
+/** Recorded errors of providers and nodes, and their classification. */
 import { createClient, custom, HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { RpcProblem } from '../../../ingest/model/rpc-problem.ts'
@@ -319,7 +319,7 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { code: 30, message: 'Request timeout on the free tier, please upgrade your tier to the paid one' },
     { kind: 'timeout' },
   ],
-  // Nothing helps, or nobody knows.
+  // Not retryable, or unknown.
   ['geth, bad range', { code: -32602, message: 'invalid block range params' }, { kind: 'refused' }],
   ['Alchemy, no key', { code: -32600, message: 'Must be authenticated!' }, { kind: 'refused' }],
   ['geth, a contract', { code: 3, message: 'execution reverted' }, { kind: 'reverted' }],
@@ -328,7 +328,7 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { code: -32011, message: 'no backend is currently healthy to serve traffic' },
     { kind: 'unreachable' },
   ],
-  ['anybody', { code: -32603, message: 'Internal error' }, { kind: 'unreachable' }],
+  ['any provider', { code: -32603, message: 'Internal error' }, { kind: 'unreachable' }],
 ]
 
 describe('what a node answers in JSON-RPC', () => {
@@ -375,7 +375,7 @@ describe('what never arrived', () => {
       'unreachable',
     ],
     [
-      'a name that nobody knows',
+      'an unknown host name',
       new TypeError('fetch failed', { cause: new Error('getaddrinfo ENOTFOUND rpc.example') }),
       'unreachable',
     ],
@@ -399,7 +399,7 @@ test('an answer that was looked at and not believed says so itself, whatever it 
   expect(classify(new HttpRequestError({ url: URL, cause: bad }))).toEqual({ kind: 'contradictory' })
 })
 
-test('a bug of ours is no RPC error', () => {
+test('a bug is no RPC error', () => {
   expect(isRpcError(new TypeError('undefined is not a function'))).toBe(false)
 })
 
