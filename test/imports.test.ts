@@ -7,10 +7,10 @@ import { describe, expect, test } from 'vitest'
 type SourceFile = { path: string; text: string }
 
 const ROOT = join(import.meta.dirname, '..')
-/** What git ignores, and what is no text. */
+/** Ignored by git, or not text. */
 const SKIPPED = /^(node_modules|data|coverage|\.git)$|\.(br|png|log)$/
 
-/** Each may import those before it and itself. `test` may import all, and nobody imports it. */
+/** Each may import those before it and itself. `test` may import all; no stage imports `test`. */
 const STAGES = ['ingest', 'aggregator', 'api', 'infra', 'test']
 
 /** The folders of each stage: a file imports from its own and from those before it, types too, so that there is no circle. */
@@ -120,7 +120,7 @@ function breachesOfRooms(path: string, text: string): string[] {
     .map((target) => `${path} imports ${target}, which lies in a higher room`)
 }
 
-/** `import`, `export … from`, `import()` and `require()` of files of ours, as paths from the root. */
+/** `import`, `export … from`, `import()` and `require()` of local files, as paths from the root. */
 function importedPaths(path: string, text: string): string[] {
   return ts
     .preProcessFile(text, true, true)

@@ -17,7 +17,7 @@ const SEED = Number(process.env['SEED'] ?? 1)
 const HOUR = 3_600
 const JANUARY = Date.UTC(2026, 0, 1) / 1_000
 const FEBRUARY = Date.UTC(2026, 1, 1) / 1_000
-/** The market is some hours older than January, and goes on for some days after it. */
+/** The market is some hours older than January, and lasts for some days after it. */
 const [FIRST, LAST] = [JANUARY - 7 * HOUR, FEBRUARY + 70 * HOUR]
 const COUNT_BACK = 329
 
@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('clients', () => {
     await database?.drop()
   })
 
-  /** The market goes on, and so does the clock. */
+  /** The market and the clock move on. */
   async function goOn(to: number): Promise<void> {
     const more = walk.on(to)
     await store(more)
@@ -68,7 +68,7 @@ describe.skipIf(withoutClickHouse)('clients', () => {
     const resolve = (feed: Datafeed, name: string) =>
       new Promise<SymbolInfo>((done, fail) => feed.resolveSymbol(name, done, (reason) => fail(new Error(reason))))
 
-    /** As somebody drags the chart to the right, from now until there is no more. */
+    /** A user drags the chart to the right, from now until no older candle is left. */
     async function scrollBack(feed: Datafeed, symbol: SymbolInfo, resolution: string, interval: number) {
       const bars: Bar[] = []
       for (let to = now + 1; ; to = (bars[0]?.time ?? 0) / 1_000) {

@@ -37,7 +37,7 @@ export async function startService(options: {
   freshMs?: number
   cacheBytes?: number
   billingStart?: Date
-  patience?: Partial<ServerTimeouts>
+  timeouts?: Partial<ServerTimeouts>
 }): Promise<Service> {
   const {
     client,
@@ -46,7 +46,7 @@ export async function startService(options: {
     accounts: accountClient = client,
     plan = 'operator',
     billingStart,
-    patience,
+    timeouts,
   } = options
   const { freshMs = 0, cacheBytes } = options
   const facts: ApiFact[] = []
@@ -63,7 +63,7 @@ export async function startService(options: {
   const stopping = new AbortController()
   const pageCode = openPageCode(clock)
   const app = createApp({ market, accounts, clock, report, pageCode })
-  const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...patience })
+  const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...timeouts })
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,

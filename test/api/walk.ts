@@ -16,7 +16,7 @@ export type Walk = {
   on(to: number): BlockContent[]
 }
 
-/** Goes on where it was left. The first block has the pool. */
+/** Continues the walk. The first block has the pool. */
 export function walkFrom(from: number, seed: number): Walk {
   const random = randomOf(seed)
   let second = from

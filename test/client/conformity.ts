@@ -5,7 +5,7 @@ import type { Response as Documented, OpenApi } from '../../api/schema/openapi.t
 
 export type Seen = { status: number; headers: Headers; text: string }
 
-/** What is wrong with an answer to a question; nothing where it is as documented. */
+/** Deviations of an answer from the document; empty where it conforms. */
 export type Conformity = (method: string, path: string, seen: Seen) => readonly string[]
 
 const ID = 'https://candlepool.example/openapi.json'

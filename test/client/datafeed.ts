@@ -1,5 +1,5 @@
 /**
- * A chart's datafeed, in the shape that TradingView's charting library takes (its Datafeed API): what somebody writes who puts such a
+ * A chart's datafeed, in the shape that TradingView's charting library takes (its Datafeed API): written as by the author of such a
  * chart before the service. The library calls it, and it calls back.
  */
 import type { Client } from 'openapi-fetch'

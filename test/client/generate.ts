@@ -2,7 +2,7 @@
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import type { OpenApi } from '../../api/schema/openapi.ts'
 
-const HEADER = `/** Generated from /v0/openapi.json: \`npm test -- test/api/reference -u\` makes it anew. */
+const HEADER = `/** Generated from /v0/openapi.json: \`npm test -- test/api/schema/reference -u\` updates it. */
 // biome-ignore-all format: generated
 // biome-ignore-all lint: generated
 `

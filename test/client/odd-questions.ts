@@ -1,4 +1,4 @@
-/** Requests that nobody would think of, some of them good ones: for fuzzing. */
+/** Unusual requests, some of them valid, for fuzzing. */
 import fc from 'fast-check'
 
 export type Question = { method: string; path: string; headers: Record<string, string> }
@@ -107,7 +107,7 @@ const elsewhere = fc.webPath().filter((path) => !/^\/*$/.test(path))
 
 export function oddQuestions(options: {
   key: string
-  /** What a good question asks for, such as `symbol=A-B`. */
+  /** A valid value, such as `symbol=A-B`. */
   named: readonly string[]
   pools: readonly string[]
 }): fc.Arbitrary<Question> {

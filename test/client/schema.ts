@@ -1,4 +1,4 @@
-/** Generated from /v0/openapi.json: `npm test -- test/api/reference -u` makes it anew. */
+/** Generated from /v0/openapi.json: `npm test -- test/api/schema/reference -u` updates it. */
 // biome-ignore-all format: generated
 // biome-ignore-all lint: generated
 export interface paths {

@@ -43,7 +43,7 @@ test('an error gives its hold back', () => {
   expect(usageOf(meter, ALLOWANCE, NOW).minute.credits).toBe(0)
 })
 
-test('a new minute starts at nothing, the month goes on', () => {
+test('a new minute starts at zero, the month continues', () => {
   const meter = openMeter(undefined)
   settle(meter, hold(meter, 1), 7)
   const usage = usageOf(meter, ALLOWANCE, NOW + 60)

@@ -1,4 +1,4 @@
-/** Clients that are slow, rude or broken are answered as documented or cut off, and nobody else notices them. */
+/** Slow, misbehaving or broken clients are answered as documented or disconnected, without effect on others. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createKey, hashKey } from '../../../api/accounts/keys.ts'
@@ -15,7 +15,7 @@ const SLOW_MS = 500
 const STUCK_MS = 1_000
 const IDLE = 300
 /** In ms: Node by itself would look for who is slow only after this. */
-const FAST_RETRIES = { timeout: 20_000 }
+const SLOW_TEST = { timeout: 20_000 }
 
 describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () => {
   let database: TestDatabase
@@ -26,8 +26,8 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
   beforeAll(async () => {
     database = await freshDatabase()
     await storeScenario(database.client)
-    const patience = { requestTimeoutMs: SLOW_MS, socketTimeoutMs: STUCK_MS }
-    service = await startService({ client: database.client, networks, clock, patience })
+    const timeouts = { requestTimeoutMs: SLOW_MS, socketTimeoutMs: STUCK_MS }
+    service = await startService({ client: database.client, networks, clock, timeouts })
   })
   afterAll(async () => {
     await service?.stop()
@@ -44,7 +44,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     [...answers.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
   const expectOthersAnswered = async () => expect((await service.get(QUESTION)).status).toBe(200)
 
-  test('a request that comes a byte at a time is given up, with a 408', FAST_RETRIES, async () => {
+  test('a request that comes a byte at a time is given up, with a 408', SLOW_TEST, async () => {
     const slow = await open()
     const bytes = [...request(QUESTION)]
     const drip = setInterval(() => slow.send(bytes.shift() ?? ''), SLOW_MS / 10)
@@ -55,7 +55,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(answer).toContain('"code":"request_timeout"')
   })
 
-  test('connections that ask nothing are closed, and keep nobody waiting', FAST_RETRIES, async () => {
+  test('idle connections are closed, and delay no stop', SLOW_TEST, async () => {
     const idle = await Promise.all(Array.from({ length: IDLE }, () => open()))
     await expectOthersAnswered()
     const answers = await Promise.all(idle.map(({ ended }) => ended))
@@ -97,7 +97,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(statusesIn(await long.ended)).toEqual([431])
   })
 
-  test('a body is not waited for, and who goes on sending it is cut off', async () => {
+  test('a body is not awaited, and a client that keeps sending it is disconnected', async () => {
     const sender = await open()
     sender.send(
       `GET ${QUESTION} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.key}\r\nContent-Length: 1000000000\r\n\r\n`,
@@ -110,7 +110,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(first).toBe(200)
   })
 
-  test('answers that nobody takes are given up', async () => {
+  test('answers that a client does not read are dropped', async () => {
     const ASKED = 300
     const deaf = await open()
     deaf.socket.pause()
@@ -141,8 +141,8 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
   })
 
   test('half a request does not keep a service from stopping', async () => {
-    const patience = { drainMs: 300 }
-    const stopping = await startService({ client: database.client, networks, clock, key: service.key, patience })
+    const timeouts = { drainMs: 300 }
+    const stopping = await startService({ client: database.client, networks, clock, key: service.key, timeouts })
     const half = await open(stopping.url)
     half.send(request(QUESTION).slice(0, 30))
     await stopping.get('/v0/usage')

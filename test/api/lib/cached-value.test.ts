@@ -27,12 +27,12 @@ test('a load that fails fails those who wait, and is tried again', async () => {
   expect(await value.get()).toBe(2)
 })
 
-test('what will soon be too old still serves while it is loaded anew, and not once it is', async () => {
+test('a value near its age limit is served while it is reloaded, and not after', async () => {
   vi.useFakeTimers({ toFake: ['performance'] })
   try {
     let finish = (_: string) => {}
     const loads = [Promise.resolve('first'), new Promise<string>((resolve) => (finish = resolve))]
-    const value = cachedValue(() => loads.shift() ?? Promise.reject(new Error('Nobody asked for more.')), 1_000)
+    const value = cachedValue(() => loads.shift() ?? Promise.reject(new Error('Unexpected load.')), 1_000)
     expect(await value.get()).toBe('first')
     vi.advanceTimersByTime(999)
     expect(await Promise.all([value.get(), value.get()])).toEqual(['first', 'first'])

@@ -23,7 +23,7 @@ test('those who ask the same at once share one load, and so do those who come so
   expect(loads).toEqual(['a', 'b'])
 })
 
-test('an answer that is too old is loaded anew, and one of no age at once', async () => {
+test('an expired answer is reloaded, and one without an age at once', async () => {
   const old = counting(20)
   await old.ask('a')
   await pause(30)

@@ -118,7 +118,7 @@ describe.skipIf(withoutClickHouse)('symbol and pool together', () => {
         new RegExp(`^"minute";q=${minute['limit']};w=60, "month";q=${month['limit']};w=\\d+$`),
       )
     }
-    const stranger = await service.get('/v0/usage', { 'X-API-KEY': 'nobody' })
+    const stranger = await service.get('/v0/usage', { 'X-API-KEY': 'unknown' })
     expect([stranger.status, stranger.headers.get('RateLimit')]).toEqual([401, null])
   })
 })

@@ -1,4 +1,4 @@
-/** Time that nobody has asked the chain for: it is named, and no close is carried over it, until a job has read it. */
+/** Time that was not read from the chain: it is listed, and no close is carried over it, until a job has read it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'

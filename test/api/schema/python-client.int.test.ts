@@ -21,7 +21,7 @@ from candlepool.models import Candles, Problem400, Problem401, Problem404, Probl
 
 url, key, pool = sys.argv[1:]
 client = AuthenticatedClient(base_url=url, token=key, prefix="", auth_header_name="X-API-KEY")
-stranger = AuthenticatedClient(base_url=url, token="nobody", prefix="", auth_header_name="X-API-KEY")
+stranger = AuthenticatedClient(base_url=url, token="unknown", prefix="", auth_header_name="X-API-KEY")
 good = candles.sync(client=client, pool=pool, interval="1h", limit=3)
 bad = candles.sync(client=client, symbol="WETH", interval="2d")
 unknown = ticks.sync(client=client, symbol="NOPE-WETH")

@@ -13,7 +13,7 @@ import { minute, POOLS, START, storeScenario } from '../../scenario.ts'
 const DAY = 86_400
 const TODAY: TimeRange = { from: START, to: START + DAY }
 const ALL: TimeRange = { from: 0, to: START + 10 * DAY }
-/** Those of the two pools differ, and so do those of each time and resolution. */
+/** Candles differ by pool, time and resolution. */
 const RANGES: readonly ReadonlyMap<Resolution, TimeRange>[] = [
   new Map([[60, TODAY]]),
   new Map([

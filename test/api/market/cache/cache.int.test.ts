@@ -1,4 +1,4 @@
-/** What is held in memory: an answer is one that the tables would have given at most a second ago, and at rest what they give now. */
+/** The cache of candles: an answer is at most a second older than the tables, and at rest equal to them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -39,7 +39,7 @@ const DEEPEST_FORK = 8
 const HOUR = 3_600
 /** These are final. */
 const FINAL = 40
-/** What the issue allows, and what a slow machine takes on top. */
+/** The bound, and what a slow machine adds. */
 const AT_REST_MS = 1_200
 
 describe.skipIf(withoutClickHouse)('what is held in memory', () => {
@@ -104,7 +104,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
         async untilSeen() {
           await expect.poll(() => tipSeen(holding), { timeout: 10_000 }).toBe(next.number)
         },
-        /** What is held answers as the tables do. */
+        /** Cached answers equal those from the tables. */
         async expectTrue(question: string) {
           const [one, other] = [await holding.get(question), await bare.get(question)]
           expect(one.status).toBe(200)
@@ -194,7 +194,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await expect.poll(() => tipSeen(told)).toBe(second.number)
     const between = await seen(told)
     expect(await tipSeen(bare)).toBe(first.number)
-    // Whoever looks at the ledger meanwhile finds the one before.
+    // A reader of the ledger finds the previous block meanwhile.
     told.look({ network })
     await sleep(AT_REST_MS)
     expect(await tipSeen(told)).toBe(second.number)
@@ -238,7 +238,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       const { query } = asked as { query: string }
       if (/^-- What was written of a network/.test(query)) looks++
       if (!/^-- Goes up with each write/.test(query)) return send()
-      // In the midst of a flush there are rows that nobody has been told of.
+      // Within a flush there are rows without a notification.
       await written
       counts++
       return send()
@@ -289,7 +289,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
         const question = questionOf(random, now)
         questions.push(question)
         await Promise.all(services.map(({ get }) => get(question)))
-        // Whoever writes has its turn.
+        // The next writer's turn.
         await sleep(5)
       }
     }

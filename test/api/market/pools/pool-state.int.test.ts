@@ -1,4 +1,4 @@
-/** What the store says of a pool's liquidity and worth, whatever part of the pool's history it has. */
+/** A pool's liquidity and value from the tables, whatever part of its history is stored. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
