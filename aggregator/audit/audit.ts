@@ -45,8 +45,7 @@ const AGAIN_MS = 600_000
 const EVERY_MS = 5_000
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
-  const { network, history, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
-  const report = options.report
+  const { network, history, report, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
   let width = FIRST_RANGE_BLOCKS
   /** End of the last range: the next one starts there with its prices and pools. */
   let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
@@ -56,19 +55,13 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   const goingTo = (stored: StoredRange, from: number) =>
     going?.stored === keyOf(stored.job, stored.from) && going.next === from ? going : undefined
 
-  async function comparerAt(stored: StoredRange, from: number): Promise<ComparisonContext> {
-    const before = goingTo(stored, from)
-    if (before) return before.comparer
-    return openComparison(client, endpoints, options, stored, from)
-  }
-
   async function audit(
     stored: StoredRange,
     record: AuditRecord,
     { from, to }: BlockRange,
     first: Client,
   ): Promise<void> {
-    const comparer = await comparerAt(stored, from)
+    const comparer = goingTo(stored, from)?.comparer ?? (await openComparison(client, endpoints, options, stored, from))
     going = undefined
     const { undecided, repairing } = record
     const range = { from, to, first, owed: new Set(repairing), undecided, signal }
