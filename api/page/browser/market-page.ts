@@ -2,17 +2,17 @@
 /** What happens when: a key opens the market, a pick finds pools, a pool is followed until another one is picked. */
 import type { TokenFile } from '../tokens.ts'
 import { showState } from './account/account.ts'
+import { type CreditBudget, openCreditBudget } from './account/credit-budget.ts'
 import { exchangeCode, forgetKey, keepKey, keptKey, openKeyForm, takeFromAddress } from './account/key.ts'
 import { hideNotice } from './account/notice.ts'
 import { persist } from './account/persist.ts'
-import { openPurse, type Purse } from './account/purse.ts'
-import { type Ask, openClient } from './lib/client.ts'
+import { type PageAddress, readAddress, writeAddress } from './lib/address.ts'
+import { openClient, type QueryApi } from './lib/client.ts'
 import { part } from './lib/dom.ts'
-import { type Place, placeInAddress, showPlace } from './lib/place.ts'
 import { Refusal } from './lib/refusal.ts'
 import { pause } from './lib/wait.ts'
-import { type Known, type Live, openLive } from './live.ts'
-import { type Found, findPair, findPool } from './market/finding.ts'
+import { type CarriedData, type Live, openLive } from './live-scene.ts'
+import { type FoundPools, findPair, findPool } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
 import { openPicker } from './market/picker.ts'
 import { openPools } from './market/pools.ts'
@@ -24,9 +24,9 @@ import { openTools } from './tools.ts'
 export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeFromAddress>): void {
   let suggestions: readonly Suggestion[] = []
   let offeredAt = Number.NEGATIVE_INFINITY
-  let session: { ask: Ask; purse: Purse } | undefined
+  let session: { ask: QueryApi; purse: CreditBudget } | undefined
   let running = new AbortController()
-  let place = placeInAddress()
+  let place = readAddress()
   /** What the screen shows. */
   let live: Live | undefined
   /** What is asked for in its place. */
@@ -66,7 +66,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   // Somebody puts another link into the address of the open page.
   window.addEventListener('hashchange', () => {
     const taken = takeFromAddress()
-    place = placeInAddress()
+    place = readAddress()
     void enter(taken)
   })
 
@@ -113,7 +113,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
       return
     }
     const ask = openClient(key)
-    session = { ask, purse: openPurse(ask) }
+    session = { ask, purse: openCreditBudget(ask) }
     form.hide()
     unlock(true)
     pick(place)
@@ -162,7 +162,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     }
   }
 
-  function pick(to: Place): void {
+  function pick(to: PageAddress): void {
     place = to
     tools.show(place.interval, place.price)
     run(async (signal) => {
@@ -175,7 +175,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
       showState('loading')
       const pair = to.pair ?? (to.pool === undefined ? await firstPair(signal) : '')
       if (to.pool === undefined) picker.show(pair)
-      const find = (): Promise<Found> => {
+      const find = (): Promise<FoundPools> => {
         const { pool, network } = to
         if (pool === undefined) return findPair(ask, pair, signal)
         return findPool(ask, { pool, network, pair: to.pair }, tokens, signal)
@@ -188,7 +188,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   }
 
   /** What is shown stays until the first candles of this scene have come. */
-  async function follow(scene: Scene, known: Known, signal: AbortSignal): Promise<void> {
+  async function follow(scene: Scene, known: CarriedData, signal: AbortSignal): Promise<void> {
     if (session === undefined) return
     const next = openLive(
       {
@@ -221,7 +221,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   function remember(scene: Scene): void {
     const { listing, interval, price } = scene
     place = { pair: pairOf(scene), pool: listing.id, network: listing.network, interval, price }
-    showPlace(place)
+    writeAddress(place)
     picker.show(pairOf(scene))
     pools.choose(listing)
     tools.show(interval, price)
@@ -238,7 +238,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     }
   }
 
-  function knownOf(scene: Scene): Known {
+  function knownOf(scene: Scene): CarriedData {
     if (live === undefined) return {}
     const { scene: shown, rows, ticks, dayVolume } = live.held()
     if (shown.listing.id !== scene.listing.id || shown.listing.network !== scene.listing.network) return {}

@@ -2,7 +2,7 @@
 /** One scene on the screen: what is held of it, drawn in every part. */
 
 import { parseInterval } from '../../query/interval.ts'
-import type { CandleRow } from './chart/candles.ts'
+import type { ChartCandle } from './chart/candles.ts'
 import { openChart } from './chart/chart.ts'
 import { showLegend, showTable } from './chart/legend.ts'
 import { part, say } from './lib/dom.ts'
@@ -12,10 +12,10 @@ import type { TickRow } from './market/orientation.ts'
 import { pairOf, type Scene } from './market/scene.ts'
 import { openTape } from './market/tape.ts'
 
-export type Held = {
+export type SceneData = {
   scene: Scene
   /** As the scene is read. */
-  rows: readonly CandleRow[]
+  rows: readonly ChartCandle[]
   /** What their volumes are of. */
   unit: string
   /** In the pool's own order. */
@@ -29,7 +29,7 @@ export type Held = {
 
 export type Screen = {
   /** Draws what is held; `anew` where the view should start at the newest candles. */
-  draw(held: Held, anew?: boolean): void
+  draw(held: SceneData, anew?: boolean): void
   /** Says over the chart what is asked for in its place. */
   pending(text: string): void
   /** Says in place of candles and trades why there are none. */
@@ -40,7 +40,7 @@ export function openScreen(onOlder: () => void): Screen {
   const container = part('chart', HTMLElement)
   const over = part('chart-state', HTMLElement)
   const tape = openTape()
-  let shown: readonly CandleRow[] = []
+  let shown: readonly ChartCandle[] = []
   let pointed: number | undefined
   let unit = ''
   let interval = 60

@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /** The buttons over the chart: how wide a candle is, which price it is of, and which way it is read. */
 import { INTERVAL_RULE, parseInterval } from '../../query/interval.ts'
-import { openChoice, part } from './lib/dom.ts'
-import type { PriceKind } from './lib/place.ts'
+import type { PriceKind } from './lib/address.ts'
+import { openButtonGroup, part } from './lib/dom.ts'
 
 export type Tools = {
   show(interval: string, price: PriceKind): void
@@ -15,8 +15,10 @@ export function openTools(on: {
   price(price: PriceKind): void
   flip(): void
 }): Tools {
-  const intervals = openChoice(part('intervals', HTMLElement), choose)
-  const prices = openChoice(part('prices', HTMLElement), (value) => on.price(value === 'spot' ? 'spot' : 'execution'))
+  const intervals = openButtonGroup(part('intervals', HTMLElement), choose)
+  const prices = openButtonGroup(part('prices', HTMLElement), (value) =>
+    on.price(value === 'spot' ? 'spot' : 'execution'),
+  )
   const field = part('interval', HTMLInputElement)
   const error = part('interval-error', HTMLElement)
   part('interval-form', HTMLFormElement).addEventListener('submit', (event) => {

@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** What is left of the credits, and whether the page is live. */
-import type { Usage } from '../lib/client.ts'
+import type { CreditUsage } from '../lib/client.ts'
 import { make, part } from '../lib/dom.ts'
 import { clockText, timeText } from '../lib/format.ts'
 
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<State, string>> = {
   waiting: 'Waiting',
 }
 
-export function showCredits({ minute, month }: Usage): void {
+export function showCredits({ minute, month }: CreditUsage): void {
   const credits = part('credits', HTMLElement)
   const count = (value: number) => value.toLocaleString('en')
   credits.replaceChildren(

@@ -3,9 +3,9 @@
  * remains, evenly over the rest of the month, so that a tab that stays open lasts to its end; but a tab begins with some questions at the
  * minute's pace.
  */
-import type { Usage } from '../lib/client.ts'
+import type { CreditUsage } from '../lib/client.ts'
 
-export type Window = {
+export type CreditWindow = {
   /** Names the window. */
   resetAt: string
   /** When it ends, by this machine's clock, in milliseconds. */
@@ -15,8 +15,8 @@ export type Window = {
 }
 
 export type Budget = {
-  minute: Window
-  month: Window
+  minute: CreditWindow
+  month: CreditWindow
   /** Credits that are spent at the minute's pace, and once. */
   opening: number
 }
@@ -33,7 +33,7 @@ const MONTH_MS = 31 * 86_400_000
 /** Half of what remains when a minute is first seen; within a minute it never grows, and shrinks where others spend too. */
 export function renewed(
   budget: Budget | undefined,
-  { minute, month }: Pick<Usage, 'minute' | 'month'>,
+  { minute, month }: Pick<CreditUsage, 'minute' | 'month'>,
   now: number,
 ): Budget {
   const half = Math.floor(minute.remaining / 2)
@@ -65,7 +65,7 @@ export function spent({ minute, month, opening }: Budget, credits: number): Budg
 
 /** How long after a question of this cost the next one is due; undefined where the minute or the month holds none any more. */
 export function pauseMs({ minute, month, opening }: Budget, cost: number, now: number): number | undefined {
-  const share = (window: Window) => Math.max(0, window.ends - now) / Math.floor(window.left / cost)
+  const share = (window: CreditWindow) => Math.max(0, window.ends - now) / Math.floor(window.left / cost)
   const pauses = [share(minute), opening < cost ? share(month) : 0]
   if (minute.left < cost || month.left < cost) return undefined
   return Math.max(SHORTEST_PAUSE_MS, ...pauses)

@@ -2,14 +2,14 @@
 import type { Bodies } from '../lib/client.ts'
 
 /** `time` is its start, in seconds. */
-export type CandleRow = Omit<Bodies['candles']['data'][number], 'time'> & { time: number }
+export type ChartCandle = Omit<Bodies['candles']['data'][number], 'time'> & { time: number }
 
-export function toRows(data: Bodies['candles']['data']): readonly CandleRow[] {
+export function toRows(data: Bodies['candles']['data']): readonly ChartCandle[] {
   return data.map((candle) => ({ ...candle, time: Date.parse(candle.time) / 1_000 }))
 }
 
 /** What is answered replaces what was held of its time: a candle in progress grows, and a reorg may undo one. */
-export function joined(held: readonly CandleRow[], page: readonly CandleRow[]): readonly CandleRow[] {
+export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
   const [first, last] = [page[0], page.at(-1)]
   if (first === undefined || last === undefined) return held
   return [...held.filter(({ time }) => time < first.time), ...page, ...held.filter(({ time }) => time > last.time)]
@@ -19,7 +19,7 @@ export function joined(held: readonly CandleRow[], page: readonly CandleRow[]): 
  * Whether an answer may be of the chain that the held candles are of. Before its first trade a pool has no candles, so an answer
  * `isShort` of what was asked for begins where the market does. The newest candle held was in progress, so it says nothing.
  */
-export function continues(held: readonly CandleRow[], page: readonly CandleRow[], isShort: boolean): boolean {
+export function continues(held: readonly ChartCandle[], page: readonly ChartCandle[], isShort: boolean): boolean {
   const [oldest, first] = [held[0], page[0]]
   if (oldest === undefined) return true
   if (isShort && (first === undefined || oldest.time < first.time)) return false
@@ -29,7 +29,7 @@ export function continues(held: readonly CandleRow[], page: readonly CandleRow[]
 }
 
 /** Whether two runs have a candle in common that was traded in, for a reorg or a late trade changes only the newest ones. */
-export function shareTrades(held: readonly CandleRow[], page: readonly CandleRow[]): boolean {
+export function shareTrades(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
   const known = new Map(held.map((row) => [row.time, row]))
   return page.some((row) => {
     const old = known.get(row.time)
@@ -37,14 +37,14 @@ export function shareTrades(held: readonly CandleRow[], page: readonly CandleRow
   })
 }
 
-export function isSame(one: CandleRow, other: CandleRow): boolean {
+export function isSame(one: ChartCandle, other: ChartCandle): boolean {
   return FIGURES.every((figure) => one[figure] === other[figure])
 }
 
 const FIGURES = ['time', 'open', 'high', 'low', 'close', 'volume'] as const
 
 /** Whether the newest candle held is in the page too, so that nothing can be missing between them. */
-export function reaches(held: readonly CandleRow[], page: readonly CandleRow[]): boolean {
+export function reaches(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
   const [newest, first] = [held.at(-1), page[0]]
   return newest === undefined || first === undefined || first.time <= newest.time
 }

@@ -9,13 +9,13 @@ import {
   type UTCTimestamp,
 } from 'lightweight-charts'
 import { decimalsOf, priceText, timeText } from '../lib/format.ts'
-import { type CandleRow, isSame } from './candles.ts'
+import { type ChartCandle, isSame } from './candles.ts'
 import { onPaletteChange, type Palette, readPalette } from './palette.ts'
 import { firstView, MAX_BAR_PIXELS } from './view.ts'
 
 export type Chart = {
   /** All rows, ascending, as they are to be read. `anew`: another market, so the view starts at its newest candles. */
-  draw(rows: readonly CandleRow[], interval: number, anew: boolean): void
+  draw(rows: readonly ChartCandle[], interval: number, anew: boolean): void
 }
 
 export function openChart(
@@ -29,7 +29,7 @@ export function openChart(
 ): Chart {
   let palette = readPalette()
   let interval = 60
-  let drawn: readonly CandleRow[] = []
+  let drawn: readonly ChartCandle[] = []
   /** False while the view is ours: only the reader scrolls back. */
   let isSettled = false
   const chart = createChart(container, {
@@ -158,18 +158,18 @@ export function openChart(
 }
 
 /** What nobody traded in has neither a colour nor a volume. */
-function toCandle({ time, open, high, low, close, volume }: CandleRow, { muted }: Palette) {
+function toCandle({ time, open, high, low, close, volume }: ChartCandle, { muted }: Palette) {
   const bar = { time: time as UTCTimestamp, open, high, low, close }
   return volume === 0 ? { ...bar, color: muted, wickColor: muted } : bar
 }
 
-function toVolume({ time, open, close, volume }: CandleRow, { upSoft, downSoft }: Palette) {
+function toVolume({ time, open, close, volume }: ChartCandle, { upSoft, downSoft }: Palette) {
   const color = close >= open ? upSoft : downSoft
   return { time: time as UTCTimestamp, value: volume, color: volume === 0 ? 'transparent' : color }
 }
 
 /** The index from which on two runs with one start differ. */
-function firstDifference(before: readonly CandleRow[], after: readonly CandleRow[]): number {
+function firstDifference(before: readonly ChartCandle[], after: readonly ChartCandle[]): number {
   const index = after.findIndex((row, at) => {
     const old = before[at]
     return old === undefined || !isSame(old, row)

@@ -3,11 +3,11 @@
 
 import { make, part } from '../lib/dom.ts'
 import { amountText, decimalsOf, priceText, timeText } from '../lib/format.ts'
-import type { CandleRow } from './candles.ts'
+import type { ChartCandle } from './candles.ts'
 
-const MOST_ROWS = 20
+const MAX_ROWS = 20
 
-export function showLegend(row: CandleRow | undefined, interval: number, unit: string): void {
+export function showLegend(row: ChartCandle | undefined, interval: number, unit: string): void {
   const legend = part('legend', HTMLElement)
   legend.replaceChildren('\u00a0')
   if (row === undefined) return
@@ -27,12 +27,12 @@ export function showLegend(row: CandleRow | undefined, interval: number, unit: s
 }
 
 /** Newest first. */
-export function showTable(rows: readonly CandleRow[], interval: number, unit: string): void {
+export function showTable(rows: readonly ChartCandle[], interval: number, unit: string): void {
   part('volume-title', HTMLElement).textContent = `Volume, ${unit}`
   const decimals = decimalsOf(rows.at(-1)?.close ?? 1)
   part('candle-rows', HTMLTableSectionElement).replaceChildren(
     ...rows
-      .slice(-MOST_ROWS)
+      .slice(-MAX_ROWS)
       .toReversed()
       .map(({ time, open, high, low, close, volume }) =>
         make(

@@ -17,10 +17,10 @@ export type Bodies = {
   pairs: PairsBody
 }
 export type PairRow = PairsBody['data'][number]
-export type Pool = Bodies['pools']['data'][number]
-export type Usage = Bodies['usage']['credits']
+export type PoolBody = Bodies['pools']['data'][number]
+export type CreditUsage = Bodies['usage']['credits']
 
-export type Answer<Content> = {
+export type ApiAnswer<Content> = {
   body: Content
   /** Which pool answered; empty where the answer is of no pool. */
   network: string
@@ -32,16 +32,16 @@ export type Answer<Content> = {
 }
 
 /** Rejects with a `Refusal`, or with the signal's reason. */
-export type Ask = <Name extends keyof Bodies>(
+export type QueryApi = <Name extends keyof Bodies>(
   what: Name,
   query: Readonly<Record<string, string>>,
   signal: AbortSignal,
-) => Promise<Answer<Bodies[Name]>>
+) => Promise<ApiAnswer<Bodies[Name]>>
 
 /** An answer that takes longer is not waited for. */
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
-export function openClient(key: string): Ask {
+export function openClient(key: string): QueryApi {
   return async function ask(what, query, signal) {
     await untilVisible(signal)
     const search = new URLSearchParams(query).toString()
@@ -52,7 +52,7 @@ export function openClient(key: string): Ask {
         headers: { 'X-API-KEY': key },
         credentials: 'omit',
         redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       })
       text = await answer.text()
     } catch {

@@ -28,14 +28,14 @@ export function say(text: string): void {
   part('said', HTMLElement).textContent = text
 }
 
-export type Choice = {
+export type ButtonGroup = {
   show(value: string): void
   /** Marks the value that is asked for while another is shown. */
   want(value: string | undefined): void
 }
 
 /** Buttons of which one is pressed. */
-export function openChoice(group: HTMLElement, onChoose: (value: string) => void): Choice {
+export function openButtonGroup(group: HTMLElement, onChoose: (value: string) => void): ButtonGroup {
   const buttons = [...group.querySelectorAll('button')]
   for (const button of buttons) button.addEventListener('click', () => onChoose(button.value))
   return {

@@ -1,11 +1,11 @@
 /** Numbers and times as the page shows them. */
 
-const MOST_DECIMALS = 20
+const MAX_DECIMALS = 20
 
 /** As many decimals as give a price six significant digits. */
 export function decimalsOf(price: number): number {
   if (!Number.isFinite(price) || price === 0) return 2
-  return Math.min(MOST_DECIMALS, Math.max(2, 5 - Math.floor(Math.log10(Math.abs(price)))))
+  return Math.min(MAX_DECIMALS, Math.max(2, 5 - Math.floor(Math.log10(Math.abs(price)))))
 }
 
 export function priceText(price: number, decimals: number): string {

@@ -2,12 +2,12 @@
 /** Ways to wait that end early when nobody needs the result any more. */
 
 /** A browser's timer holds 31 bits of milliseconds, 24.8 days: a longer one would end at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
+const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Rejects where the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   let left = ms
-  for (; left > LONGEST_TIMER_MS; left -= LONGEST_TIMER_MS) await shortPause(LONGEST_TIMER_MS, signal)
+  for (; left > MAX_TIMER_MS; left -= MAX_TIMER_MS) await shortPause(MAX_TIMER_MS, signal)
   await shortPause(left, signal)
 }
 

@@ -1,20 +1,20 @@
 /** From a pair or a pool's id to pools: the only questions that name a pair. */
 import type { TokenFile } from '../../tokens.ts'
-import type { Ask } from '../lib/client.ts'
+import type { QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { usualPair } from './orientation.ts'
-import { type Listing, toListing } from './scene.ts'
+import { type ShownPool, toListing } from './scene.ts'
 
-export type Found = {
+export type FoundPools = {
   /** As it is read. */
   pair: string
   /** Most valuable first. */
-  listings: readonly Listing[]
-  chosen: Listing
+  listings: readonly ShownPool[]
+  chosen: ShownPool
 }
 
 /** Rejects with a refusal where no pool trades the pair. */
-export async function findPair(ask: Ask, pair: string, signal: AbortSignal): Promise<Found> {
+export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal): Promise<FoundPools> {
   const { body } = await ask('pools', { symbol: pair }, signal)
   const listings = body.data.map(toListing)
   const [chosen] = listings
@@ -24,11 +24,11 @@ export async function findPair(ask: Ask, pair: string, signal: AbortSignal): Pro
 
 /** Any question with `pool=` says in its headers which network and pair it was; small pools of unknown tokens are in no search. */
 export async function findPool(
-  ask: Ask,
+  ask: QueryApi,
   { pool, network, pair }: { pool: string; network: string | undefined; pair: string | undefined },
   { networks, tokens }: TokenFile,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<FoundPools> {
   const query = { pool, networks: network ?? networks.join(','), interval: '1d', limit: '1' }
   const answer = await ask('candles', query, signal)
   const listed = await findPair(ask, answer.pair, signal).catch((error: unknown) => {

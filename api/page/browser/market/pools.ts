@@ -2,17 +2,17 @@
 /** The pools of a pair, most valuable first. */
 import { make, part } from '../lib/dom.ts'
 import { dollarText, feeText, shortId, title } from '../lib/format.ts'
-import type { Listing } from './scene.ts'
+import type { ShownPool } from './scene.ts'
 
 export type Pools = {
-  show(listings: readonly Listing[], chosen: Listing | undefined): void
+  show(listings: readonly ShownPool[], chosen: ShownPool | undefined): void
   /** Selects the pool that the chart is of. */
-  choose(chosen: Listing): void
+  choose(chosen: ShownPool): void
 }
 
-export function openPools(onChoose: (listing: Listing) => void): Pools {
+export function openPools(onChoose: (listing: ShownPool) => void): Pools {
   const select = part('pools', HTMLSelectElement)
-  let shown: readonly Listing[] = []
+  let shown: readonly ShownPool[] = []
   let selected = -1
   select.addEventListener('change', () => {
     const listing = shown[select.selectedIndex]
@@ -20,7 +20,7 @@ export function openPools(onChoose: (listing: Listing) => void): Pools {
     select.selectedIndex = selected
     if (listing) onChoose(listing)
   })
-  function choose(chosen: Listing | undefined): void {
+  function choose(chosen: ShownPool | undefined): void {
     selected = shown.findIndex(({ id, network }) => id === chosen?.id && network === chosen.network)
     select.selectedIndex = selected
   }
@@ -35,7 +35,7 @@ export function openPools(onChoose: (listing: Listing) => void): Pools {
   }
 }
 
-function describe({ id, network, pool }: Listing): string {
+function describe({ id, network, pool }: ShownPool): string {
   if (pool === undefined) return `${title(network)}, ${shortId(id)}`
   const { feeTier, protocolVersion, totalValueLockedUSD } = pool
   const value = Number(totalValueLockedUSD)

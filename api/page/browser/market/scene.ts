@@ -1,24 +1,25 @@
 /** What is shown: one pool, read in one order, in candles of one width and kind of price. */
-import type { Pool } from '../lib/client.ts'
-import type { PriceKind } from '../lib/place.ts'
 
-export type Listing = {
+import type { PriceKind } from '../lib/address.ts'
+import type { PoolBody } from '../lib/client.ts'
+
+export type ShownPool = {
   id: string
   network: string
   /** In the pool's own order. */
   tokens: readonly [string, string]
   /** Undefined where the pool was found by its id and no search for the pair shows it. */
-  pool: Pool | undefined
+  pool: PoolBody | undefined
 }
 
 export type Scene = {
-  listing: Listing
+  listing: ShownPool
   flipped: boolean
   interval: string
   price: PriceKind
 }
 
-export function toListing(pool: Pool): Listing {
+export function toListing(pool: PoolBody): ShownPool {
   return { id: pool.id, network: pool.network, tokens: [pool.token0.symbol, pool.token1.symbol], pool }
 }
 

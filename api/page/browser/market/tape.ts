@@ -5,19 +5,19 @@ import { amountText, clockText, decimalsOf, dollarText, priceText, timeText } fr
 import { transactionLink } from './explorer.ts'
 import { flipTick, type TickRow } from './orientation.ts'
 
-const MOST = 100
+const MAX_TICKS = 100
 
 /** `from`: the start of what was asked for; what is held from there on is what was answered, since a reorg may undo trades. */
 export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
-  if (from === undefined || page.length >= MOST) return page
+  if (from === undefined || page.length >= MAX_TICKS) return page
   const start = Date.parse(from)
-  return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MOST)
+  return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MAX_TICKS)
 }
 
 /** Whether an answer that starts before the newest trade held has it: else it was undone, or the chain is another one. */
 export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): boolean {
   const newest = held.at(-1)
-  if (newest === undefined || page.length >= MOST) return true
+  if (newest === undefined || page.length >= MAX_TICKS) return true
   return page.some(
     ({ id, timestamp, price }) => id === newest.id && timestamp === newest.timestamp && price === newest.price,
   )
@@ -38,7 +38,7 @@ export function openTape(): Tape {
 
   return {
     show(ticks, flipped, network) {
-      const newest = ticks.slice(-MOST).toReversed()
+      const newest = ticks.slice(-MAX_TICKS).toReversed()
       const decimals = decimalsOf(shown(newest[0], flipped)?.price ?? 1)
       const first = shown(newest[0], flipped)
       amountTitle.textContent = first === undefined ? 'Amount' : `Amount, ${first.token0}`

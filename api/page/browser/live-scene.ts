@@ -3,16 +3,16 @@
 import { parseInterval } from '../../query/interval.ts'
 import { showState } from './account/account.ts'
 import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './account/budget.ts'
+import type { CreditBudget } from './account/credit-budget.ts'
 import { persist } from './account/persist.ts'
-import type { Purse } from './account/purse.ts'
-import { openCandleAsk } from './candle-ask.ts'
 import { continues, joined, reaches, shareTrades } from './chart/candles.ts'
-import type { Ask } from './lib/client.ts'
+import type { QueryApi } from './lib/client.ts'
 import { amountText } from './lib/format.ts'
 import { pause, untilVisible } from './lib/wait.ts'
+import { openCandleQuery } from './market/candle-query.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
-import type { Held, Screen } from './screen.ts'
+import type { SceneData, Screen } from './screen.ts'
 
 const PAGE = 100
 /** Trades this old may still be undone by a reorg that we would like to see. */
@@ -30,14 +30,14 @@ export type Live = {
   run(signal: AbortSignal): Promise<void>
   /** A page of candles before the oldest one. */
   older(signal: AbortSignal): Promise<void>
-  held(): Held
+  held(): SceneData
 }
 
 /** A live question. */
 type Turn = { cost: number; at: number }
 
 /** What is held already of the same pool, and still holds for another scene of it. */
-export type Known = Partial<Pick<Held, 'ticks' | 'dayVolume'>>
+export type CarriedData = Partial<Pick<SceneData, 'ticks' | 'dayVolume'>>
 
 export function openLive(
   {
@@ -46,8 +46,8 @@ export function openLive(
     screen,
     on,
   }: {
-    ask: Ask
-    purse: Purse
+    ask: QueryApi
+    purse: CreditBudget
     screen: Screen
     on: {
       /** The first candles have come: from here on the screen is this scene's. */
@@ -57,9 +57,9 @@ export function openLive(
     }
   },
   scene: Scene,
-  known: Known,
+  known: CarriedData,
 ): Live {
-  let held: Held = {
+  let held: SceneData = {
     rows: [],
     unit: '',
     ticks: [],
@@ -69,7 +69,7 @@ export function openLive(
     ...known,
     scene,
   }
-  const askCandles = openCandleAsk(ask, scene)
+  const askCandles = openCandleQuery(ask, scene)
   const seconds = parseInterval(scene.interval) ?? 60
   const times = { candles: 0, day: 0, pool: performance.now() }
   let candlesStale = false
@@ -80,7 +80,7 @@ export function openLive(
   let isAsking = false
   let askedOlder = 0
 
-  function change(more: Partial<Held>, anew = false): void {
+  function change(more: Partial<SceneData>, anew = false): void {
     held = { ...held, ...more }
     if (isShown) screen.draw(held, anew)
   }

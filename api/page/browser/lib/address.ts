@@ -1,10 +1,9 @@
 /// <reference lib="dom" />
 /** What the page shows, as its address says it: a link to a pool opens that pool. Fragments are never sent. */
 import { parseInterval } from '../../../query/interval.ts'
+import type { PriceKind } from '../../../query/query.ts'
 
-export type PriceKind = 'execution' | 'spot'
-
-export type Place = {
+export type PageAddress = {
   /** As the price is read: of the first token in the second. */
   pair: string | undefined
   pool: string | undefined
@@ -13,7 +12,7 @@ export type Place = {
   price: PriceKind
 }
 
-export function placeInAddress(): Place {
+export function readAddress(): PageAddress {
   const fragment = new URLSearchParams(location.hash.slice(1))
   const interval = fragment.get('interval') ?? ''
   return {
@@ -25,7 +24,7 @@ export function placeInAddress(): Place {
   }
 }
 
-export function showPlace(place: Place): void {
+export function writeAddress(place: PageAddress): void {
   const fragment = new URLSearchParams()
   for (const [name, value] of Object.entries(place)) if (value !== undefined) fragment.set(name, value)
   history.replaceState(null, '', `${location.pathname}#${fragment}`)

@@ -1,13 +1,13 @@
 /// <reference lib="dom" />
 /** The budget of one key: read again every while, since other pages and programs spend from it too. */
 
-import type { Ask } from '../lib/client.ts'
+import type { QueryApi } from '../lib/client.ts'
 import { showCredits } from './account.ts'
 import { type Budget, pauseMs, renewed, spent } from './budget.ts'
 
 const READ_EVERY_MS = 10_000
 
-export type Purse = {
+export type CreditBudget = {
   /** True where the last reading is old, or its minute is over. */
   isStale(): boolean
   read(signal: AbortSignal): Promise<void>
@@ -21,7 +21,7 @@ export type Purse = {
   ends(): Date
 }
 
-export function openPurse(ask: Ask): Purse {
+export function openCreditBudget(ask: QueryApi): CreditBudget {
   let budget: Budget | undefined
   let readAt = Number.NEGATIVE_INFINITY
   return {

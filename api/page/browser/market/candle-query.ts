@@ -1,12 +1,12 @@
 /** Candles of a scene in the order in which it is read, volume in what is paid with. */
-import { inverse } from '../../market/model/inverse.ts'
-import { type CandleRow, toRows } from './chart/candles.ts'
-import type { Ask } from './lib/client.ts'
-import { Refusal } from './lib/refusal.ts'
-import { pairOf, type Scene } from './market/scene.ts'
+import { inverse } from '../../../market/model/inverse.ts'
+import { type ChartCandle, toRows } from '../chart/candles.ts'
+import type { QueryApi } from '../lib/client.ts'
+import { Refusal } from '../lib/refusal.ts'
+import { pairOf, type Scene } from './scene.ts'
 
-export type CandleAnswer = {
-  rows: readonly CandleRow[]
+export type CandlePage = {
+  rows: readonly ChartCandle[]
   /** What volumes are of. */
   unit: string
   cost: number
@@ -14,10 +14,10 @@ export type CandleAnswer = {
   incomplete: boolean
 }
 
-export type CandleAsk = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<CandleAnswer>
+export type QueryCandles = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<CandlePage>
 
 /** A pool alone is answered in its own order; the pair beside it turns prices and volumes. */
-export function openCandleAsk(ask: Ask, scene: Scene): CandleAsk {
+export function openCandleQuery(ask: QueryApi, scene: Scene): QueryCandles {
   const { flipped, listing } = scene
   const [token0, token1] = listing.tokens
   /** Symbols are anybody's text, and some make no pair: such candles are turned here, where volumes can not be. */
