@@ -1,4 +1,4 @@
-/** The page as files: the browser's code and style bundled in memory, the list of tokens, and the HTML that names them. */
+/** The page's files: the browser's code and style bundled in memory, the token list, and the HTML that names them. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -10,13 +10,13 @@ export type PageFile = { type: string; text: string }
 
 export type Page = {
   html: string
-  /** Every name holds a hash of what is in the file, so a file never changes. */
+  /** Every name contains a hash of its content, so a file never changes. */
   files: ReadonlyMap<string, PageFile>
 }
 
 const HERE = import.meta.dirname
 
-/** `folder`: where the files are served, such as `/page`. */
+/** `folder`: path of the files, such as `/page`. */
 export async function makePage(networks: readonly Network[], folder: string): Promise<Page> {
   const { outputFiles } = await build({
     entryPoints: [join(HERE, 'browser/main.ts'), join(HERE, 'style.css')],
@@ -29,11 +29,11 @@ export async function makePage(networks: readonly Network[], folder: string): Pr
     format: 'esm',
     target: 'es2022',
     charset: 'utf8',
-    // Libraries ask for their notices to be kept.
+    // Licences require their notices.
     legalComments: 'eof',
     logLevel: 'silent',
   })
-  // Else its process stays for as long as ours.
+  // Otherwise esbuild's process stays until this one ends.
   await stop()
   const files = new Map<string, PageFile>()
   for (const { path, text } of outputFiles) files.set(basename(path), { type: extname(path), text })

@@ -1,4 +1,4 @@
-/** The list of trusted tokens as the page reads it: what to suggest, made of the networks' own table. */
+/** The list of trusted tokens for the page, from the networks' own table. */
 import type { Network, NetworkName } from '../../ingest/model/network.ts'
 
 export type ListedToken = {
@@ -9,12 +9,12 @@ export type ListedToken = {
 }
 
 export type TokenFile = {
-  /** Those that are served. */
+  /** Networks that are served. */
   networks: readonly NetworkName[]
   tokens: readonly ListedToken[]
 }
 
-/** Tokens of one symbol are one suggestion, on whichever networks they are. The chain's own currency is trusted too. */
+/** Tokens of one symbol are one suggestion, on all their networks. The native currency is trusted too. */
 export function tokenFile(networks: readonly Network[]): TokenFile {
   const tokens = new Map<string, ListedToken>()
   for (const network of networks) {

@@ -60,7 +60,7 @@ export type StoredTick = {
   amount1: string
   sqrt_price: string
   scale: number
-  /** Of the queried kind of price. */
+  /** Price of the requested kind. */
   ulps: string
   amount_usd: string
 }

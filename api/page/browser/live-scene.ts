@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** A scene from its first candles on: loaded, then kept up to date with one small question at a time. */
+/** A scene from its first candles on: loaded, then updated by one small request at a time. */
 import { parseInterval } from '../../query/interval.ts'
 import { showState } from './account/account.ts'
 import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './account/budget.ts'
@@ -15,28 +15,28 @@ import { hasNewest, joinedTicks } from './market/tape.ts'
 import type { SceneData, Screen } from './screen.ts'
 
 const PAGE = 100
-/** Trades this old may still be undone by a reorg that we would like to see. */
+/** Trades of this age are requested again, because a reorg may undo them. */
 const TICK_OVERLAP_MS = 60_000
-/** Candles are asked for at least so often, for the next one begins without a trade too. */
+/** Candles are requested at least this often: the next one begins without a trade too. */
 const QUIET_MS = 15_000
 /** At the earliest; where credits are few, once in so many credits. */
 const DAY_EVERY = { ms: 300_000, credits: 40 } as const
 const POOL_EVERY = { ms: 60_000, credits: 20 } as const
-/** A longer wait for the next question is said to be one. */
+/** A longer pause is shown. */
 const SAVING_MS = 15_000
 
 export type Live = {
-  /** Ends only by the signal, or by rejecting where waiting would not help. */
+  /** Ends only by the signal, or rejects where a retry would not help. */
   run(signal: AbortSignal): Promise<void>
-  /** A page of candles before the oldest one. */
+  /** Loads a page of candles before the oldest one. */
   older(signal: AbortSignal): Promise<void>
   held(): SceneData
 }
 
-/** A live question. */
+/** A live request. */
 type Turn = { cost: number; at: number }
 
-/** What is held already of the same pool, and still holds for another scene of it. */
+/** Loaded data of the same pool that is valid for another scene of it. */
 export type CarriedData = Partial<Pick<SceneData, 'ticks' | 'dayVolume'>>
 
 export function openLive(
@@ -50,9 +50,9 @@ export function openLive(
     purse: CreditBudget
     screen: Screen
     on: {
-      /** The first candles have come: from here on the screen is this scene's. */
+      /** The first candles have arrived: the screen shows this scene from now on. */
       shown(): void
-      /** They have not come yet. */
+      /** They have not arrived yet. */
       waiting(): void
     }
   },
@@ -80,12 +80,12 @@ export function openLive(
   let isAsking = false
   let askedOlder = 0
 
-  function change(more: Partial<SceneData>, anew = false): void {
+  function change(more: Partial<SceneData>, reset = false): void {
     held = { ...held, ...more }
-    if (isShown) screen.draw(held, anew)
+    if (isShown) screen.draw(held, reset)
   }
 
-  /** Nothing changes on the screen before all of it has come. */
+  /** The screen changes only once all parts have arrived. */
   async function load(signal: AbortSignal): Promise<void> {
     const [candles, ticks] = await Promise.all([
       askCandles(candleQuery(scene, PAGE), signal),
@@ -99,7 +99,7 @@ export function openLive(
     change({ rows, unit, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
   }
 
-  /** Asks what is most worth knowing, and answers what that cost. */
+  /** Sends the most useful request, and returns its cost. */
   async function turn(signal: AbortSignal): Promise<number> {
     const now = performance.now()
     const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
@@ -124,7 +124,10 @@ export function openLive(
     return cost
   }
 
-  /** What is held does not go with an answer: so much was missed, a reorg went deep, or the store has another chain, of which nothing may stand beside it. */
+  /**
+   * The loaded data does not connect to an answer: too much was missed, a reorg was deep, or the store has another chain, whose rows must
+   * not stand beside these.
+   */
   async function compare(signal: AbortSignal): Promise<number> {
     const { candles, ticks } = await askBoth(signal)
     const { rows: page, unit } = candles
@@ -175,7 +178,7 @@ export function openLive(
     return body.credits_used
   }
 
-  /** How long until the next question is due, which is shown. */
+  /** Milliseconds until the next request, shown on the page. */
   function waitMs(last: Turn | undefined): number {
     if (last === undefined) return 0
     const pause = purse.pauseMs(last.cost)
@@ -214,11 +217,11 @@ export function openLive(
         askedOlder = performance.now()
         const to = new Date(oldest.time * 1_000).toISOString()
         const { rows, incomplete } = await persist(() => askCandles(candleQuery(scene, PAGE, to), signal), signal)
-        // Meanwhile another chain may have taken the place of this one.
+        // Meanwhile another chain may have replaced this one.
         if (held.rows[0] !== oldest) return
         // Before its first trade a pool has no candles.
         reachedStart = rows.length < PAGE
-        // The reader may have scrolled past this page already, and then drawing it asks for the next one.
+        // The reader may have scrolled past this page already; then drawing it requests the next one.
         isAsking = false
         change({ rows: joined(held.rows, rows), incomplete: held.incomplete || incomplete })
       } finally {

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The script that the page starts: the code of a link leaves the address before anything else happens. */
+/** The script of the page: it removes the code of a link from the address before anything else. */
 import type { TokenFile } from '../tokens.ts'
 import { takeFromAddress } from './account/key.ts'
 import { part } from './lib/dom.ts'

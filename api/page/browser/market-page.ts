@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What happens when: a key opens the market, a pick finds pools, a pool is followed until another one is picked. */
+/** The flow of the page: a key opens the market, a selection finds pools, a pool is followed until the next selection. */
 import type { TokenFile } from '../tokens.ts'
 import { showState } from './account/account.ts'
 import { type CreditBudget, openCreditBudget } from './account/credit-budget.ts'
@@ -27,9 +27,9 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   let session: { ask: QueryApi; purse: CreditBudget } | undefined
   let running = new AbortController()
   let place = readAddress()
-  /** What the screen shows. */
+  /** The shown scene. */
   let live: Live | undefined
-  /** What is asked for in its place. */
+  /** The requested scene, until it is shown. */
   let wanted: Live | undefined
 
   const form = openKeyForm((key) => {
@@ -38,7 +38,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
   })
   const screen = openScreen(() => {
     const { signal } = running
-    // The screen will be another scene's soon.
+    // The screen will show another scene soon.
     if (wanted === undefined) live?.older(signal).catch((error: unknown) => fail(error, signal))
   })
   const picker = openPicker({
@@ -63,7 +63,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     },
   })
   part('leave', HTMLButtonElement).addEventListener('click', () => lock())
-  // Somebody puts another link into the address of the open page.
+  // Another link was put into the address of the open page.
   window.addEventListener('hashchange', () => {
     const taken = takeFromAddress()
     place = readAddress()
@@ -82,7 +82,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     picker.offer(suggestions)
   }
 
-  /** The pair that is traded most. An empty store is asked again until it has one, which costs nothing. */
+  /** The pair with most volume. An empty store is polled until it has one, at no cost. */
   async function firstPair(signal: AbortSignal): Promise<string> {
     for (;;) {
       await persist(
@@ -98,14 +98,14 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     }
   }
 
-  /** By the code of the link; a tab that has a key already keeps it where the code is good no more. */
+  /** By the code of the link; a tab that has a key keeps it where the code has expired. */
   async function enter({ code, hadKey }: ReturnType<typeof takeFromAddress>): Promise<void> {
     const trouble = code === undefined ? undefined : await exchangeCode(code)
     if (keptKey() !== undefined) return begin()
     lock(trouble ?? (hadKey ? 'Addresses stay in the history, so no key is taken from one. Paste it here.' : undefined))
   }
 
-  /** With the key that the tab has, or to the form. */
+  /** With the tab's key, or to the form. */
   function begin(): void {
     const key = keptKey()
     if (key === undefined) {
@@ -134,7 +134,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     for (const id of ['pickers', 'account', 'market']) part(id, HTMLElement).hidden = !isOpen
   }
 
-  /** One thing at a time: what was going on ends. */
+  /** Ends the previous task. */
   function run(work: (signal: AbortSignal) => Promise<void>): void {
     running.abort()
     wanted = undefined
@@ -187,7 +187,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     })
   }
 
-  /** What is shown stays until the first candles of this scene have come. */
+  /** The shown scene stays until the first candles of this one have arrived. */
   async function follow(scene: Scene, known: CarriedData, signal: AbortSignal): Promise<void> {
     if (session === undefined) return
     const next = openLive(
@@ -227,7 +227,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     tools.show(interval, price)
   }
 
-  /** The same pool, otherwise asked: what still holds is kept. */
+  /** Another view of the same pool: loaded data that is valid for it is kept. */
   function again(change: Partial<Pick<Scene, 'interval' | 'price' | 'flipped'>>): void {
     const before = (wanted ?? live)?.held().scene
     if (before === undefined)
@@ -242,7 +242,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
     if (live === undefined) return {}
     const { scene: shown, rows, ticks, dayVolume } = live.held()
     if (shown.listing.id !== scene.listing.id || shown.listing.network !== scene.listing.network) return {}
-    // Trades have a price of their own kind too.
+    // The price of trades depends on the kind of price too.
     return {
       ...(shown.price === scene.price && rows.length > 0 && { ticks }),
       ...(shown.flipped === scene.flipped && { dayVolume }),
@@ -255,7 +255,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
 const OFFER_FRESH_MS = 60_000
 const EMPTY_STORE_MS = 5_000
 
-/** A list that is a little old is better than none. */
+/** An older list of pools is better than none. */
 function keepList(): void {}
 
 const NOT_YET = 'Nothing is loaded yet. It follows by itself.'

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** One scene on the screen: what is held of it, drawn in every part. */
+/** One scene on the screen: draws its loaded data in every part. */
 
 import { parseInterval } from '../../query/interval.ts'
 import type { ChartCandle } from './chart/candles.ts'
@@ -14,25 +14,25 @@ import { openTape } from './market/tape.ts'
 
 export type SceneData = {
   scene: Scene
-  /** As the scene is read. */
+  /** In the direction of the scene. */
   rows: readonly ChartCandle[]
-  /** What their volumes are of. */
+  /** Unit of the volumes. */
   unit: string
   /** In the pool's own order. */
   ticks: readonly TickRow[]
-  /** Of the 24 h that end now, with its unit. */
+  /** Volume of the 24 h that end now, with its unit. */
   dayVolume: string | undefined
   devnet: boolean
-  /** Not all of the candles' time is stored. */
+  /** The time of the candles is not stored completely. */
   incomplete: boolean
 }
 
 export type Screen = {
-  /** Draws what is held; `anew` where the view should start at the newest candles. */
-  draw(held: SceneData, anew?: boolean): void
-  /** Says over the chart what is asked for in its place. */
+  /** Draws the data; `reset` where the view starts at the newest candles. */
+  draw(held: SceneData, reset?: boolean): void
+  /** Shows over the chart which scene is requested. */
   pending(text: string): void
-  /** Says in place of candles and trades why there are none. */
+  /** Shows why there are no candles and trades. */
   note(text: string): void
 }
 
@@ -63,14 +63,14 @@ export function openScreen(onOlder: () => void): Screen {
   }
 
   return {
-    draw(held, anew = false) {
-      if (anew) pending('')
+    draw(held, reset = false) {
+      if (reset) pending('')
       const { scene, rows, ticks, dayVolume, devnet } = held
       interval = parseInterval(scene.interval) ?? 60
       unit = held.unit
       shown = rows
       const price = shown.at(-1)?.close
-      chart.draw(shown, interval, anew)
+      chart.draw(shown, interval, reset)
       legend()
       showTable(shown, interval, unit)
       tape.show(ticks, scene.flipped, devnet ? undefined : scene.listing.network)
@@ -83,7 +83,7 @@ export function openScreen(onOlder: () => void): Screen {
       const what = `${pair} ${scene.interval}`
       document.title = price === undefined ? what : `${priceText(price, decimalsOf(price))} ${what}`
       container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
-      if (anew) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)
+      if (reset) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)
     },
     pending,
     note(text) {

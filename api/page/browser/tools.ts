@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-/** The buttons over the chart: how wide a candle is, which price it is of, and which way it is read. */
+/** The buttons over the chart: interval, kind of price, direction. */
 import { INTERVAL_RULE, parseInterval } from '../../query/interval.ts'
-import type { PriceKind } from './lib/address.ts'
+import type { PriceKind } from '../../query/query.ts'
 import { openButtonGroup, part } from './lib/dom.ts'
 
 export type Tools = {
   show(interval: string, price: PriceKind): void
-  /** Marks what is asked for and not shown yet. */
+  /** Marks the requested values. */
   want(interval: string, price: PriceKind): void
 }
 
@@ -56,7 +56,7 @@ export function openTools(on: {
       intervals.want(undefined)
       prices.want(undefined)
       const isButton = document.querySelector(`#intervals [value="${interval}"]`) !== null
-      // What is being typed stays: candles that were asked for before may come meanwhile.
+      // Typed text stays: candles of an earlier request may arrive meanwhile.
       if (!isTyping) field.value = isButton ? '' : interval
       field.classList.toggle('chosen', !isButton)
     },

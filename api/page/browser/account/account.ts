@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What is left of the credits, and whether the page is live. */
+/** The account bar: remaining credits, and whether the page is live. */
 import type { CreditUsage } from '../lib/client.ts'
 import { make, part } from '../lib/dom.ts'
 import { clockText, timeText } from '../lib/format.ts'
@@ -31,7 +31,7 @@ export function showCredits({ minute, month }: CreditUsage): void {
   credits.dataset['low'] = String(minute.remaining < minute.limit / 5)
 }
 
-/** A refusal is newer than the last reading. */
+/** A refusal is newer than the last reading of the budget. */
 export function showMinuteUsedUp(): void {
   const credits = part('credits', HTMLElement)
   const [minute] = credits.querySelectorAll('b')
@@ -39,12 +39,12 @@ export function showMinuteUsedUp(): void {
   credits.dataset['low'] = 'true'
 }
 
-/** With its day where that is not clear. */
+/** Time of day, with the date where it is not today. */
 function whenText(at: Date): string {
   return at.getTime() - Date.now() < 43_200_000 ? clockText(at) : timeText(at.getTime() / 1_000, 60)
 }
 
-/** `until`: when it goes on. */
+/** `until`: time of the next request. */
 export function showState(state: State, until?: Date): void {
   const shown = part('state', HTMLElement)
   shown.dataset['state'] = state

@@ -1,36 +1,35 @@
 /**
- * Thrift: what the page may ask by itself. Of the minute half of what remains, evenly over the rest of the minute. Of the month all that
- * remains, evenly over the rest of the month, so that a tab that stays open lasts to its end; but a tab begins with some questions at the
- * minute's pace.
+ * Credit budget of background requests: half of what is left of a minute, spread over its rest, and all that is left of a month, spread
+ * over its rest, so that an open tab lasts to the end of the month. A tab starts with some requests at the minute's pace.
  */
 import type { CreditUsage } from '../lib/client.ts'
 
 export type CreditWindow = {
-  /** Names the window. */
+  /** Identifies the window. */
   resetAt: string
-  /** When it ends, by this machine's clock, in milliseconds. */
+  /** End by this machine's clock, in milliseconds. */
   ends: number
-  /** Credits that may still be spent on live questions in it. */
+  /** Credits left for live requests in it. */
   left: number
 }
 
 export type Budget = {
   minute: CreditWindow
   month: CreditWindow
-  /** Credits that are spent at the minute's pace, and once. */
+  /** Credits for the start, at the minute's pace. */
   opening: number
 }
 
-/** At most one question in this time. */
+/** At most one request in this time. */
 export const SHORTEST_PAUSE_MS = 1_000
-/** After this the budget is read again, which is free: credits may have been added, or spent elsewhere. */
+/** The budget is read again after this time, at no cost: credits may be added, or spent by others. */
 export const READ_AFTER_MS = 60_000
-/** A tab begins with this part of what the month has left: 33 credits of 10,000. */
+/** Share of the month's rest for the start: 33 credits of 10,000. */
 const OPENING_PART = 300
 
 const MONTH_MS = 31 * 86_400_000
 
-/** Half of what remains when a minute is first seen; within a minute it never grows, and shrinks where others spend too. */
+/** Half of the rest when a minute is first seen; it never grows within a minute, and shrinks where others spend too. */
 export function renewed(
   budget: Budget | undefined,
   { minute, month }: Pick<CreditUsage, 'minute' | 'month'>,
@@ -41,7 +40,7 @@ export function renewed(
   return {
     minute: {
       resetAt: minute.reset_at,
-      // This machine's clock may be wrong; a minute is a minute.
+      // This machine's clock may be wrong; a minute lasts 60 s at most.
       ends: Math.min(Date.parse(minute.reset_at), now + 60_000),
       left: isSameMinute ? Math.min(budget.minute.left, half) : half,
     },
@@ -63,7 +62,7 @@ export function spent({ minute, month, opening }: Budget, credits: number): Budg
   }
 }
 
-/** How long after a question of this cost the next one is due; undefined where the minute or the month holds none any more. */
+/** Pause before the next request of this cost; undefined where the minute or the month has no credits for it. */
 export function pauseMs({ minute, month, opening }: Budget, cost: number, now: number): number | undefined {
   const share = (window: CreditWindow) => Math.max(0, window.ends - now) / Math.floor(window.left / cost)
   const pauses = [share(minute), opening < cost ? share(month) : 0]

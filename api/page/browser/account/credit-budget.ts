@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The budget of one key: read again every while, since other pages and programs spend from it too. */
+/** The budget of one key, read again regularly, because other pages and programs spend from it too. */
 
 import type { QueryApi } from '../lib/client.ts'
 import { showCredits } from './account.ts'
@@ -11,13 +11,13 @@ export type CreditBudget = {
   /** True where the last reading is old, or its minute is over. */
   isStale(): boolean
   read(signal: AbortSignal): Promise<void>
-  /** What a live question has cost. */
+  /** Subtracts the cost of a live request. */
   spend(credits: number): void
-  /** How long to wait for the next question of such a cost, or undefined where the minute or the month has no credits for it. */
+  /** Pause before the next request of this cost; undefined where the minute or the month has no credits for it. */
   pauseMs(cost: number): number | undefined
-  /** In this minute. */
+  /** Credits left in this minute. */
   left(): number
-  /** When the minute ends. */
+  /** End of the minute. */
   ends(): Date
 }
 

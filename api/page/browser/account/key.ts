@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
-/** The API key: from the form, or exchanged for the code of the printed link; kept while the tab is open, and in no address. */
+/** The API key: from the form, or exchanged for the code of the printed link; kept while the tab is open, never in an address. */
 import { part } from '../lib/dom.ts'
 
 const STORED = 'candlepool-key'
 
-/** Takes the code out of `/#code=…`, and a key that was put there by hand, which is not used. */
+/** Takes the code out of `/#code=…`, and removes a key that was put there by hand. */
 export function takeFromAddress(): { code?: string | undefined; hadKey: boolean } {
   const fragment = new URLSearchParams(location.hash.slice(1))
   const code = fragment.get('code') ?? undefined
@@ -17,7 +17,7 @@ export function takeFromAddress(): { code?: string | undefined; hadKey: boolean 
   return { code, hadKey }
 }
 
-/** Keeps the key that the code is exchanged for; returns why there is none. */
+/** Stores the key that the code is exchanged for; returns the reason where there is none. */
 export async function exchangeCode(code: string): Promise<string | undefined> {
   try {
     const answer = await fetch('/page/code', {
@@ -47,7 +47,7 @@ export function forgetKey(): void {
 }
 
 export type KeyForm = {
-  /** `trouble`: what was wrong with the key that was tried. */
+  /** `trouble`: error of the previous key. */
   show(trouble?: string): void
   hide(): void
 }

@@ -1,17 +1,17 @@
 /// <reference lib="dom" />
-/** What keeps the page from going on, until when, and a way to try at once. */
+/** The notice over the chart: the reason of a pause, its end, and a button that retries at once. */
 import { part } from '../lib/dom.ts'
 import { clockText, timeText } from '../lib/format.ts'
 import type { Refusal } from '../lib/refusal.ts'
 import { pause } from '../lib/wait.ts'
 
-/** Resolves when it is time to ask again, or the reader says so. */
+/** Resolves at the time of the next attempt, or at a click. */
 export async function showNotice(refusal: Refusal, signal: AbortSignal): Promise<void> {
   const notice = part('notice', HTMLElement)
   const retry = part('notice-retry', HTMLButtonElement)
   const until = new Date(Date.now() + refusal.waitMs)
   part('notice-text', HTMLElement).textContent = textOf(refusal, until)
-  // Asking earlier brings nothing where credits are used up, and a bad question stays one.
+  // An earlier attempt is useless where credits are used up; an invalid request stays invalid.
   retry.hidden = refusal.kind !== 'away'
   notice.dataset['kind'] = refusal.kind
   notice.hidden = false

@@ -1,10 +1,10 @@
-/** Asking until there is an answer: what passes by itself is waited for, in sight of the reader. */
+/** Retries a request until it succeeds; transient failures are waited for with a visible notice. */
 
 import { Refusal } from '../lib/refusal.ts'
 import { showMinuteUsedUp, showState } from './account.ts'
 import { hideNotice, showNotice } from './notice.ts'
 
-/** Rejects only where waiting would not help. `onWait`: called each time that there is no answer yet. */
+/** Rejects only where a retry would not help. `onWait` is called at each failure. */
 export async function persist<T>(
   work: () => Promise<T>,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** The candles that the page holds: one unbroken run, ascending, to which pages are added at either end. */
+/** The loaded candles: one unbroken run, ascending, extended by pages at either end. */
 import type { Bodies } from '../lib/client.ts'
 
 /** `time` is its start, in seconds. */
@@ -8,7 +8,7 @@ export function toRows(data: Bodies['candles']['data']): readonly ChartCandle[] 
   return data.map((candle) => ({ ...candle, time: Date.parse(candle.time) / 1_000 }))
 }
 
-/** What is answered replaces what was held of its time: a candle in progress grows, and a reorg may undo one. */
+/** An answer replaces the loaded candles of its time: a candle in progress grows, and a reorg may undo one. */
 export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
   const [first, last] = [page[0], page.at(-1)]
   if (first === undefined || last === undefined) return held
@@ -16,8 +16,8 @@ export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[
 }
 
 /**
- * Whether an answer may be of the chain that the held candles are of. Before its first trade a pool has no candles, so an answer
- * `isShort` of what was asked for begins where the market does. The newest candle held was in progress, so it says nothing.
+ * Whether an answer may be of the same chain as the loaded candles. Before its first trade a pool has no candles, so an answer that
+ * `isShort` of its limit begins with the market. The newest loaded candle was in progress and proves nothing.
  */
 export function continues(held: readonly ChartCandle[], page: readonly ChartCandle[], isShort: boolean): boolean {
   const [oldest, first] = [held[0], page[0]]
@@ -28,7 +28,7 @@ export function continues(held: readonly ChartCandle[], page: readonly ChartCand
   return over === undefined || isSame(over, first)
 }
 
-/** Whether two runs have a candle in common that was traded in, for a reorg or a late trade changes only the newest ones. */
+/** Whether two runs share a candle with trades: a reorg or a late trade changes only the newest candles. */
 export function shareTrades(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
   const known = new Map(held.map((row) => [row.time, row]))
   return page.some((row) => {
@@ -43,7 +43,7 @@ export function isSame(one: ChartCandle, other: ChartCandle): boolean {
 
 const FIGURES = ['time', 'open', 'high', 'low', 'close', 'volume'] as const
 
-/** Whether the newest candle held is in the page too, so that nothing can be missing between them. */
+/** Whether the page contains the newest loaded candle, so that nothing is missing between them. */
 export function reaches(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
   const [newest, first] = [held.at(-1), page[0]]
   return newest === undefined || first === undefined || first.time <= newest.time

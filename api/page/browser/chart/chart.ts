@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Candles and volume as TradingView's Lightweight Charts draws them. */
+/** Candles and volume, drawn by TradingView's Lightweight Charts. */
 import {
   CandlestickSeries,
   ColorType,
@@ -14,14 +14,14 @@ import { onPaletteChange, type Palette, readPalette } from './palette.ts'
 import { firstView, MAX_BAR_PIXELS } from './view.ts'
 
 export type Chart = {
-  /** All rows, ascending, as they are to be read. `anew`: another market, so the view starts at its newest candles. */
-  draw(rows: readonly ChartCandle[], interval: number, anew: boolean): void
+  /** All rows, ascending, in the direction of the pair. `reset`: another market, so the view starts at its newest candles. */
+  draw(rows: readonly ChartCandle[], interval: number, reset: boolean): void
 }
 
 export function openChart(
   container: HTMLElement,
   on: {
-    /** The reader has come to the oldest candle. */
+    /** The view reached the oldest candle. */
     older(): void
     /** Undefined where the pointer has left. */
     pointed(time: number | undefined): void
@@ -30,11 +30,11 @@ export function openChart(
   let palette = readPalette()
   let interval = 60
   let drawn: readonly ChartCandle[] = []
-  /** False while the view is ours: only the reader scrolls back. */
+  /** False while the page sets the view: only the reader scrolls back. */
   let isSettled = false
   const chart = createChart(container, {
     autoSize: true,
-    // The notice and the link are at the foot of the page; the logo would bring a style of its own, which the page's policy forbids.
+    // The notice and the link are at the foot of the page; the logo would add a style that the page's policy forbids.
     layout: { attributionLogo: false, fontFamily: getComputedStyle(container).fontFamily, fontSize: 11 },
     crosshair: { mode: CrosshairMode.Normal },
     timeScale: { rightOffset: 3, minBarSpacing: 1, maxBarSpacing: MAX_BAR_PIXELS, timeVisible: true },
@@ -42,7 +42,7 @@ export function openChart(
   })
   const candles = chart.addSeries(CandlestickSeries, {
     borderVisible: false,
-    // The library's own label shows the last candle in view, which is an old price once the reader has scrolled back.
+    // The library's own label shows the last visible candle, which is an old price after scrolling back.
     lastValueVisible: false,
     priceLineVisible: false,
   })
@@ -118,8 +118,8 @@ export function openChart(
   }
 
   return {
-    draw(rows, seconds, anew) {
-      const sameStart = !anew && seconds === interval && drawn[0]?.time === rows[0]?.time
+    draw(rows, seconds, reset) {
+      const sameStart = !reset && seconds === interval && drawn[0]?.time === rows[0]?.time
       const kept = sameStart && drawn.length <= rows.length ? firstDifference(drawn, rows) : 0
       const newest = drawn.at(-1)?.time ?? 0
       interval = seconds
@@ -144,7 +144,7 @@ export function openChart(
       chart.applyOptions({ timeScale: { secondsVisible: interval < 60 } })
       candles.setData(rows.map((row) => toCandle(row, palette)))
       volume.setData(rows.map((row) => toVolume(row, palette)))
-      if (!anew) return
+      if (!reset) return
       isSettled = false
       chart.timeScale().setVisibleLogicalRange(firstView(rows.length))
       // The view changes with the next frame.
@@ -157,7 +157,7 @@ export function openChart(
   }
 }
 
-/** What nobody traded in has neither a colour nor a volume. */
+/** A candle without trades has neither a colour nor a volume. */
 function toCandle({ time, open, high, low, close, volume }: ChartCandle, { muted }: Palette) {
   const bar = { time: time as UTCTimestamp, open, high, low, close }
   return volume === 0 ? { ...bar, color: muted, wickColor: muted } : bar

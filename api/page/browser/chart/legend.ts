@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The figures of one candle above the chart, and those of the newest ones in a table for who does not see it. */
+/** The figures of one candle above the chart, and the newest candles as a table for screen readers. */
 
 import { make, part } from '../lib/dom.ts'
 import { amountText, decimalsOf, priceText, timeText } from '../lib/format.ts'

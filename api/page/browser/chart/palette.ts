@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The colours of the chart, which is drawn and not styled: those of the style sheet, light or dark as the reader's screen is. */
+/** Colours of the chart, which is a canvas: read from the style sheet, light or dark. */
 
 export type Palette = Record<
   'text' | 'muted' | 'line' | 'grid' | 'label' | 'back' | 'up' | 'down' | 'upSoft' | 'downSoft' | 'onSide',

@@ -1,10 +1,10 @@
-/** Which candles the chart begins with, and how wide. */
+/** The initial view: number and width of candles. */
 
-/** Few candles are drawn wide and at the right, and none as a block. */
+/** Few candles are drawn wide at the right, and never as one block. */
 export const MAX_BAR_PIXELS = 24
 const FIRST_BARS = { min: 10, max: 100 } as const
 
-/** The newest candles, as many as stand well beside each other; in counts of candles. */
+/** The newest candles, as many as fit; in counts of candles. */
 export function firstView(count: number): { from: number; to: number } {
   const bars = Math.min(FIRST_BARS.max, Math.max(FIRST_BARS.min, count))
   return { from: count - bars, to: count + 2 }

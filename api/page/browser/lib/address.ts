@@ -1,10 +1,10 @@
 /// <reference lib="dom" />
-/** What the page shows, as its address says it: a link to a pool opens that pool. Fragments are never sent. */
+/** The scene as a fragment of the page's address: a link to a pool opens that pool. Fragments are never sent. */
 import { parseInterval } from '../../../query/interval.ts'
 import type { PriceKind } from '../../../query/query.ts'
 
 export type PageAddress = {
-  /** As the price is read: of the first token in the second. */
+  /** Direction of the price: first token in the second. */
   pair: string | undefined
   pool: string | undefined
   network: string | undefined

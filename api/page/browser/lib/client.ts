@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Questions to the API of the service that the page came from, with the key in a header and nowhere else. */
+/** Requests to the page's own service, with the key only in a header. */
 import type { z } from 'zod'
 import type { ProblemBody } from '../../../lib/problem.ts'
 import type { PairsBody } from '../../../routes/page-pairs.ts'
@@ -22,12 +22,12 @@ export type CreditUsage = Bodies['usage']['credits']
 
 export type ApiAnswer<Content> = {
   body: Content
-  /** Which pool answered; empty where the answer is of no pool. */
+  /** The pool that answered; empty where the answer is of no pool. */
   network: string
   pair: string
-  /** Made-up trades. */
+  /** The network is a devnet. */
   devnet: boolean
-  /** Not all of the range is stored. */
+  /** The range is not stored completely. */
   incomplete: boolean
 }
 
@@ -38,7 +38,7 @@ export type QueryApi = <Name extends keyof Bodies>(
   signal: AbortSignal,
 ) => Promise<ApiAnswer<Bodies[Name]>>
 
-/** An answer that takes longer is not waited for. */
+/** Timeout of an answer. */
 const TIMEOUT_MS = 20_000
 
 export function openClient(key: string): QueryApi {

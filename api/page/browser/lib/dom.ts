@@ -1,11 +1,11 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /// <reference lib="dom.asynciterable" />
-/** Parts of the page, found by their id or newly made. */
+/** Elements of the page, by id or created. */
 
 type Kind<T> = { new (): T; name: string }
 
-/** A part that the HTML is known to have. */
+/** An element that the HTML must have. */
 export function part<T extends Element>(id: string, kind: Kind<T>): T {
   const found = document.getElementById(id)
   if (found instanceof kind) return found
@@ -23,14 +23,14 @@ export function make<Tag extends keyof HTMLElementTagNameMap>(
   return made
 }
 
-/** What only those hear who don't see the page. */
+/** Text for screen readers only. */
 export function say(text: string): void {
   part('said', HTMLElement).textContent = text
 }
 
 export type ButtonGroup = {
   show(value: string): void
-  /** Marks the value that is asked for while another is shown. */
+  /** Marks the requested value while another one is shown. */
   want(value: string | undefined): void
 }
 

@@ -1,8 +1,8 @@
-/** Numbers and times as the page shows them. */
+/** Formats numbers and times. */
 
 const MAX_DECIMALS = 20
 
-/** As many decimals as give a price six significant digits. */
+/** Decimals that give a price six significant digits. */
 export function decimalsOf(price: number): number {
   if (!Number.isFinite(price) || price === 0) return 2
   return Math.min(MAX_DECIMALS, Math.max(2, 5 - Math.floor(Math.log10(Math.abs(price)))))
@@ -14,7 +14,7 @@ export function priceText(price: number, decimals: number): string {
   return text
 }
 
-/** 1,234.5; 12.3K; 1.23M. Where a number is tiny, its first digits. */
+/** 1,234.5; 12.3K; 1.23M. Tiny numbers by their first digits. */
 export function amountText(value: number): string {
   const size = Math.abs(value)
   if (size === 0) return '0'
@@ -36,7 +36,7 @@ function compact(value: number): string {
   return value.toLocaleString('en', { notation: 'compact', minimumFractionDigits: 2, maximumFractionDigits: 2 })
 }
 
-/** Fees come in hundredths of a basis point. */
+/** Fees are in hundredths of a basis point. */
 export function feeText(feeTier: string): string {
   return `${(Number(feeTier) / 10_000).toLocaleString('en', { maximumFractionDigits: 4 })}%`
 }

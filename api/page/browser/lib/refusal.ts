@@ -1,20 +1,20 @@
-/** Why there is no answer, as far as the page acts on it. */
+/** Failures of requests, as far as the page reacts to them. */
 
 export type RefusalKind =
-  /** The key is missing or not known. */
+  /** The key is missing or unknown. */
   | 'key'
-  /** Too many bad keys came from here. */
+  /** Too many invalid keys from this address. */
   | 'failures'
   | 'minute-credits'
   | 'month-credits'
   /** The service or its store does not answer. */
   | 'away'
-  /** What was asked makes no sense to the service, or does not exist. */
+  /** An invalid request, or an unknown pool or pair. */
   | 'question'
 
 export class Refusal extends Error {
   readonly kind: RefusalKind
-  /** When to ask again. */
+  /** Time of the next attempt. */
   readonly waitMs: number
 
   constructor(kind: RefusalKind, message: string, waitMs: number) {
@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, RefusalKind>> = {
   internal: 'away',
 }
 
-/** `code` and `message` are those of the problem, where the answer was one; a proxy between us may answer for the service. */
+/** `code` and `message` of the problem document, where the answer has one; a proxy may answer instead of the service. */
 export function refusalOf(
   status: number,
   code: string | undefined,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Ways to wait that end early when nobody needs the result any more. */
+/** Waits that an `AbortSignal` ends. */
 
 /** A browser's timer holds 31 bits of milliseconds, 24.8 days: a longer one would end at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
@@ -26,7 +26,7 @@ function shortPause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Nobody looks at a hidden tab, so nothing is asked for it. */
+/** Waits while the tab is hidden, so that it sends no requests. */
 export function untilVisible(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.reject(signal.reason)
   if (!document.hidden) return Promise.resolve()

@@ -1,4 +1,4 @@
-/** Candles of a scene in the order in which it is read, volume in what is paid with. */
+/** Candles of a scene in its direction, volume in the quote asset. */
 import { inverse } from '../../../market/model/inverse.ts'
 import { type ChartCandle, toRows } from '../chart/candles.ts'
 import type { QueryApi } from '../lib/client.ts'
@@ -7,7 +7,7 @@ import { pairOf, type Scene } from './scene.ts'
 
 export type CandlePage = {
   rows: readonly ChartCandle[]
-  /** What volumes are of. */
+  /** Unit of the volumes. */
   unit: string
   cost: number
   devnet: boolean
@@ -16,11 +16,11 @@ export type CandlePage = {
 
 export type QueryCandles = (query: Readonly<Record<string, string>>, signal: AbortSignal) => Promise<CandlePage>
 
-/** A pool alone is answered in its own order; the pair beside it turns prices and volumes. */
+/** A pool alone is answered in its own order; the pair beside it inverts prices and volumes. */
 export function openCandleQuery(ask: QueryApi, scene: Scene): QueryCandles {
   const { flipped, listing } = scene
   const [token0, token1] = listing.tokens
-  /** Symbols are anybody's text, and some make no pair: such candles are turned here, where volumes can not be. */
+  /** Symbols are free text, and some make no valid pair: such candles are inverted here, without their volumes. */
   let isTurnedHere = false
 
   return async function askCandles(query, signal) {

@@ -1,4 +1,4 @@
-/** Where others show the chain: links only, the page itself asks nobody but its own service. */
+/** Links to block explorers; the page itself requests nothing from them. */
 
 const EXPLORERS: Readonly<Record<string, string>> = {
   ethereum: 'https://etherscan.io',

@@ -1,14 +1,14 @@
 /// <reference lib="dom" />
-/** What is known of the pool, in one line of figures. */
+/** Figures of the pool, in one line. */
 import { make, part } from '../lib/dom.ts'
 import { decimalsOf, dollarText, feeText, priceText, shortId, title } from '../lib/format.ts'
 import { poolLink } from './explorer.ts'
 import type { Scene } from './scene.ts'
 
 export type Figures = {
-  /** As it is read, not as the pool has it. */
+  /** Direction of the price, which may differ from the pool's. */
   price: number | undefined
-  /** Of the 24 h that end now, with its unit. */
+  /** Volume of the 24 h that end now, with its unit. */
   dayVolume: string | undefined
 }
 
@@ -40,7 +40,7 @@ function fact(name: string, value: Node | string, kind = '', whole = ''): HTMLEl
   return make('div', {}, make('dt', {}, name), make('dd', attributes, value))
 }
 
-/** Liquidity is a raw whole number of up to 39 digits. */
+/** Liquidity is a raw integer of up to 39 digits. */
 function exponent(digits: string): string {
   return digits.length <= 6 ? Number(digits).toLocaleString('en') : Number(digits).toExponential(2).replace('e+', 'e')
 }

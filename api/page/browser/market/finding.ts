@@ -1,4 +1,4 @@
-/** From a pair or a pool's id to pools: the only questions that name a pair. */
+/** Finds pools by a pair or an id: the only requests that name a pair. */
 import type { TokenFile } from '../../tokens.ts'
 import type { QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
@@ -6,9 +6,9 @@ import { usualPair } from './orientation.ts'
 import { type ShownPool, toListing } from './scene.ts'
 
 export type FoundPools = {
-  /** As it is read. */
+  /** Direction of the price. */
   pair: string
-  /** Most valuable first. */
+  /** By value, descending. */
   listings: readonly ShownPool[]
   chosen: ShownPool
 }
@@ -22,7 +22,7 @@ export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal)
   return { pair, listings, chosen }
 }
 
-/** Any question with `pool=` says in its headers which network and pair it was; small pools of unknown tokens are in no search. */
+/** Any request with `pool=` names network and pair in its headers; searches do not list small pools of unknown tokens. */
 export async function findPool(
   ask: QueryApi,
   { pool, network, pair }: { pool: string; network: string | undefined; pair: string | undefined },

@@ -1,4 +1,4 @@
-/** A pool's prices are of its token0 in token1; people read many pairs the other way round. */
+/** Direction of a pair: a pool's prices are of token0 in token1, and many pairs are usually quoted the other way round. */
 import type { ListedToken } from '../../tokens.ts'
 import type { Bodies } from '../lib/client.ts'
 
@@ -16,13 +16,13 @@ export function flipTick(tick: TickRow): TickRow {
   }
 }
 
-/** Names that mean one token to the API. */
+/** Names of one token in the API. */
 const SAME: readonly (readonly string[])[] = [
   ['ETH', 'WETH'],
   ['POL', 'MATIC', 'WPOL', 'WMATIC'],
 ]
 
-/** Whether a pair, as somebody named it, is the pool's own order turned round. A token may be named as the pool does not name it. */
+/** Whether a named pair is the inverse of the pool's order. A token may be named differently from the pool's. */
 export function isFlipped(pair: string, [token0, token1]: readonly [string, string]): boolean {
   const asked = pair.toUpperCase()
   const begins = (symbol: string) => Number(namesOf(symbol).some((name) => asked.startsWith(`${name}-`)))
@@ -37,7 +37,7 @@ function namesOf(symbol: string): readonly string[] {
 
 const RANKS = { stablecoin: 3, priced: 2, listed: 1 } as const
 
-/** The pair as people read it: the steadier token is what is paid with. */
+/** The usual direction: the more stable token is the quote. */
 export function usualPair(one: string, other: string, tokens: readonly ListedToken[]): string {
   const rank = (symbol: string) => {
     const role = tokens.find((token) => token.symbol === symbol)?.role

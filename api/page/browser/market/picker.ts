@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-/** The field for a pair or a pool's id, with suggestions: the combobox of the ARIA practices. */
+/** The field for a pair or a pool's id, with suggestions: a combobox after the ARIA practices. */
 import { make, part } from '../lib/dom.ts'
 import { decimalsOf, dollarText, priceText } from '../lib/format.ts'
 import { matching, type Suggestion } from './suggestions.ts'
 
 export type Picker = {
   show(pair: string): void
-  /** Replaces what there is to pick from. */
+  /** Replaces the suggestions. */
   offer(suggestions: readonly Suggestion[]): void
 }
 
@@ -16,9 +16,9 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 export function openPicker(on: {
   pair(pair: string): void
   pool(id: string, network?: string): void
-  /** The list is opened: is there a newer one? */
+  /** The list was opened: checks for a newer one. */
   open(): void
-  /** The pairs of a token that the list does not have. */
+  /** Pairs of a token that the list does not have. */
   token(address: string): Promise<readonly Suggestion[]>
 }): Picker {
   const input = part('pair', HTMLInputElement)
@@ -64,7 +64,7 @@ export function openPicker(on: {
     event.preventDefault()
   })
 
-  /** What is marked, or what was typed in full, or the best of what it may mean. */
+  /** The marked suggestion, or the exact input, or its best match. */
   function enter(marked: Suggestion | undefined): void {
     const text = input.value.trim().replace(/[\s/]+/g, '-')
     const exact = suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())
@@ -92,7 +92,7 @@ export function openPicker(on: {
   function show(found: readonly Suggestion[]): void {
     options = found.map((suggestion, index) => {
       const item = toItem(suggestion, index)
-      // The field keeps the focus, else the list closes before the click.
+      // The field keeps the focus; otherwise the list closes before the click.
       item.addEventListener('pointerdown', (event) => event.preventDefault())
       item.addEventListener('click', () => choose(suggestion))
       return { suggestion, item }

@@ -1,12 +1,12 @@
 /// <reference lib="dom" />
-/** The pools of a pair, most valuable first. */
+/** The pools of a pair, by value. */
 import { make, part } from '../lib/dom.ts'
 import { dollarText, feeText, shortId, title } from '../lib/format.ts'
 import type { ShownPool } from './scene.ts'
 
 export type Pools = {
   show(listings: readonly ShownPool[], chosen: ShownPool | undefined): void
-  /** Selects the pool that the chart is of. */
+  /** Selects the pool of the chart. */
   choose(chosen: ShownPool): void
 }
 
@@ -16,7 +16,7 @@ export function openPools(onChoose: (listing: ShownPool) => void): Pools {
   let selected = -1
   select.addEventListener('change', () => {
     const listing = shown[select.selectedIndex]
-    // The chart is of the pool before until candles of this one have come.
+    // The chart shows the previous pool until candles of this one have arrived.
     select.selectedIndex = selected
     if (listing) onChoose(listing)
   })

@@ -1,6 +1,6 @@
-/** What is shown: one pool, read in one order, in candles of one width and kind of price. */
+/** A scene: one pool in one direction, with candles of one interval and kind of price. */
 
-import type { PriceKind } from '../lib/address.ts'
+import type { PriceKind } from '../../../query/query.ts'
 import type { PoolBody } from '../lib/client.ts'
 
 export type ShownPool = {
@@ -8,7 +8,7 @@ export type ShownPool = {
   network: string
   /** In the pool's own order. */
   tokens: readonly [string, string]
-  /** Undefined where the pool was found by its id and no search for the pair shows it. */
+  /** Undefined where the pool was found by its id and no search lists it. */
   pool: PoolBody | undefined
 }
 
@@ -27,7 +27,7 @@ export function pairOf({ listing: { tokens }, flipped }: Scene): string {
   return (flipped ? tokens.toReversed() : tokens).join('-')
 }
 
-/** All questions about a scene name its pool, which costs less than a pair. */
+/** All requests of a scene name its pool, which costs less than a pair. */
 export function poolQuery({ listing }: Scene): Record<string, string> {
   return { pool: listing.id, networks: listing.network }
 }
@@ -41,7 +41,7 @@ export function tickQuery(scene: Scene, from?: string): Record<string, string> {
   return { ...poolQuery(scene), price: scene.price, limit: '100', ...(from !== undefined && { from }) }
 }
 
-/** A day in quarters of an hour: their volumes make that of the 24 h. */
+/** A day of 15-minute candles: their volumes add up to that of 24 h. */
 export function dayQuery(scene: Scene): Record<string, string> {
   return { ...poolQuery(scene), interval: '15m', limit: '96' }
 }

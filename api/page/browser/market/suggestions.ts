@@ -1,4 +1,4 @@
-/** Pairs to pick from: those that have pools, as the service lists them, each read as people read it. */
+/** Pairs to choose from: those with pools, as the service lists them, in their usual direction. */
 import type { ListedToken } from '../../tokens.ts'
 import type { PairRow } from '../lib/client.ts'
 import { usualPair } from './orientation.ts'
@@ -6,18 +6,18 @@ import { usualPair } from './orientation.ts'
 export type Suggestion = {
   pair: string
   names: string
-  /** Where the symbols are not of trusted tokens, so that they name nothing for sure. */
+  /** Symbols of untrusted tokens, which identify nothing. */
   pool: { id: string; network: string } | undefined
-  /** As the pair is read. */
+  /** Direction of the pair. */
   price: number | undefined
   change: number | undefined
   volumeUsd: number
   valueUsd: number
-  /** What it is found by, in upper case. */
+  /** Search text, in upper case. */
   words: string
 }
 
-/** In the order that they came in, which is by volume. */
+/** In order of arrival, which is by volume. */
 export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedToken[]): readonly Suggestion[] {
   return rows.map(({ symbols, tokens: both, network, pool, isListed, price, change, volumeUsd, valueUsd }) => {
     const [one, other] = symbols
@@ -39,7 +39,7 @@ export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedT
   })
 }
 
-/** Those that have all that was typed, in any order; those that begin with it first. `weth/usdc` and `weth usdc` mean the pair too. */
+/** Pairs that match all input words in any order; those that start with it first. `weth/usdc` and `weth usdc` match the pair too. */
 export function matching(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
   const parts = typed
     .trim()

@@ -7,14 +7,14 @@ import { flipTick, type TickRow } from './orientation.ts'
 
 const MAX_TICKS = 100
 
-/** `from`: the start of what was asked for; what is held from there on is what was answered, since a reorg may undo trades. */
+/** `from`: start of the request; trades from there on are replaced by the answer, because a reorg may undo trades. */
 export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
   if (from === undefined || page.length >= MAX_TICKS) return page
   const start = Date.parse(from)
   return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MAX_TICKS)
 }
 
-/** Whether an answer that starts before the newest trade held has it: else it was undone, or the chain is another one. */
+/** Whether an answer that starts before the newest loaded trade contains it: otherwise it was undone, or the chain is another one. */
 export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): boolean {
   const newest = held.at(-1)
   if (newest === undefined || page.length >= MAX_TICKS) return true
@@ -24,9 +24,9 @@ export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): b
 }
 
 export type Tape = {
-  /** Ascending, in the pool's own order. `network` is undefined where no explorer knows the trades. */
+  /** Ascending, in the pool's own order. `network` is undefined where no explorer has the trades. */
   show(ticks: readonly TickRow[], flipped: boolean, network: string | undefined): void
-  /** In place of trades. */
+  /** Text in place of trades. */
   note(text: string): void
 }
 
@@ -45,7 +45,7 @@ export function openTape(): Tape {
       const isFirstShow = rows.size === 0
       const next: typeof rows = new Map()
       for (const tick of newest) {
-        // A trade may come back with other amounts after a reorg.
+        // A trade may return with other amounts after a reorg.
         const shape = `${flipped} ${tick.price} ${tick.amount0} ${tick.timestamp} ${decimals}`
         const known = rows.get(tick.id)
         const row = known?.shape === shape ? known.row : toRow(flipped ? flipTick(tick) : tick, decimals, network)
