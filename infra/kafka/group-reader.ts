@@ -154,21 +154,32 @@ class GroupMember implements OpenedReader {
   }
 
   #onJoin({ payload: { memberId, memberAssignment } }: ConsumerGroupJoinEvent): void {
-    const { topic } = this.#context
-    const isAssigned = memberAssignment[topic]?.includes(0) === true
-    if (this.#member === undefined) {
-      if (!isAssigned) return this.#standBy()
-      this.#member = memberId
-      const isStale = this.#stoodBy || Date.now() - this.#askedAt > this.#options.sessionTimeoutMs
-      if (isStale) return this.#fail(new PositionStale(topic, this.#from))
-      this.#begin()
-    } else if (!isAssigned) {
-      return this.#fail(new AssignmentLost(topic, 'another process reads now'))
-    } else if (memberId !== this.#member) {
-      return this.#fail(new AssignmentLost(topic, 'the broker had given this process up for a while'))
+    const isAssigned = memberAssignment[this.#context.topic]?.includes(0) === true
+    const isFirst = this.#member === undefined
+    if (isFirst && !isAssigned) {
+      this.#standBy()
+      return
     }
+    this.#member ??= memberId
+    const error = this.#assignmentError(isFirst, isAssigned, memberId)
+    if (error) {
+      this.#fail(error)
+      return
+    }
+    if (isFirst) this.#begin()
     // In here, for the next fetch must not start at the committed offset.
     this.#seek()
+  }
+
+  #assignmentError(isFirst: boolean, isAssigned: boolean, memberId: string): Error | undefined {
+    const { topic } = this.#context
+    if (isFirst) {
+      const isStale = this.#stoodBy || Date.now() - this.#askedAt > this.#options.sessionTimeoutMs
+      return isStale ? new PositionStale(topic, this.#from) : undefined
+    }
+    if (!isAssigned) return new AssignmentLost(topic, 'another process reads now')
+    if (memberId !== this.#member) return new AssignmentLost(topic, 'the broker had given this process up for a while')
+    return undefined
   }
 
   #standBy(): void {

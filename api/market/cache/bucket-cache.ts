@@ -5,7 +5,8 @@ import type { TimeRange } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
 import { ALL_TIME, type RangesByResolution } from '../model/windows.ts'
 import { bucketLoads } from './bucket-loads.ts'
-import { type BucketRows, type Close, closeIn, cut, merged } from './bucket-rows.ts'
+import { type Close, closeIn, cut, merged } from './bucket-rows.ts'
+import { bytesOf, type Chunk, type ChunkUpdate, type PendingChunk, type PoolChunks } from './chunk.ts'
 import {
   type ChunkKey,
   chunkCount,
@@ -20,26 +21,6 @@ import {
 const MAX_CHUNKS = 48
 /** Bounds the age of a chunk whose change was lost. */
 const MAX_AGE_MS = 60 * 60_000
-/** Memory of a chunk beside its rows. */
-const CHUNK_BYTES = 600
-
-export type Chunk = {
-  listing: Listing
-  resolution: Resolution
-  /** `from ≤ time < to` */
-  range: TimeRange
-  rows: BucketRows
-  /** The number of the query that read the rows, see `nextQueryNumber`. */
-  queriedAt: number
-  loadedMs: number
-}
-
-/** Changed buckets of a pool, those that lost their trades included. */
-type ChunkUpdate = { key: string; resolution: Resolution; rows: BucketRows; queriedAt: number }
-
-type PendingChunk = { load: Promise<Chunk>; isStale: boolean }
-/** By `chunkNumber`. */
-type PoolChunks = { chunks: Map<number, Chunk>; pending: Map<number, PendingChunk> }
 
 export class BucketCache {
   readonly #load: ReturnType<typeof bucketLoads>
@@ -231,7 +212,7 @@ export class BucketCache {
     if (old) this.#release(old)
     held.chunks.set(number, chunk)
     this.#byUse.add(chunk)
-    this.#bytes += chunk.rows.byteLength + CHUNK_BYTES
+    this.#bytes += bytesOf(chunk)
     this.#shrink()
   }
 
@@ -251,7 +232,7 @@ export class BucketCache {
   }
 
   #release(chunk: Chunk): void {
-    if (this.#byUse.delete(chunk)) this.#bytes -= chunk.rows.byteLength + CHUNK_BYTES
+    if (this.#byUse.delete(chunk)) this.#bytes -= bytesOf(chunk)
   }
 
   #tidy(key: string, held: PoolChunks): void {

@@ -11,12 +11,12 @@ import { openClient, type QueryApi } from './lib/client.ts'
 import { part } from './lib/dom.ts'
 import { Refusal } from './lib/refusal.ts'
 import { pause } from './lib/wait.ts'
-import { type CarriedData, type Live, openLive } from './live-scene.ts'
+import { type CarriedData, carriedData, type Live, openLive } from './live-scene.ts'
 import { type FoundPools, findPair, findPool } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
 import { openPicker } from './market/picker.ts'
 import { openPools } from './market/pools.ts'
-import { pairOf, type Scene } from './market/scene.ts'
+import { pairOf, pendingText, type Scene } from './market/scene.ts'
 import { type Suggestion, suggestionsOf } from './market/suggestions.ts'
 import { openScreen } from './screen.ts'
 import { openTools } from './tools.ts'
@@ -234,18 +234,7 @@ export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeF
       pick({ ...place, interval: change.interval ?? place.interval, price: change.price ?? place.price })
     else {
       const scene = { ...before, ...change }
-      run((signal) => follow(scene, knownOf(scene), signal))
-    }
-  }
-
-  function knownOf(scene: Scene): CarriedData {
-    if (live === undefined) return {}
-    const { scene: shown, rows, ticks, dayVolume } = live.held()
-    if (shown.listing.id !== scene.listing.id || shown.listing.network !== scene.listing.network) return {}
-    // The price of trades depends on the kind of price too.
-    return {
-      ...(shown.price === scene.price && rows.length > 0 && { ticks }),
-      ...(shown.flipped === scene.flipped && { dayVolume }),
+      run((signal) => follow(scene, carriedData(live?.held(), scene), signal))
     }
   }
 
@@ -259,8 +248,3 @@ const EMPTY_STORE_MS = 5_000
 function keepList(): void {}
 
 const NOT_YET = 'Nothing is loaded yet. It follows by itself.'
-
-function pendingText(shown: Scene, wanted: Scene): string {
-  const nameOf = (scene: Scene) => `${pairOf(scene)} ${scene.interval} (${scene.price})`
-  return `These are still ${nameOf(shown)}. ${nameOf(wanted)} follows by itself.`
-}

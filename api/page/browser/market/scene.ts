@@ -45,3 +45,9 @@ export function tickQuery(scene: Scene, from?: string): Record<string, string> {
 export function dayQuery(scene: Scene): Record<string, string> {
   return { ...poolQuery(scene), interval: '15m', limit: '96' }
 }
+
+/** Notice while candles of `wanted` are requested. */
+export function pendingText(shown: Scene, wanted: Scene): string {
+  const nameOf = (scene: Scene) => `${pairOf(scene)} ${scene.interval} (${scene.price})`
+  return `These are still ${nameOf(shown)}. ${nameOf(wanted)} follows by itself.`
+}
