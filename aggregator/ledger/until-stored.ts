@@ -14,7 +14,7 @@ export type StoreRetryOptions = { network: NetworkName; report: Report<Aggregato
 export function untilStored<T>({ network, report, signal }: StoreRetryOptions, task: () => Promise<T>): Promise<T> {
   return retried(task, {
     firstMs: FIRST_RETRY_MS,
-    mostMs: MAX_RETRY_MS,
+    maxMs: MAX_RETRY_MS,
     signal,
     failed(error, retryMs) {
       if (isOfTheLog(error)) throw error

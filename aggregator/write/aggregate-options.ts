@@ -12,7 +12,7 @@ import type { LogPosition } from '../store/version.ts'
 export type AggregateOptions = {
   network: NetworkName
   log: TickLog
-  /** Where to go on reading; `positionInLog` or `positionAfterStored` tells. */
+  /** Where to resume reading, from `positionInLog` or `positionAfterStored`. */
   position: LogPosition
   /** Final history that jobs have read; taken while the stream has nothing waiting. */
   history?: TickLog<RangeOverwrite> | undefined

@@ -4,9 +4,9 @@ import { MAX_TEXT } from '../../ingest/pools/token.ts'
 import { type FieldError, Problem } from '../lib/problem.ts'
 
 /** The decoded query string; a repeated name keeps all of its values. */
-export type QueryParameters = ReadonlyMap<string, readonly string[]>
+export type RawParameters = ReadonlyMap<string, readonly string[]>
 
-export function parseParameters(query: string): QueryParameters {
+export function parseParameters(query: string): RawParameters {
   const parameters = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(query)) {
     const values = parameters.get(name)
@@ -48,7 +48,7 @@ export type JointRule = (given: ReadonlyMap<string, string>) => readonly FieldEr
 /** Unknown parameters are ignored; known ones must be given once, flat, not empty and not too long. Throws `invalid_parameters`. */
 export function readQuery<Shape extends z.ZodObject>(
   shape: Shape,
-  parameters: QueryParameters,
+  parameters: RawParameters,
   joint: JointRule = () => [],
 ): z.output<Shape> {
   const errors: FieldError[] = []
@@ -82,7 +82,7 @@ export function invalidParameters(errors: readonly FieldError[]): Problem {
   return new Problem('invalid_parameters', `The question can't be answered as it is asked: ${facts}.`, { errors })
 }
 
-export function parametersOf(req: { url: string }): QueryParameters {
+export function parametersOf(req: { url: string }): RawParameters {
   const at = req.url.indexOf('?')
   return parseParameters(at === -1 ? '' : req.url.slice(at + 1))
 }

@@ -4,7 +4,7 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
-import { field, type JointRule, type QueryParameters, readQuery } from './parameters.ts'
+import { field, type JointRule, type RawParameters, readQuery } from './parameters.ts'
 import { SYMBOL_RULE, splitSymbol } from './symbol.ts'
 import { type Instant, isBefore, parseTime, TIME_PATTERN, TIME_RULE, wholeSecond } from './time.ts'
 import type { TimeRange } from './time-range.ts'
@@ -107,15 +107,15 @@ export type CandleQuery = z.output<typeof CandleShape>
 export type TickQuery = z.output<typeof TickShape>
 export type PoolQuery = z.output<typeof PoolShape>
 
-export function readCandleQuery(parameters: QueryParameters): CandleQuery {
+export function readCandleQuery(parameters: RawParameters): CandleQuery {
   return readQuery(CandleShape, parameters, marketRules)
 }
 
-export function readTickQuery(parameters: QueryParameters): TickQuery {
+export function readTickQuery(parameters: RawParameters): TickQuery {
   return readQuery(TickShape, parameters, marketRules)
 }
 
-export function readPoolQuery(parameters: QueryParameters): PoolQuery {
+export function readPoolQuery(parameters: RawParameters): PoolQuery {
   return readQuery(PoolShape, parameters)
 }
 

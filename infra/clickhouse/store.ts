@@ -125,7 +125,7 @@ function untilReachable<T>(
   const { report, signal } = waiting
   return retried(task, {
     firstMs: FIRST_RETRY_MS,
-    mostMs: MAX_RETRY_MS,
+    maxMs: MAX_RETRY_MS,
     signal,
     failed(error, retryMs) {
       if (isAnswer(error)) throw error

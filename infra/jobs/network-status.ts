@@ -26,7 +26,7 @@ export type NetworkSummary = {
   /** Complete ranges, and the gaps between them. */
   known: readonly KnownRange[]
   gaps: readonly KnownRange[]
-  /** Stages that can't go on. */
+  /** Halted stages. */
   halts: readonly Halt[]
   /** Open ones first, then the newest. */
   jobs: readonly JobStatus[]

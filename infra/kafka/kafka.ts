@@ -114,7 +114,7 @@ function useFastGzip(): void {
   })
 }
 
-/** Said at each start of a numbering producer with bounded retries; ours go on in the same numbering, so nothing is lost by it. */
+/** kafkajs logs this at each start of an idempotent producer with bounded retries; a retry here keeps the numbering, so nothing is lost. */
 const BOUNDED_RETRIES = 'Limiting retries for the idempotent producer may invalidate EoS guarantees'
 
 function reportEntry(report: Report<LogFact>, { level, namespace, log }: LogEntry): void {

@@ -20,7 +20,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * kafkajs's own retries, before ours. Bounded, since its endless ones go on after a disconnect; all fields are set, since its
+ * kafkajs's own retries, before those of `retried`. Bounded, since endless ones continue after a disconnect; all fields are set, since its
  * defaults differ under NODE_ENV=test.
  */
 export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor: 0.2, multiplier: 2, retries: 5 }

@@ -13,7 +13,7 @@ import type { Run } from './run.ts'
 const BETWEEN_MS = 250
 /** While nothing new is final. */
 const IDLE_MS = 5_000
-const MOST_RETRY_MS = 60_000
+const MAX_RETRY_MS = 60_000
 
 /** Until the signal aborts. Failures are retried without a limit. */
 export async function runAudit(
@@ -37,7 +37,7 @@ export async function runAudit(
       if (signal.aborted) return
       report({ kind: 'audit-waiting', network: network.name, error, retryMs })
       await pause(retryMs, signal)
-      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)
     }
   }
 }

@@ -66,18 +66,18 @@ async function retryRange(
       }
     } catch (error) {
       failures += 1
-      if (signal.aborted || isFinal(error) || failures > MOST_FAILURES) throw error
+      if (signal.aborted || isFinal(error) || failures > MAX_FAILURES) throw error
       report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
       await pause(retryMs, signal)
       signal.throwIfAborted()
-      retryMs = Math.min(MOST_RETRY_MS, retryMs * 2)
+      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)
     }
   }
 }
 
 const FIRST_RETRY_MS = 500
-const MOST_RETRY_MS = 20_000
-const MOST_FAILURES = 10
+const MAX_RETRY_MS = 20_000
+const MAX_FAILURES = 10
 const APPENDS_AT_ONCE = 4
 
 /** Yields the last block of each range once it is in the log. */

@@ -10,9 +10,9 @@ export type SwapWords = {
   poolTick: number
 }
 
-const MOST_WORDS = 6
+const MAX_WORDS = 6
 /** Scratch buffer without state between calls: a buffer for each log would cost more than parsing it. */
-const bytes = Buffer.alloc(MOST_WORDS * 32)
+const bytes = Buffer.alloc(MAX_WORDS * 32)
 const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** Undefined where `data` is not `count` words of hex digits. */

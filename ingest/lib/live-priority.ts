@@ -4,7 +4,7 @@
  */
 
 /** Longest wait: with a constant flow of blocks, the work runs anyway. */
-const MOST_MS = 200
+const MAX_MS = 200
 
 let underWay = 0
 const waiting = new Set<() => void>()
@@ -29,7 +29,7 @@ export async function whenIdle(): Promise<void> {
       waiting.delete(goOn)
       resolve()
     }
-    const timer = setTimeout(goOn, MOST_MS)
+    const timer = setTimeout(goOn, MAX_MS)
     waiting.add(goOn)
   })
 }

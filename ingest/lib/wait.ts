@@ -20,10 +20,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
  */
 export async function retried<T>(
   task: () => Promise<T>,
-  options: { firstMs: number; mostMs: number; signal: AbortSignal; failed(error: unknown, retryMs: number): void },
+  options: { firstMs: number; maxMs: number; signal: AbortSignal; failed(error: unknown, retryMs: number): void },
 ): Promise<T> {
-  const { firstMs, mostMs, signal, failed } = options
-  for (let retryMs = firstMs; ; retryMs = Math.min(mostMs, retryMs * 2)) {
+  const { firstMs, maxMs, signal, failed } = options
+  for (let retryMs = firstMs; ; retryMs = Math.min(maxMs, retryMs * 2)) {
     try {
       return await task()
     } catch (error) {

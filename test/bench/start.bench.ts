@@ -127,7 +127,7 @@ async function stateFirstDay(client: ClickHouseClient): Promise<void> {
   await aggregating
 }
 
-/** Days from `from` up to, not with, `to`, as copies of day 0; blocks go on where those of the day before end. */
+/** Days from `from` up to, not with, `to`, as copies of day 0; blocks continue those of the day before. */
 async function copyDays(client: ClickHouseClient, from: number, to: number): Promise<void> {
   const moved = {
     ticks: [`time + day * ${DAY} AS time`, `block + day * ${BLOCKS} AS block`],

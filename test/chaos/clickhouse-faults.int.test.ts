@@ -173,7 +173,7 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
     'flush: insert ticks',
     'rollback: tombstone_rows ticks',
     'flush: insert blocks',
-    'rollback: candles_from_ticks',
+    'rollback: candles_from_ticks 1',
     'restate: insert coverage',
   ]
 

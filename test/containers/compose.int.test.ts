@@ -168,7 +168,7 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
     expect(await cluster.run('api', ['infra/bin/status.ts'], elsewhere)).toContain(String(DAY.lastBlock))
   })
 
-  test('passwords are changed in the settings, and all go on with the new ones', async () => {
+  test('passwords are changed in the settings, and all processes use the new ones', async () => {
     await cluster.up({
       CLICKHOUSE_PASSWORD: 'another-of-the-owner',
       CLICKHOUSE_API_PASSWORD: 'another-of-the-api',

@@ -1,4 +1,4 @@
-/** One network of a process that can't go on: it stands still alone, says so everywhere, and is taken up again by `npm run rewind`. */
+/** A halted network of a process: it halts alone, is reported everywhere, and resumes after `npm run rewind`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'

@@ -117,7 +117,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
 
     const again = await start({ DATA_DIR: environment.NEW })
     expect(main?.output()).not.toContain('another devnet')
-    await until(async () => ((await tipOf(again)) > tip ? true : undefined), 'the chain and the tables go on')
+    await until(async () => ((await tipOf(again)) > tip ? true : undefined), 'the chain and the tables grow')
     expect(await shell(AFTERWARDS, environment)).toEqual({ code: 0, output: 'ethereum: everything agrees.\n' })
   })
 })

@@ -1,4 +1,4 @@
-/** `npm start` with nothing configured: a devnet, an engine and an API that answer, stop, go on, and survive being killed. */
+/** `npm start` with nothing configured: a devnet, an engine and an API that answer, stop, resume, and survive a kill. */
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCheckpoint } from '../../aggregator/ledger/checkpoint.ts'

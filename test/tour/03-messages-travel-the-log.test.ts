@@ -58,7 +58,7 @@ describe('in one process', () => {
     expect(entries.map(({ offset }) => offset)).toEqual([0, 1, 2])
   })
 
-  test('nothing is kept: appended means stored, and the tables say where to go on', async () => {
+  test('nothing is kept: appended means stored, and the tables hold the place to resume at', async () => {
     expect(await log.last()).toBeUndefined()
     await log.close()
   })

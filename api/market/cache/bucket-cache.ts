@@ -24,7 +24,7 @@ const MAX_AGE_MS = 60 * 60_000
 
 export class BucketCache {
   readonly #load: ReturnType<typeof bucketLoads>
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #onRead: (isHeld: boolean) => void
   readonly #pools = new Map<string, PoolChunks>()
   /** Least recently used first. */
@@ -33,9 +33,9 @@ export class BucketCache {
   #clock = 0
 
   /** `onRead` is called with each query: whether all of its chunks were cached. */
-  constructor(reader: ClickHouseClient, mostBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
+  constructor(reader: ClickHouseClient, maxBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
     this.#load = bucketLoads(reader, () => this.nextQueryNumber())
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     this.#onRead = onRead
   }
 
@@ -218,7 +218,7 @@ export class BucketCache {
 
   #shrink(): void {
     for (const chunk of this.#byUse) {
-      if (this.#bytes <= this.#mostBytes) return
+      if (this.#bytes <= this.#maxBytes) return
       this.#drop(chunk)
     }
   }

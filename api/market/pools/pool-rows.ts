@@ -24,7 +24,7 @@ const MAX_ROWS = 20_000
 const MAX_QUERIES = 2
 
 /** Raw units, as decimal text. */
-export type PoolBalance = { pool: PoolId; balance0: string; balance1: string }
+export type BalanceRow = { pool: PoolId; balance0: string; balance1: string }
 
 export type PoolLastSwap = {
   pool: PoolId
@@ -52,7 +52,7 @@ export type PoolRows = {
   /** Undefined where no mints or burns are stored; in the order of the requests, which all have one end. */
   heldOver(requests: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
   /** Undefined for v4 pools, and before the first read of a balance; in the order of `listings`. */
-  balances(listings: readonly Listing[]): Promise<readonly (PoolBalance | undefined)[]>
+  balances(listings: readonly Listing[]): Promise<readonly (BalanceRow | undefined)[]>
   /** In the order of `listings`. */
   positions(listings: readonly Listing[]): Promise<readonly PoolPosition[]>
   /** Without pools: all of the network. */
@@ -60,7 +60,7 @@ export type PoolRows = {
 }
 
 type Kinds = {
-  balances: RowCache<PoolBalance | undefined>
+  balances: RowCache<BalanceRow | undefined>
   positions: RowCache<PoolPosition>
   over: HeldRows
 }
@@ -156,7 +156,7 @@ function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly R
 }
 
 async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {
-  const rows = byPool(await queryRows<PoolBalance>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
+  const rows = byPool(await queryRows<BalanceRow>(reader, BALANCES, { network: network.name, pools: idsOf(listings) }))
   return listings.map(({ pool }) => rows.get(pool.id))
 }
 

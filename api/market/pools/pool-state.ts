@@ -10,7 +10,7 @@ import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, listingKey, trustedToken } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
 import type { Catalogue } from './catalogue.ts'
-import type { PoolBalance, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
+import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import { readVolumes } from './volumes.ts'
 
 export type PoolState = {
@@ -120,7 +120,7 @@ function inRange({ swap, liquidity: changes }: PoolPosition): bigint {
 }
 
 /** Whole tokens. All v4 pools share one contract, so that their amounts are computed from liquidity. */
-function heldBy(pool: Pool, balance: PoolBalance | undefined, liquidity: PoolLiquidity | undefined): [number, number] {
+function heldBy(pool: Pool, balance: BalanceRow | undefined, liquidity: PoolLiquidity | undefined): [number, number] {
   const [raw0, raw1] =
     balance === undefined
       ? [liquidity?.amount0 ?? 0, liquidity?.amount1 ?? 0]

@@ -204,7 +204,7 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     }
   })
 
-  test('blocks go on where a range ended, and can fall back to its last block', async () => {
+  test('blocks continue a range, and can fall back to its last block', async () => {
     const empties = mine(TRUNK, [EMPTY, EMPTY, EMPTY])
     const on = mine(empties, PLANS.slice(3, 5), 'on')
     const instead = mine(empties, PLANS.slice(5, 6), 'instead')

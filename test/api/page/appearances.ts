@@ -30,7 +30,7 @@ export async function inEveryAppearance(page: Page, state: string): Promise<void
   }
 }
 
-/** What is wider than the screen or than its box without a way to scroll there. */
+/** Texts wider than the screen, or than their box without a scroll bar. */
 function cutTexts(): string[] {
   const isSeen = (box: DOMRect) => box.width > 1 && box.height > 1
   const wide = document.documentElement.scrollWidth - innerWidth
@@ -45,7 +45,7 @@ function cutTexts(): string[] {
   return wide === 0 ? cut : [`${wide} px wider than the screen`, ...cut]
 }
 
-/** What a finger has to hit, and is lower or narrower than 24 px. */
+/** Touch targets lower or narrower than 24 px. */
 function smallTargets(): string[] {
   return [...document.querySelectorAll('a[href], button, input, select, summary, [role=option]')]
     .map((it) => ({ it, box: it.getBoundingClientRect() }))

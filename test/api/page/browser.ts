@@ -30,7 +30,7 @@ export type Watched = {
   page: Page
   context: BrowserContext
   requests: Request[]
-  /** What the console says of errors, what the policy forbids, what the script throws. */
+  /** Console errors, violations of the policy, and exceptions. */
   complaints: string[]
   /** The questions asked since the last call, without `/v0/usage`. */
   questions(): URL[]

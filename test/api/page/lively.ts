@@ -10,7 +10,7 @@ const BLOCK_SECONDS = 12
 export type Lively = {
   /** The time stamp of the newest block, in seconds. */
   tip(): number
-  /** One more block in which somebody buys one ether for so many dollars. */
+  /** One more block with a purchase of one ether for so many dollars. */
   trade(dollars: number, timestamp: number): Promise<void>
   /** A block without trades. */
   rest(timestamp: number): Promise<void>

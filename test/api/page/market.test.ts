@@ -199,7 +199,7 @@ test('few candles are not spread over the whole chart, nor are many pressed into
   expect(firstView(500)).toEqual({ from: 400, to: 502 })
 })
 
-test('a refusal says what to do, whoever it is from', () => {
+test('a refusal says what to do, whatever its source', () => {
   expect(refusalOf(429, 'minute_credits_exceeded', 'm', '17')).toMatchObject({ kind: 'minute-credits', waitMs: 17_000 })
   // A proxy before the service, which knows no codes.
   expect(refusalOf(502, undefined, 'm', null)).toMatchObject({ kind: 'away', waitMs: 5_000 })

@@ -187,7 +187,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(tab.questions().filter(({ searchParams }) => !searchParams.has('pool'))).toHaveLength(1)
   })
 
-  test('a pool is picked by its id, and a pair that nobody trades is said to be one', async () => {
+  test('a pool is picked by its id, and a pair without pools is reported', async () => {
     const tab = await openLive()
     const { page } = tab
     const field = page.getByRole('combobox', { name: 'Pair or pool' })
@@ -246,7 +246,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
         await scrollBack(page)
         return ends().length >= pages || undefined
       }, 'the next page is asked for')
-    // Nobody has scrolled yet.
+    // Before any scrolling.
     await page.waitForTimeout(1_500)
     expect(ends()).toEqual([])
     await untilAsked(1)
@@ -304,7 +304,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await row.getByText('2,111.00').first().waitFor()
   })
 
-  test('a hidden tab asks nothing, and goes on when it is seen again', async () => {
+  test('a hidden tab sends no requests, and resumes when it is visible', async () => {
     const tab = await openLive()
     const hide = (hidden: boolean) =>
       tab.page.evaluate((value) => {
@@ -367,7 +367,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('#ticks a').count()).toBe(0)
   })
 
-  test('files are kept for ever, the page that names them is asked for anew', async () => {
+  test('files are kept for ever, the page that names them is revalidated', async () => {
     const page = await service.get('/', {})
     expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; script-src 'self'")
     expect(page.headers.get('cache-control')).toBe('no-cache')

@@ -1,4 +1,4 @@
-/** What the page says, read as its reader does. */
+/** Reads the page's content as a reader does. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'

@@ -69,7 +69,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
 
   const pressed = (page: Page) => page.locator('#intervals [aria-pressed="true"]').allTextContents()
   const chartName = (page: Page) => page.locator('#chart').getAttribute('aria-label')
-  /** What the tab's name, the selected interval, the address and the chart say the interval is. */
+  /** The interval by the tab's name, the selected button, the address and the chart. */
   async function intervals(page: Page): Promise<readonly (string | undefined)[]> {
     const address = new URLSearchParams(new URL(page.url()).hash.slice(1)).get('interval') ?? undefined
     const [button] = await pressed(page)
