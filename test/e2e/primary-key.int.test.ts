@@ -208,6 +208,9 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   // What is held of a pool is brought up to date.
   await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
+  // A key that was read a second ago is checked for changes.
+  await sleep(1_100)
+  await ask('/v0/usage')
   await service.stop()
   await listKeys(client)
   // Where answers may be a while old, it looks whether it has to look.
