@@ -1,7 +1,7 @@
 -- The chain as the ledger sees it, what was traded on it, and the candles made from that.
 -- Every table is keyed and versioned: a row that is written again, or written by a replay, counts once.
 --
--- Versions of blocks, ticks, pools and liquidity_changes (UInt64, see aggregator/store/version.ts):
+-- Versions of blocks, ticks, pools and liquidity_changes (UInt64, see aggregator/version.ts):
 --   bit 63       the row states final history (backfill, audit, repair): beats every live row
 --   bits 48..62  generation of the log
 --   bits 0..47   2 · offset for a tombstone, 2 · offset + 1 for a row, of the message that made it

@@ -1,4 +1,4 @@
--- A price is stored as what it adds to the other columns of its row: see aggregator/candles/price-estimate.ts.
+-- A price is stored as what it adds to the other columns of its row: see aggregator/price-estimate.ts.
 
 ALTER TABLE ticks
     MODIFY COLUMN time CODEC(Delta, T64, ZSTD),
