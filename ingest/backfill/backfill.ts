@@ -1,8 +1,10 @@
 /** A backfill: reads final history by ranges and appends it as overwrites, independent of the listener. */
+
 import { createAssembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { pause } from '../lib/wait.ts'
+import type { BlockRange } from '../model/block-range.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { RangeOverwrite, UnixSeconds } from '../model/message.ts'
@@ -47,19 +49,17 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   for (const range of ranges) await retryRange(range, options, (rest) => restateRange(onChain, rest, options))
 }
 
-type Stretch = { from: number; to: number }
-
 /** Resumes after a failure, until several attempts in a row make no progress. */
 async function retryRange(
-  stretch: Stretch,
+  range: BlockRange,
   { network, report, signal }: BackfillOptions,
-  task: (rest: Stretch) => AsyncGenerator<number>,
+  task: (rest: BlockRange) => AsyncGenerator<number>,
 ): Promise<void> {
-  let { from } = stretch
+  let { from } = range
   let retryMs = FIRST_RETRY_MS
-  for (let failures = 0; from <= stretch.to; ) {
+  for (let failures = 0; from <= range.to; ) {
     try {
-      for await (const done of task({ from, to: stretch.to })) {
+      for await (const done of task({ from, to: range.to })) {
         from = done + 1
         failures = 0
         retryMs = FIRST_RETRY_MS
@@ -83,7 +83,7 @@ const APPENDS_AT_ONCE = 4
 /** Yields the last block of each range once it is in the log. */
 async function* restateRange(
   endpoints: Endpoints,
-  { from, to }: Stretch,
+  { from, to }: BlockRange,
   { network, job, pools, storedPools, concurrency, log, report, signal }: BackfillOptions,
 ): AsyncGenerator<number> {
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)

@@ -1,5 +1,7 @@
 /** Searches the Initialize logs of v4 pools that PositionManager does not have: one search of v4's history for many pools. */
+
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
+import type { BlockRange } from '../model/block-range.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
@@ -36,7 +38,7 @@ export class InitializeSearch {
         ),
       )
       for (const [index, answer] of answers.entries()) {
-        const window = windows[index] as BlockSpan
+        const window = windows[index] as BlockRange
         if (answer.status === 'rejected') {
           const narrower = narrowerWidth(answer.reason, window, endpoints.maxBlocks())
           if (narrower === undefined) throw answer.reason
@@ -55,11 +57,9 @@ export class InitializeSearch {
   }
 }
 
-type BlockSpan = { from: number; to: number }
-
 /** The next spans of `width` blocks, downwards to `fromBlock`. */
-function windowsBelow(block: number, fromBlock: number, width: number): BlockSpan[] {
-  const windows: BlockSpan[] = []
+function windowsBelow(block: number, fromBlock: number, width: number): BlockRange[] {
+  const windows: BlockRange[] = []
   for (let to = block - 1; to >= fromBlock && windows.length < WINDOWS_AT_ONCE; ) {
     const from = Math.max(fromBlock, to - width + 1)
     windows.push({ from, to })
@@ -69,6 +69,6 @@ function windowsBelow(block: number, fromBlock: number, width: number): BlockSpa
 }
 
 /** Undefined where a narrower span would fail as well. */
-function narrowerWidth(error: unknown, { from, to }: BlockSpan, maxBlocks: number): number | undefined {
+function narrowerWidth(error: unknown, { from, to }: BlockRange, maxBlocks: number): number | undefined {
   return error instanceof RpcFailed ? smallerWidth(error, from, to, maxBlocks) : undefined
 }

@@ -1,12 +1,11 @@
 /** The runbook speaks of what there is. */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const runbook = read('infra/docs/runbook.md')
-const { scripts } = JSON.parse(read('package.json'))
 
 test('it says of every alert what it means, and of no other', () => {
   const alerts = [...read('infra/prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name)
@@ -14,10 +13,7 @@ test('it says of every alert what it means, and of no other', () => {
   expect(rows).toEqual(alerts)
 })
 
-test('its commands and links are there', () => {
-  const commands = [...runbook.matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name = '']) => name)
-  expect(commands.length).toBeGreaterThan(10)
-  expect(commands.filter((name) => !(name in scripts))).toEqual([])
-  const links = [...runbook.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, path = '']) => path)
-  expect(links.filter((path) => !existsSync(join(ROOT, 'infra/docs', path)))).toEqual([])
+/** docs.test.ts holds that each of them is a script, and that links of all documents lead somewhere. */
+test('it names commands', () => {
+  expect([...runbook.matchAll(/npm run (?:-s )?([\w:]+)/g)].length).toBeGreaterThan(10)
 })
