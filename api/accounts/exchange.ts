@@ -3,12 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
-import { openClaimTable } from './claim-table.ts'
+import { type ClaimTable, openClaimTable } from './claim-table.ts'
 import type { Claim } from './claims.ts'
 import { type Hold, type Meter, recordPeerUsage } from './credits.ts'
 import type { KeyHash } from './keys.ts'
-import { floorOf, type MinuteClaim, openMinuteClaims } from './minute-claims.ts'
-import { MEMORY_MS, openPeerClaims } from './peer-claims.ts'
+import { floorOf, type MinuteClaim, type MinuteClaims, openMinuteClaims } from './minute-claims.ts'
+import { MEMORY_MS, openPeerClaims, type PeerClaims } from './peer-claims.ts'
 import { minuteOf } from './period.ts'
 
 export type ClaimExchange = {
@@ -50,11 +50,72 @@ export function openClaimExchange(options: {
   const meters = new Map<KeyHash, Meter>()
   const peers = openPeerClaims()
   const claims = openMinuteClaims(instance, peers)
-  const table = openClaimTable(client, instance)
+  const nowSeconds = () => Math.floor(clock().getTime() / 1000)
+  const rounds = openRounds({ table: openClaimTable(client, instance), claims, peers, meters, nowSeconds })
+  const timer = setInterval(() => {
+    if (claims.size() > 0) void whenIdle().then(rounds.run).catch(ignore)
+  }, EVERY_MS).unref()
+
+  return {
+    refresh() {
+      const age = rounds.readAgeMs()
+      if (age >= freshMs) return rounds.run().then(rounds.missed)
+      if (age > 0.75 * freshMs && !rounds.isQueued()) void whenIdle().then(rounds.run).catch(ignore)
+      return Promise.resolve(rounds.missed())
+    },
+    attach(hash, meter) {
+      meters.set(hash, meter)
+      const now = minuteOf(nowSeconds()).start
+      for (const minute of [now - 120, now - 60, now])
+        for (const [id, claim] of peers.claimsOn({ hash, minute })) recordPeerUsage(meter, id, minute, claim)
+    },
+    async acquire(hash, meter, limit, hold) {
+      const claim = claims.track(hash, meter, limit, hold.minute)
+      const isCovered = () => rounds.isValid() && claims.isCovered(claim, hold)
+      const until = performance.now() + WAIT_MS
+      while (!isCovered()) {
+        await rounds.run()
+        if (isCovered()) return true
+        if (performance.now() > until || claims.isUsedUp(claim)) return false
+        // At a random time, so that the claims of several processes rarely collide.
+        await sleep(Math.random() * PACE_MS)
+      }
+      return true
+    },
+    freeCredits(hash, hold) {
+      const claim = claims.get(hash, hold.minute)
+      return claim === undefined ? 0 : claim.granted - floorOf(claim)
+    },
+    track: claims.track,
+    async close() {
+      clearInterval(timer)
+      for (const claim of claims.all()) claim.limit = floorOf(claim)
+      if (claims.size() > 0) await rounds.run().catch(ignore)
+    },
+  }
+}
+
+type Rounds = {
+  run(): Promise<void>
+  isQueued(): boolean
+  /** The claims of this process are written, so recently that the peers still count them. */
+  isValid(): boolean
+  readAgeMs(): number
+  /** Reads so late that rows of the peers may have left their window. */
+  missed(): number
+}
+
+function openRounds(options: {
+  table: ClaimTable
+  claims: MinuteClaims
+  peers: PeerClaims
+  meters: ReadonlyMap<KeyHash, Meter>
+  nowSeconds: () => UnixSeconds
+}): Rounds {
+  const { table, claims, peers, meters, nowSeconds } = options
   let wroteAt = -VALID_MS
   let readAt = performance.now() - MEMORY_MS
   let missed = 0
-  const nowSeconds = () => Math.floor(clock().getTime() / 1000)
   const isValid = () => performance.now() - wroteAt <= VALID_MS
 
   async function write(began: number): Promise<void> {
@@ -87,7 +148,7 @@ export function openClaimExchange(options: {
     readAt = began
   }
 
-  const exchange = paced(async () => {
+  const { run, isQueued } = paced(async () => {
     const began = performance.now()
     claims.prune(nowSeconds())
     if (!isValid()) claims.expire()
@@ -95,47 +156,7 @@ export function openClaimExchange(options: {
     await read()
     claims.grant()
   })
-  const timer = setInterval(() => {
-    if (claims.size() > 0) void whenIdle().then(exchange.run).catch(ignore)
-  }, EVERY_MS).unref()
-
-  return {
-    refresh() {
-      const age = performance.now() - readAt
-      if (age >= freshMs) return exchange.run().then(() => missed)
-      if (age > 0.75 * freshMs && !exchange.isQueued()) void whenIdle().then(exchange.run).catch(ignore)
-      return Promise.resolve(missed)
-    },
-    attach(hash, meter) {
-      meters.set(hash, meter)
-      const now = minuteOf(nowSeconds()).start
-      for (const minute of [now - 120, now - 60, now])
-        for (const [id, claim] of peers.claimsOn({ hash, minute })) recordPeerUsage(meter, id, minute, claim)
-    },
-    async acquire(hash, meter, limit, hold) {
-      const claim = claims.track(hash, meter, limit, hold.minute)
-      const isCovered = () => isValid() && claims.isCovered(claim, hold)
-      const until = performance.now() + WAIT_MS
-      while (!isCovered()) {
-        await exchange.run()
-        if (isCovered()) return true
-        if (performance.now() > until || claims.isUsedUp(claim)) return false
-        // At a random time, so that the claims of several processes rarely collide.
-        await sleep(Math.random() * PACE_MS)
-      }
-      return true
-    },
-    freeCredits(hash, hold) {
-      const claim = claims.get(hash, hold.minute)
-      return claim === undefined ? 0 : claim.granted - floorOf(claim)
-    },
-    track: claims.track,
-    async close() {
-      clearInterval(timer)
-      for (const claim of claims.all()) claim.limit = floorOf(claim)
-      if (claims.size() > 0) await exchange.run().catch(ignore)
-    },
-  }
+  return { run, isQueued, isValid, readAgeMs: () => performance.now() - readAt, missed: () => missed }
 }
 
 /** One round at a time, at most one in PACE_MS; all who call before it begins share it. */
