@@ -1,5 +1,5 @@
 /** Rules that hold the tree together: which stage may import which, no barrels, one reader of the environment, nothing of one machine. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
@@ -161,6 +161,18 @@ describe('in this tree', () => {
 
   test('every stage is there to be looked at', () => {
     expect(files.map(({ path }) => stageOf(path))).toEqual(expect.arrayContaining(STAGES))
+  })
+
+  test('every file that a source names beside itself exists', () => {
+    const missing = files.flatMap(({ path, text }) =>
+      [...text.matchAll(/(?:import\.meta\.dirname, '([^'$]+)'|new URL\('([^'$]+)', import\.meta\.url\))/g)].flatMap(
+        ([, joined, url]) => {
+          const named = posix.join(posix.dirname(path), joined ?? url ?? '')
+          return existsSync(join(ROOT, named)) ? [] : [`${path} names ${named}`]
+        },
+      ),
+    )
+    expect(missing).toEqual([])
   })
 
   test('nothing breaks the rules', () => {

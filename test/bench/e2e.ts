@@ -24,7 +24,7 @@ export type PipelineProcess = {
 }
 
 export async function startPipelineProcess(folder: string, brokers: readonly string[] = []): Promise<PipelineProcess> {
-  const args = ['--import', 'tsx', join(import.meta.dirname, 'pipeline-process.ts'), folder, KEY, brokers.join(',')]
+  const args = ['--import', 'tsx', join(import.meta.dirname, 'e2e-process.ts'), folder, KEY, brokers.join(',')]
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(child, 'exit')
   const lines = createInterface(child.stdout)
