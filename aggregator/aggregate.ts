@@ -44,6 +44,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     try {
       await writer?.workers
     } finally {
+      await writer?.opened.publisher?.close()
       await writer?.opened.checkpointer?.close()
     }
   }

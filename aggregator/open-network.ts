@@ -12,6 +12,9 @@ import { Ledger } from './ledger/ledger.ts'
 import { recover } from './ledger/recover.ts'
 import { newestTick } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
+import { BEFORE_ALL } from './publish/cursor.ts'
+import { openPublisher } from './publish/publisher.ts'
+import { tombstoneVersion } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
 import type { OpenNetwork, WriterState } from './write/writer-state.ts'
 
@@ -20,7 +23,7 @@ export async function openNetwork(
   client: ClickHouseClient,
   options: AggregateOptions,
 ): Promise<OpenNetwork & { overwrites: StoredOverwrites }> {
-  const { network, log, position, disk, report } = options
+  const { network, log, position, disk, publish, report, signal } = options
   const { generation, offset } = position
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => acquireEpoch(client, network))
@@ -32,7 +35,14 @@ export async function openNetwork(
   const checkpoint = await persist(() => readCheckpoint(client, network))
   const completeVersion = await persist(() => readCompleteVersion(client, network))
   const { tip } = ledger
-  await persist(() => recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext }))
+  const publisher =
+    publish && (await persist(() => openPublisher(client, { ...publish, network, ledger, versions, report, signal })))
+  // A power cut may have taken published blocks off the ledger.
+  await persist(async () => publisher?.retractAbove(tip ?? BEFORE_ALL, tombstoneVersion(position)))
+  const onRecomputed = publisher?.onRecomputed
+  await persist(() =>
+    recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext, onRecomputed }),
+  )
   const first = { number: tip?.number ?? -1, version: versions.next() }
   const checkpointer = disk && createCheckpointer(client, network, disk, first, report)
   if (checkpointer) await persist(checkpointer.save)
@@ -40,5 +50,5 @@ export async function openNetwork(
   const since = await persist(() => newestTick(client, network, tip))
   const state: WriterState = { ...recomputeContext, open: new OpenCandles(since), history: undefined }
   report({ kind: 'aggregator-started', network, tip, epoch: versions.epoch, generation, offset })
-  return { state, ledger, overwrites, checkpointer }
+  return { state, ledger, overwrites, checkpointer, publisher }
 }

@@ -14,7 +14,7 @@ import type { OpenNetwork } from './write/writer-state.ts'
 export async function rewindStream(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, overwrites, checkpointer }: OpenNetwork & { overwrites: StoredOverwrites },
+  { state, ledger, overwrites, checkpointer, publisher }: OpenNetwork & { overwrites: StoredOverwrites },
   stream: StreamWriter,
   job: Job,
 ): Promise<void> {
@@ -32,7 +32,9 @@ export async function rewindStream(
   stream.skipBefore(offset)
   const version = tombstoneVersion({ generation: position.generation, offset })
   await persist(async () => checkpointer?.lowerTo({ number: to.number, version: state.versions.next() }))
-  const pools = await persist(() => rewind(client, { network, to, version, recomputeContext: state, shards, signal }))
+  await persist(async () => publisher?.retractAbove(to))
+  const rewinding = { network, to, version, recomputeContext: state, shards, signal }
+  const pools = await persist(() => rewind(client, { ...rewinding, onRecomputed: publisher?.onRecomputed }))
   state.open.invalidateAll(tip.timestamp)
   state.history = undefined
   ledger.rollBack(to)

@@ -14,7 +14,7 @@ import { rollBack } from './ledger/rollback.ts'
 import { untilStored } from './ledger/until-stored.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
-import { firstTime, flushedFact, type PlacedMessage } from './write/flush.ts'
+import { firstBlock, firstTime, flushedFact, type PlacedMessage, versionBlocks } from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
 import { rejectIfInvalid } from './write/reject-invalid.ts'
 import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
@@ -114,7 +114,7 @@ function stallReporter({ network, report }: AggregateOptions, { ledger }: OpenNe
 function openPipeline(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, checkpointer }: OpenNetwork,
+  { state, checkpointer, publisher }: OpenNetwork,
 ): FlushPipeline {
   const { network, report, onWritten } = options
   return createFlushPipeline(client, network, state, (task) => untilStored(options, task), {
@@ -122,6 +122,7 @@ function openPipeline(
     onRecorded(event, placed, ms) {
       report(flushedFact(network, placed, ms))
       checkpointer?.advance({ number: event.tip.number, version: event.sequence })
+      publisher?.onRecorded({ first: firstBlock(placed), blocks: versionBlocks(network, placed), event })
       onWritten?.({ network, flushed: { ...event, isRecorded: true } })
     },
   })
@@ -131,7 +132,7 @@ function openPipeline(
 async function undoBranch(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, checkpointer }: OpenNetwork,
+  { state, ledger, checkpointer, publisher }: OpenNetwork,
   to: BlockRef & { timestamp: number },
   version: Version,
 ): Promise<void> {
@@ -140,7 +141,9 @@ async function undoBranch(
   markDisturbed(state, to.timestamp)
   const tip = ledger.tip ?? to
   await persist(async () => checkpointer?.lowerTo({ number: to.number, version: state.versions.next() }))
-  const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext: state }))
+  await persist(async () => publisher?.retractAbove(to, version))
+  const onRecomputed = publisher?.onRecomputed
+  const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext: state, onRecomputed }))
   state.open.invalidate(pools, tip.timestamp)
   ledger.rollBack(to)
   onWritten?.({ network })

@@ -20,7 +20,7 @@ import { type ConcurrencyBounds, limitConcurrency } from './lib/concurrency-limi
 import type { ApiFact } from './lib/fact.ts'
 import type { Market } from './market/market.ts'
 import { getCandles } from './routes/candles.ts'
-import { getOpenApi, getReference } from './routes/docs.ts'
+import { getDocument, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
 import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
@@ -29,6 +29,7 @@ import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
 import { openApi } from './schema/openapi.ts'
+import { asyncApi } from './topics/asyncapi.ts'
 
 export type AppOptions = {
   market: Market
@@ -59,7 +60,8 @@ export function createApp(options: AppOptions): Application {
     '/v0/pools': authenticate(getPools(market, charging)),
     '/v0/usage': authenticate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
-    '/v0/openapi.json': getOpenApi(document),
+    '/v0/openapi.json': getDocument(document),
+    '/v0/asyncapi.json': getDocument(asyncApi()),
     '/v0/docs': getReference(document, clock),
   }
   const app = express()

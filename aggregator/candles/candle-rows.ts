@@ -19,7 +19,8 @@ export function candleRow(out: RowBinary, network: NetworkName, bucket: Bucket, 
   out.integer(volume0, 256).integer(volume1, 256).integer(volumeUsdMicros, 256).uint64(trades).integer(version, 128)
 }
 
-type CandleColumns = {
+/** A row of `candles` as JSON. */
+export type CandleColumns = {
   pool: PoolId
   resolution: Resolution
   start: UnixSeconds
@@ -43,7 +44,7 @@ export async function readOpenCandles(
   return rows.map(toBucket)
 }
 
-function toBucket({ pool, resolution, start, ...row }: CandleColumns): Bucket {
+export function toBucket({ pool, resolution, start, ...row }: CandleColumns): Bucket {
   return {
     pool,
     resolution,

@@ -11,6 +11,7 @@ import { OpenCandles } from '../candles/open-candles.ts'
 import type { TouchedPool } from '../candles/recompute.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Publisher } from '../publish/publisher.ts'
 import { filterGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, insertBinary, loadSql, together } from '../store/store.ts'
@@ -36,13 +37,31 @@ export type OverwriteOptions = {
   /** The stream writes between two of these tasks. */
   enqueue: Enqueue
   disk?: Pick<Disk, 'sync'> | undefined
+  publisher?: Publisher | undefined
 }
 
 /** May be repeated after a failure at any statement, until the coverage is recorded, which comes last. */
 export async function overwriteRange(
   client: ClickHouseClient,
   overwrites: OverwriteRun,
-  { state, ledger, enqueue, disk }: OverwriteOptions,
+  options: OverwriteOptions,
+): Promise<void> {
+  const write = () => writeRange(client, overwrites, options)
+  const { publisher } = options
+  if (!publisher) return write()
+  const [{ job, from: first, pools = [] }] = overwrites
+  const { to: last = first } = overwrites.at(-1) ?? {}
+  const version = finalRowVersion(job)
+  const blocks = overwrites.flatMap((one) => one.blocks)
+  const ticks = blocks.flatMap((block) => block.ticks.map((tick) => ({ block, tick, version })))
+  const named = blocks.flatMap((block) => block.pools.map((pool) => ({ pool, block: block.number })))
+  await publisher.aroundOverwrite({ first, last, pools, ticks, version }, named, write)
+}
+
+async function writeRange(
+  client: ClickHouseClient,
+  overwrites: OverwriteRun,
+  { state, ledger, enqueue, disk, publisher }: OverwriteOptions,
 ): Promise<void> {
   const [first] = overwrites
   const last = overwrites.at(-1) ?? first
@@ -70,16 +89,20 @@ export async function overwriteRange(
       if (open) state.history = { job, pools: String(pools), next: last.to + 1, until, open }
       return true
     })
-  let isAnnounced = false
+  let announced: readonly TouchedPool[] | undefined
   if (!(await isTouched(client, range, until, enqueue))) {
     const isNext = before?.job === job && before.pools === String(pools) && before.next === first.from
     // All buckets that begin after this have only ticks of this range.
     const completeAfter = Math.max(first.firstTimestamp, blocks[0]?.block.timestamp ?? 0)
     const open = isNext ? before.open : new OpenCandles(completeAfter)
     const touched = await foldRange(client, range, blocks, { state, active, open, enqueue })
-    isAnnounced = touched !== undefined && (await announce(touched, open))
+    if (touched && (await announce(touched, open))) announced = touched
   }
-  if (!isAnnounced) await announce(await replaceRange(client, range, blocks, { state, ledger, enqueue }))
+  if (!announced) {
+    announced = await replaceRange(client, range, blocks, { state, ledger, enqueue })
+    await announce(announced)
+  }
+  await publisher?.onRecomputed(announced)
   ledger.retime(await retime(client, { ...range, blocks: blocks.map(({ block }) => block) }, enqueue))
   // A covered range is not read again, so its rows have to be on the disk.
   await disk?.sync()

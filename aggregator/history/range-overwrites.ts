@@ -17,7 +17,7 @@ const MAX_TICKS_PER_OVERWRITE = 20_000
 export async function overwriteRanges(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, checkpointer, overwrites }: OpenNetwork & { overwrites: StoredOverwrites },
+  { state, ledger, checkpointer, publisher, overwrites }: OpenNetwork & { overwrites: StoredOverwrites },
   { writeQueue, rangeQueue }: { writeQueue: PriorityQueue; rangeQueue: PriorityQueue },
   signal: AbortSignal,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function overwriteRanges(
   }
   async function overwriteRun(run: OverwriteRun): Promise<void> {
     const began = performance.now()
-    await untilStored(options, () => overwriteRange(client, run, { state, ledger, enqueue, disk }))
+    await untilStored(options, () => overwriteRange(client, run, { state, ledger, publisher, enqueue, disk }))
     await enqueue(async () => {
       await untilStored(options, confirmCandles)
       onWritten?.({ network })

@@ -24,5 +24,8 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'message-rejected'; offset: number; reason: string }
   | { kind: 'stalled'; number: number; tip: number }
   | { kind: 'connected'; number: number }
+  /** Blocks up to `number` are in the public topics. */
+  | { kind: 'published'; number: number; ticks: number; candles: number; ms: number }
+  | { kind: 'publish-failed'; error: unknown; retryMs: number }
   | { kind: 'store-failed'; error: unknown; retryMs: number }
 )

@@ -6,7 +6,7 @@ import { ask, loadSql } from '../store/store.ts'
 import { type LogPosition, tombstoneVersion } from '../store/version.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import type { LedgerBlock } from './ledger.ts'
-import { rollBack } from './rollback.ts'
+import { type RollbackOptions, rollBack } from './rollback.ts'
 
 const candlesBeyond = loadSql(import.meta.url, './candles_above_tip.sql')
 const candlesUnsettled = loadSql(import.meta.url, './candles_above_checkpoint.sql')
@@ -21,13 +21,13 @@ export type RecoverOptions = {
   /** Candles up to this version have their ticks. */
   completeVersion: bigint
   recomputeContext: RecomputeContext
+  /** See `rollBack`. */
+  onRecomputed?: RollbackOptions['onRecomputed']
 }
 
 /** Tombstones for the remains of a flush or rollback that was cut off. May be repeated. */
-export async function recover(
-  client: ClickHouseClient,
-  { network, position, tip, checkpoint, completeVersion, recomputeContext }: RecoverOptions,
-): Promise<void> {
+export async function recover(client: ClickHouseClient, options: RecoverOptions): Promise<void> {
+  const { network, position, tip, checkpoint, completeVersion, recomputeContext, onRecomputed } = options
   const to = tip ?? { number: -1, timestamp: 0 }
   const above = { network, since: to.timestamp }
   const [beyond, unsettled] = await Promise.all([
@@ -35,5 +35,12 @@ export async function recover(
     checkpoint ? ask<TouchedPool>(client, candlesUnsettled, { ...above, version: checkpoint.version.toString() }) : [],
   ])
   const unverified = beyond.concat(unsettled)
-  await rollBack(client, { network, to, version: tombstoneVersion(position), recomputeContext, unverified })
+  await rollBack(client, {
+    network,
+    to,
+    version: tombstoneVersion(position),
+    recomputeContext,
+    unverified,
+    onRecomputed,
+  })
 }

@@ -22,11 +22,13 @@ export type RollbackOptions = {
   recomputeContext: RecomputeContext
   /** More pools whose candles are recomputed. */
   unverified?: readonly TouchedPool[]
+  /** Called once the candles of these pools are recomputed. */
+  onRecomputed?: ((touched: readonly TouchedPool[]) => Promise<void>) | undefined
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
-  const { network, to, version, recomputeContext, unverified = [] } = options
+  const { network, to, version, recomputeContext, unverified = [], onRecomputed } = options
   const above = { network, block: to.number, version: version.toString() }
   const ofTicks = { ...above, since: to.timestamp }
   const rows = { network, first: to.number + 1, below: version, tombstone: version }
@@ -47,6 +49,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   }
   await run(client, restoreBalanceHours, ofTicks)
   await recompute(client, network, scopeOf(pools), recomputeContext)
+  await onRecomputed?.(pools)
   await recordChanges(client, network, pools, { sequence: recomputeContext.versions.next() })
   return pools.map(({ pool }) => pool)
 }

@@ -56,7 +56,7 @@ async function runRewind(client: ClickHouseClient, job: Job, options: RebuildWor
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
-  const { network, shards, state, ledger, checkpointer, writeQueue, report, onWritten, signal } = options
+  const { network, shards, state, ledger, checkpointer, publisher, writeQueue, report, onWritten, signal } = options
   const began = performance.now()
   try {
     await recordProgress(client, job, '0 %').catch(() => undefined)
@@ -76,6 +76,7 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWo
       const beforeSwap = checkpointer && (() => writeQueue.low(checkpointer.save))
       const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, beforeSwap, signal })
       // A task of its own, so that changes are recorded in the order of their sequence.
+      await publisher?.onRecomputed(rebuilt)
       await writeQueue.low(() => recordChanges(client, network, rebuilt, { sequence: state.versions.next() }))
     }
     await checkpointer?.save()

@@ -7,7 +7,7 @@ import { readRecords, writeRecord } from '../history/audit-record.ts'
 import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
-import { rollBack } from '../ledger/rollback.ts'
+import { type RollbackOptions, rollBack } from '../ledger/rollback.ts'
 import { deleteRows } from '../store/delete-rows.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
@@ -25,6 +25,8 @@ export type RewindOptions = {
   /** Where the tables themselves are. */
   shards: readonly ClickHouseClient[]
   signal: AbortSignal
+  /** See `rollBack`. */
+  onRecomputed?: RollbackOptions['onRecomputed']
 }
 
 /**
@@ -33,7 +35,7 @@ export type RewindOptions = {
  * statement: pools are found by their candles, which are the last to change.
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
-  const { network, to, version, recomputeContext, shards, signal } = options
+  const { network, to, version, recomputeContext, shards, signal, onRecomputed } = options
   await run(client, tombstoneBlocks, { network, block: to.number, version: version.toString() })
   for (const job of await openJobs(client, network, 'backfill')) {
     if (job.to > to.number)
@@ -53,7 +55,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
       await deleteRows(shard, table, 'network = {network:String} AND block > {block:UInt64}', above, signal)
     }
   }
-  return rollBack(client, { network, to, version, recomputeContext, unverified })
+  return rollBack(client, { network, to, version, recomputeContext, unverified, onRecomputed })
 }
 
 /** Blocks above `to` are to be audited again. What was counted of them stays counted. */

@@ -7,6 +7,7 @@ import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { WriteEvent } from '../candles/changes.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
+import type { PublishOptions } from '../publish/publisher.ts'
 import type { LogPosition } from '../store/version.ts'
 
 export type AggregateOptions = {
@@ -20,6 +21,8 @@ export type AggregateOptions = {
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
+  /** Where changes are published, if anywhere. */
+  publish?: PublishOptions | undefined
   report: Report<AggregatorFact>
   /** For caches of candles in the same process. */
   onWritten?: (written: WriteEvent) => void

@@ -104,7 +104,7 @@ export async function recordFlush(client: ClickHouseClient, network: NetworkName
   })
 }
 
-function versionBlocks(network: NetworkName, placed: readonly PlacedMessage[]): VersionedBlock[] {
+export function versionBlocks(network: NetworkName, placed: readonly PlacedMessage[]): VersionedBlock[] {
   return placed.flatMap(({ message, position }) =>
     blocksOf(message).map((block) => ({ network, block, version: rowVersion(position) })),
   )
@@ -128,18 +128,24 @@ function lastBlock(placed: readonly PlacedMessage[]): FlushEvent['tip'] {
   return { ...tipOf(last), timestamp: last.timestamp }
 }
 
+/** The first block that the messages cover, with or without content. */
+export function firstBlock(placed: readonly PlacedMessage[]): number {
+  const first = placed[0]?.message
+  if (!first) return 0
+  return first.kind === 'range' ? first.from : first.number
+}
+
 /** Time of the first block with content. */
 export function firstTime(placed: readonly PlacedMessage[]): UnixSeconds {
   return Math.min(...placed.map(({ message }) => blocksOf(message)[0]?.timestamp ?? message.timestamp))
 }
 
 export function flushedFact(network: NetworkName, placed: readonly PlacedMessage[], ms: number): AggregatorFact {
-  const first = placed[0]?.message
   const last = placed.at(-1)?.message
   return {
     kind: 'flushed',
     network,
-    from: first ? (first.kind === 'range' ? first.from : first.number) : 0,
+    from: firstBlock(placed),
     to: last ? tipOf(last).number : 0,
     blocks: placed.length,
     ticks: placed.reduce((sum, { message }) => sum + ticksIn(message), 0),

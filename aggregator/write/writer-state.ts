@@ -4,6 +4,7 @@ import type { OpenCandles } from '../candles/open-candles.ts'
 import type { RecomputeContext } from '../candles/recompute.ts'
 import type { Checkpointer } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Publisher } from '../publish/publisher.ts'
 
 /** A network whose writer epoch this process holds. */
 export type OpenNetwork = {
@@ -11,6 +12,8 @@ export type OpenNetwork = {
   ledger: Ledger
   /** Absent where every write is synced, or none has to be. */
   checkpointer: Checkpointer | undefined
+  /** Absent where nothing is published. */
+  publisher: Publisher | undefined
 }
 
 export type WriterState = RecomputeContext & {

@@ -1,14 +1,15 @@
-/** GET /v0/openapi.json and GET /v0/docs: the reference, for programs and for people. Without a key. */
+/** GET /v0/openapi.json, /v0/asyncapi.json and /v0/docs: the reference, for programs and for people. Without a key. */
 import type { RequestHandler } from 'express'
 import { type ReferencePage, referencePage } from '../docs/page.ts'
 import type { OpenApi } from '../schema/openapi.ts'
+import type { AsyncApi } from '../topics/asyncapi.ts'
 
 const KEPT = 'public, max-age=300'
 const DAY_MS = 86_400_000
 
-export function getOpenApi(document: OpenApi): RequestHandler {
+export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
   const text = JSON.stringify(document)
-  return function openApi(_req, res) {
+  return function getJson(_req, res) {
     res.set('Cache-Control', KEPT).type('application/json').send(text)
   }
 }

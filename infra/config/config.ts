@@ -9,8 +9,11 @@ import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/mode
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { BadConfiguration } from './bad-configuration.ts'
+import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { publicEndpoint } from './public-endpoint.ts'
+import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { type ServerConfig, serverOf } from './server-config.ts'
+import { list } from './values.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -24,7 +27,8 @@ export type NetworkConfig = {
 export type Config = {
   /** The devnet where no network is configured at all. */
   chain: { kind: 'devnet' } | { kind: 'networks'; networks: readonly NetworkConfig[] }
-  log: { kind: 'in-process' } | { kind: 'kafka'; brokers: readonly string[] }
+  log: { kind: 'in-process' } | ({ kind: 'kafka' } & KafkaConfig)
+  publish: PublishConfig | undefined
   store: { kind: 'embedded' } | ServerConfig
   pools: ReadonlySet<PoolId> | undefined
   retention: Retention
@@ -47,12 +51,6 @@ export type Config = {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((item) => item.trim())
-    .filter((item) => item !== ''),
-)
 const port = z
   .string()
   .regex(/^\d{1,5}$/, 'is not a port: a number from 0 to 65535')
@@ -107,13 +105,8 @@ const schema = z.object({
     )
     .optional(),
   POOLS: poolIds.optional(),
-  KAFKA_BROKERS: list
-    .pipe(
-      z
-        .array(z.string().regex(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'))
-        .nonempty('names no broker'),
-    )
-    .optional(),
+  ...kafkaVariables,
+  ...publishVariables,
   CLICKHOUSE_URL: list
     .pipe(
       z
@@ -209,9 +202,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     throw new BadConfiguration([
       'SQL_PORT is that of the embedded tables: with CLICKHOUSE_URL, analysts ask that server',
     ])
+  const kafka = kafkaConfigOf(it)
   return {
     chain: chainOf(it, parsed.data as Record<string, unknown>),
-    log: it.KAFKA_BROKERS ? { kind: 'kafka', brokers: it.KAFKA_BROKERS } : { kind: 'in-process' },
+    log: kafka ? { kind: 'kafka', ...kafka } : { kind: 'in-process' },
+    publish: publishConfigOf(it),
     store: serverOf(it) ?? { kind: 'embedded' },
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
     retention: retentionOf(it),

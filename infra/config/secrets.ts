@@ -6,12 +6,15 @@ import type { ServerConfig } from './server-config.ts'
 const REDACTED = '***'
 
 /** Replaces secrets of this configuration, and everything shaped like an API key, in any text. */
-export function createRedactor(config: Pick<Config, 'chain' | 'store' | 'bootstrapApiKey'>): (text: string) => string {
-  const { store, bootstrapApiKey } = config
+export function createRedactor(
+  config: Pick<Config, 'chain' | 'store' | 'log' | 'bootstrapApiKey'>,
+): (text: string) => string {
+  const { store, log, bootstrapApiKey } = config
   const own = configuredNetworks(config).filter(({ isPublic }) => !isPublic)
   const secrets = [
     ...own.flatMap(({ urls }) => urls.flatMap(secretsIn)),
     ...(store.kind === 'server' ? secretsOf(store) : []),
+    ...(log.kind === 'kafka' ? log.secrets.flatMap(passwords) : []),
     ...(bootstrapApiKey === undefined ? [] : [bootstrapApiKey]),
   ]
   // A longer one may hold a shorter one.

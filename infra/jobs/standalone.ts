@@ -3,6 +3,7 @@ import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { prepareDisk } from '../clickhouse/disk.ts'
 import type { Store } from '../clickhouse/store.ts'
@@ -22,7 +23,9 @@ export async function withStandaloneAggregator(
   const position = await positionAfterStored(store.owner, network)
   const { config, deployment, report } = run
   const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
-  const aggregating = aggregate(store.owner, { network, log, history, position, disk, report, signal })
+  const publishing = deployment.publish?.(NETWORKS[network], { report, signal })
+  const publish = publishing?.options
+  const aggregating = aggregate(store.owner, { network, log, history, position, disk, publish, report, signal })
   aggregating.catch(run.fail)
   try {
     await use(history)
@@ -30,5 +33,6 @@ export async function withStandaloneAggregator(
     stopping.abort()
     await Promise.all([log.close(), history.close()])
     await Promise.allSettled([aggregating])
+    await publishing?.close()
   }
 }

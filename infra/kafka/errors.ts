@@ -1,5 +1,6 @@
 /** How the log fails. `retryable` tells the caller's loop whether to start again from its own store or to stop. */
 import type { Offset } from '../../ingest/model/tick-log.ts'
+import { hintOfCode } from './hints.ts'
 
 /** Another process reads now, or may have read in between: what the caller knows of the log is out of date. */
 export class AssignmentLost extends Error {
@@ -44,15 +45,21 @@ export class UnreadableMessage extends Error {
   }
 }
 
+/** A topic that this client may not make, or cannot use. */
+export class TopicUnsuitable extends Error {
+  override readonly name = 'TopicUnsuitable'
+  readonly retryable = false
+  constructor(topic: string, problems: readonly string[]) {
+    super(`The topic ${topic} cannot be used: ${problems.join('; ')}.`)
+  }
+}
+
 /** Kafka says no, and would say it again. */
 export class LogRefused extends Error {
   override readonly name = 'LogRefused'
   readonly retryable = false
   constructor(topic: string, step: string, code: string, options?: ErrorOptions) {
-    super(
-      `Kafka refused to ${step} ${topic}: ${code}. Check the rights of this client and the limits of the topic.`,
-      options,
-    )
+    super(`Kafka refused to ${step} ${topic}: ${code}. ${hintOfCode(code)}.`, options)
   }
 }
 

@@ -7,7 +7,7 @@ export type LogFact =
   | {
       kind: 'log-retried'
       topic: string
-      step: 'open' | 'append' | 'ask' | 'read' | 'set aside'
+      step: 'open' | 'append' | 'ask' | 'read' | 'set aside' | 'publish'
       attempt: number
       waitMs: number
       error: string

@@ -1,13 +1,11 @@
 /** The log of a cluster: one Kafka topic a network, of one partition, in the order of the chain. */
-
-import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
-import kafkajs, { type KafkaConfig, type LogEntry, type RetryOptions } from 'kafkajs'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
+import type { KafkaConnection } from '../config/kafka-connection.ts'
 import { createAppender } from './appender.ts'
+import { kafkaClient } from './client.ts'
 import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import type { OpenedReader } from './group-reader.ts'
@@ -15,22 +13,15 @@ import { entryAt, lastEntry, recordsOf } from './lookup.ts'
 import { quarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY, retried } from './retry.ts'
-import { boundsOf, ensureTopic } from './topic.ts'
+import { boundsOf, ensureTopic, STREAM_TOPIC } from './topic.ts'
 import type { AnyMessage } from './wire-format.ts'
 
-// Of a CommonJS module like this one, Node sees only some of the exports by name.
-const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
-
-export type KafkaLogOptions = {
-  brokers: readonly string[]
+export type KafkaLogOptions = KafkaConnection & {
   network: NetworkName
   report: Report<LogFact>
   clientId?: string
-  /** Before the names of topic and group, where several deployments share a cluster. */
-  prefix?: string
   /** After this long without a sign of life the broker hands the topic to a member that stands by. */
   sessionTimeoutMs?: number
-  security?: Pick<KafkaConfig, 'ssl' | 'sasl'>
   /** Cancels the opening, which otherwise retries until brokers answer. */
   signal?: AbortSignal
 }
@@ -56,25 +47,16 @@ async function openTopic(
   options: KafkaLogOptions,
   names: { topic: string; group: string },
 ): Promise<KafkaLog<AnyMessage>> {
-  const { brokers, network, report, clientId = 'candlepool', prefix = '', sessionTimeoutMs = 15_000 } = options
-  useFastGzip()
-  const client = (retry: RetryOptions) =>
-    new Kafka({
-      ...options.security,
-      clientId,
-      brokers: [...brokers],
-      retry,
-      logLevel: logLevel.WARN,
-      logCreator: () => (entry) => reportEntry(report, entry),
-    })
-  const kafka = client(CLIENT_RETRY)
-  const outageClient = client(OUTAGE_RETRY)
+  const { network, report, clientId, prefix = '', sessionTimeoutMs = 15_000 } = options
+  const kafka = kafkaClient(options, { retry: CLIENT_RETRY, report, clientId })
+  const outageClient = kafkaClient(options, { retry: OUTAGE_RETRY, report, clientId })
   const closing = new AbortController()
-  const context = { topic: `${prefix}${names.topic}.${network}`, report, closed: closing.signal }
+  const { topics: rules = { create: true }, compression = 'gzip' } = options
+  const context = { topic: `${prefix}${names.topic}.${network}`, report, closed: closing.signal, rules, compression }
   const reading = { group: `${prefix}candlepool.${names.group}.${network}`, sessionTimeoutMs }
 
   const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
-  await ensureTopic(kafka, { ...context, closed: opening })
+  await ensureTopic(kafka, { ...context, closed: opening }, { ...STREAM_TOPIC, topic: context.topic })
   const appender = createAppender(kafka, context)
   let reader: OpenedReader | undefined
 
@@ -102,29 +84,4 @@ async function openTopic(
       await appender.close()
     },
   }
-}
-
-/** gzip at level 1: ticks are mostly random bytes, on which level 6 takes twice the time for 2 % less. kafkajs keeps one table of codecs. */
-function useFastGzip(): void {
-  const compress = promisify<Buffer, { level: number }, Buffer>(gzip)
-  const decompress = promisify<Buffer, Buffer>(gunzip)
-  CompressionCodecs[CompressionTypes.GZIP] = () => ({
-    compress: ({ buffer }: { buffer: Buffer }) => compress(buffer, { level: 1 }),
-    decompress: (buffer: Buffer) => decompress(buffer),
-  })
-}
-
-/** kafkajs logs this at each start of an idempotent producer with bounded retries; a retry here keeps the numbering, so nothing is lost. */
-const BOUNDED_RETRIES = 'Limiting retries for the idempotent producer may invalidate EoS guarantees'
-
-function reportEntry(report: Report<LogFact>, { level, namespace, log }: LogEntry): void {
-  if (log.message === BOUNDED_RETRIES) return
-  const error: unknown = log['error']
-  report({
-    kind: 'kafka-client',
-    severity: level === logLevel.ERROR ? 'error' : 'warning',
-    scope: namespace,
-    message: log.message,
-    error: error === undefined ? undefined : String(error),
-  })
 }

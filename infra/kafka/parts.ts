@@ -28,20 +28,21 @@ export function toRecords(message: AnyMessage, messageId: string, maxBytes = MAX
 }
 
 /** Cuts records into batches of at most `maxBytes`, in order. */
-export function* toBatches<Sized extends LogRecord>(
+export function* toBatches<Sized extends { value: Buffer | null }>(
   records: Iterable<Sized>,
   maxBytes = MAX_PART_BYTES,
 ): Generator<Sized[]> {
   let batch: Sized[] = []
   let bytes = 0
   for (const record of records) {
-    if (batch.length > 0 && bytes + record.value.length > maxBytes) {
+    const size = record.value?.length ?? 0
+    if (batch.length > 0 && bytes + size > maxBytes) {
       yield batch
       batch = []
       bytes = 0
     }
     batch.push(record)
-    bytes += record.value.length
+    bytes += size
   }
   if (batch.length > 0) yield batch
 }

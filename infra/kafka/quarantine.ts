@@ -1,21 +1,22 @@
 /** Quarantine: what can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`. */
 
-import kafkajs, { type Kafka } from 'kafkajs'
+import type { Kafka } from 'kafkajs'
 import { settledWithin } from '../lib/with-timeout.ts'
 import { headersOf } from './appender.ts'
 import { LogClosed } from './errors.ts'
 import { type Rejected, toBatches } from './parts.ts'
-import { CLIENT_RETRY, type RetryContext, retried, textOf } from './retry.ts'
-import { ensureTopic } from './topic.ts'
+import { COMPRESSION_TYPES, type LogContext } from './producer.ts'
+import { CLIENT_RETRY, retried, textOf } from './retry.ts'
+import { ensureTopic, STREAM_TOPIC } from './topic.ts'
 
 /** Copies are there again whenever the messages are read again. */
-export async function quarantine(kafka: Kafka, context: RetryContext, rejected: readonly Rejected[]): Promise<void> {
+export async function quarantine(kafka: Kafka, context: LogContext, rejected: readonly Rejected[]): Promise<void> {
   const topic = `${context.topic}.rejected`
   const records = rejected.flatMap(({ offset, reason, records }) =>
     records.map((record) => ({ ...record, because: { reason, offset: String(offset) } })),
   )
   try {
-    await ensureTopic(kafka, { ...context, topic })
+    await ensureTopic(kafka, context, { ...STREAM_TOPIC, topic })
     await retried('set aside', { ...context, topic }, async () => {
       const producer = kafka.producer({
         allowAutoTopicCreation: false,
@@ -29,7 +30,7 @@ export async function quarantine(kafka: Kafka, context: RetryContext, rejected: 
             value,
             headers: { ...headersOf(part), ...because },
           }))
-          await producer.send({ topic, acks: -1, compression: kafkajs.CompressionTypes.GZIP, messages })
+          await producer.send({ topic, acks: -1, compression: COMPRESSION_TYPES[context.compression], messages })
         }
       } finally {
         await settledWithin(2000, producer.disconnect())

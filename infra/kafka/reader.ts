@@ -5,8 +5,10 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
+import { explained } from './hints.ts'
+import type { LogContext } from './producer.ts'
 import { quarantine } from './quarantine.ts'
-import { backOffMs, type RetryContext, textOf } from './retry.ts'
+import { backOffMs, textOf } from './retry.ts'
 import type { AnyMessage } from './wire-format.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
@@ -18,7 +20,7 @@ export type ReaderOptions = { group: string; sessionTimeoutMs: number }
  */
 export async function* readTopic(
   kafka: Kafka,
-  context: RetryContext,
+  context: LogContext,
   options: ReaderOptions,
   from: Offset,
   signal: AbortSignal,
@@ -39,7 +41,14 @@ export async function* readTopic(
       // Before the first assignment nothing was read, so the join is retried; the first join to a new broker usually fails once.
       if (reader.assigned() || error instanceof LogRefused) throw error
       const waitMs = backOffMs(attempt)
-      context.report({ kind: 'log-retried', topic: context.topic, step: 'read', attempt, waitMs, error: textOf(error) })
+      context.report({
+        kind: 'log-retried',
+        topic: context.topic,
+        step: 'read',
+        attempt,
+        waitMs,
+        error: explained(textOf(error)),
+      })
       await pause(waitMs, stop)
     } finally {
       stop.removeEventListener('abort', onStop)
@@ -50,7 +59,7 @@ export async function* readTopic(
 
 async function* acknowledging(
   kafka: Kafka,
-  context: RetryContext,
+  context: LogContext,
   reader: OpenedReader,
 ): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
   for (let batch = await reader.take(); batch; batch = await reader.take()) {

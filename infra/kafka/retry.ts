@@ -3,6 +3,7 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
+import { explained } from './hints.ts'
 
 /** Answers that waiting does not change. */
 const REFUSALS: ReadonlySet<string> = new Set([
@@ -52,7 +53,7 @@ export async function retried<T>(
       const refusal = refusalOf(topic, step, error)
       if (refusal) throw refusal
       const waitMs = backOffMs(attempt)
-      report({ kind: 'log-retried', topic, step, attempt, waitMs, error: textOf(error) })
+      report({ kind: 'log-retried', topic, step, attempt, waitMs, error: explained(textOf(error)) })
       await pause(waitMs, closed)
     }
   }
@@ -86,7 +87,10 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, er
 /** The protocol's error codes along the chain of causes, which kafkajs calls `type`; an answer on several topics has one error for each. */
 export function kafkaCodes(error: unknown): string[] {
   if (!(error instanceof Error)) return []
-  const code = 'type' in error && typeof error.type === 'string' ? [error.type] : []
+  // The protocol's error is only in the text of this one.
+  const isSasl = error.name === 'KafkaJSSASLAuthenticationError'
+  const type = isSasl ? 'SASL_AUTHENTICATION_FAILED' : 'type' in error ? error.type : undefined
+  const code = typeof type === 'string' ? [type] : []
   const each = 'errors' in error && Array.isArray(error.errors) ? error.errors.flatMap(kafkaCodes) : []
   return [...code, ...each, ...kafkaCodes(error.cause)]
 }

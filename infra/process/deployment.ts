@@ -1,15 +1,23 @@
 /** A configuration resolved into its parts: tables and log. Callers use the parts and never ask which kind was configured. */
+import type { PublishOptions } from '../../aggregator/publish/publisher.ts'
+import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { EngineFact } from '../clickhouse/engine.ts'
 import { findStore, openStore, type Store, type StoreFact, type WaitOptions } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
+import { openPublicTopics } from '../kafka/public-topics.ts'
 import { type LogBackend, logBackendOf } from './log-backend.ts'
+import type { Run } from './run.ts'
 
 export type Deployment = {
   tables: Tables
   log: LogBackend
+  /** Where changes of a network are published; absent where nothing is. */
+  publish?: (network: Network, context: Pick<Run, 'report' | 'signal'>) => OpenedPublishing
 }
+
+export type OpenedPublishing = { options: PublishOptions; close(): Promise<void> }
 
 export type Tables = {
   /** The configured server, or the engine of another process; undefined where none runs. Without `waiting` it fails at once. */
@@ -22,9 +30,20 @@ export function resolveDeployment(config: Config): Deployment {
   const folder = async () => (await currentStoreFolder(config)) ?? config.dataDir
   return {
     log: logBackendOf(config.log),
+    ...publishingOf(config),
     tables: {
       find: async (waiting) => findStore(config, await folder(), waiting),
       open: async (report, signal) => openStore(config, await folder(), report, signal),
+    },
+  }
+}
+
+function publishingOf({ log, publish }: Config): Pick<Deployment, 'publish'> {
+  if (log.kind !== 'kafka' || !publish) return {}
+  return {
+    publish(network, { report, signal }) {
+      const sink = openPublicTopics(log, { network, kinds: publish.kinds, report, closed: signal })
+      return { options: { ...publish, sink }, close: sink.close }
     },
   }
 }

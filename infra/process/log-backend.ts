@@ -6,6 +6,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
+import type { KafkaConnection } from '../config/kafka-connection.ts'
 import { inProcessLog } from '../kafka/in-process.ts'
 import { type KafkaLog, kafkaBackfillLog, kafkaLog } from '../kafka/kafka.ts'
 import type { Run } from './run.ts'
@@ -31,19 +32,19 @@ export type LogBackend = {
 }
 
 export function logBackendOf(log: Config['log']): LogBackend {
-  return log.kind === 'kafka' ? kafkaBackend(log.brokers) : IN_PROCESS
+  return log.kind === 'kafka' ? kafkaBackend(log) : IN_PROCESS
 }
 
-function kafkaBackend(brokers: readonly string[]): LogBackend {
+function kafkaBackend(connection: KafkaConnection): LogBackend {
   return {
     async open(network, _store, { report, signal }) {
-      const options = { brokers, network, report, signal }
+      const options = { ...connection, network, report, signal }
       const [stream, backfillLog] = await Promise.all([kafkaLog(options), kafkaBackfillLog(options)])
       return logsOf(stream, backfillLog)
     },
     findPosition: positionInLog,
     resumesAtStoredTip: false,
-    openBackfillLog: (network, { report, signal }) => kafkaBackfillLog({ brokers, network, report, signal }),
+    openBackfillLog: (network, { report, signal }) => kafkaBackfillLog({ ...connection, network, report, signal }),
   }
 }
 

@@ -5,6 +5,7 @@ import { applyRetention } from '../../aggregator/candles/retention.ts'
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
 import { untilStored } from '../../aggregator/ledger/until-stored.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import { prepareDisk } from '../clickhouse/disk.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
@@ -64,5 +65,12 @@ async function aggregateOnce(
     const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
     return { disk, position: await deployment.log.findPosition(owner, network, log) }
   })
-  await aggregate(owner, { network, log, history: backfillLog, position, shards, disk, report, onWritten, signal })
+  const publishing = deployment.publish?.(NETWORKS[network], { report, signal })
+  try {
+    const publish = publishing?.options
+    const logs = { log, history: backfillLog }
+    await aggregate(owner, { network, ...logs, position, shards, disk, publish, report, onWritten, signal })
+  } finally {
+    await publishing?.close()
+  }
 }

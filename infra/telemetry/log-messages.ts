@@ -49,6 +49,8 @@ export const LOG_MESSAGES = {
   ],
   stalled: ['error', 'the log does not connect to the stored tip; waiting until it does'],
   connected: ['info', 'the log connects to the stored tip again'],
+  published: ['debug', 'blocks are in the public topics'],
+  'publish-failed': ['warn', 'the public topics did not take this; retried until they do'],
   'store-failed': ['warn', 'ClickHouse did not store this; retried until it does'],
   // API
   'request-answered': ['debug', 'a request is answered'],

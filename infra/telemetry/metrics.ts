@@ -11,14 +11,15 @@ import { endpointMetrics } from './metrics-endpoints.ts'
 import { ingestMetrics } from './metrics-ingest.ts'
 import { logMetrics } from './metrics-log.ts'
 import { processMetrics } from './metrics-process.ts'
+import { publishMetrics } from './metrics-publish.ts'
 
 export type Metrics = { registry: Registry; report: Report<Fact> }
 
 /** Fault counters start at 0 for each of `networks`: `increase()` misses the first fault of a series that begins with it. */
 export function openMetrics(networks: readonly NetworkName[]): Metrics {
   const registry = new Registry()
-  const stages = [ingestMetrics, aggregatorMetrics, auditMetrics, logMetrics, processMetrics].map((open) =>
-    open(registry, networks),
+  const stages = [ingestMetrics, aggregatorMetrics, publishMetrics, auditMetrics, logMetrics, processMetrics].map(
+    (open) => open(registry, networks),
   )
   const all = [...stages, chainMetrics(registry), endpointMetrics(registry), apiMetrics(registry)]
   return {

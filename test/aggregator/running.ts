@@ -5,6 +5,7 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
+import type { PublishOptions } from '../../aggregator/publish/publisher.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -30,6 +31,7 @@ export type RunningOptions = {
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
+  publish?: PublishOptions | undefined
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -42,7 +44,7 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, history, onWritten = () => {}, shards = [client], disk, death }: RunningOptions,
+  { network, log: kept, history, onWritten = () => {}, shards = [client], disk, publish, death }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -58,7 +60,7 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const options = { network, log, history, position, shards, disk, report, onWritten, signal }
+  const options = { network, log, history, position, shards, disk, publish, report, onWritten, signal }
   const ended = aggregate(client, options).catch((error: unknown) => {
     failure = error
   })

@@ -8,6 +8,8 @@ const compose = readFileSync(join(import.meta.dirname, '../../infra/compose.yaml
 /** The image has set these, or one container has no use for them. */
 const NOT_THERE = [
   ...['CLICKHOUSE_DATABASE', 'CLICKHOUSE_CLUSTER', 'DATA_DIR', 'HOST', 'PORT', 'ADMIN_PORT'],
+  // Of a broker elsewhere: the one in the file is reached without TLS.
+  ...VARIABLES.filter((name) => /^KAFKA_(SSL|SASL)/.test(name)),
   // Of embedded tables.
   ...['SQL_PORT', 'SQL_HOST'],
 ]

@@ -80,7 +80,11 @@ async function startOnce(classpath: string, first: JarBroker | undefined): Promi
  */
 const DIE_WITH_PARENT = 'exec 3<&0; "$@" & broker=$!; (cat <&3 >/dev/null; kill -9 $broker 2>/dev/null) & wait $broker'
 
-async function startProcess(classpath: string, properties: string, port: number): Promise<{ kill(): Promise<void> }> {
+export async function startProcess(
+  classpath: string,
+  properties: string,
+  port: number,
+): Promise<{ kill(): Promise<void> }> {
   const java = ['java', '-Xmx512m', '-Xms256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classpath]
   const command = [...java, 'kafka.Kafka', properties]
   const child = spawn('sh', ['-c', DIE_WITH_PARENT, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -119,7 +123,7 @@ function answers(port: number): Promise<boolean> {
 
 const plaintext = (port: number) => `PLAINTEXT://127.0.0.1:${port}`
 
-function serverProperties(port: number, controllerPort: number, logDirectory: string): Record<string, unknown> {
+export function serverProperties(port: number, controllerPort: number, logDirectory: string): Record<string, unknown> {
   return {
     'process.roles': 'broker,controller',
     'node.id': 1,
@@ -142,7 +146,7 @@ function serverProperties(port: number, controllerPort: number, logDirectory: st
   }
 }
 
-function toProperties(properties: Record<string, unknown>): string {
+export function toProperties(properties: Record<string, unknown>): string {
   return Object.entries(properties)
     .map(([name, value]) => `${name}=${value}\n`)
     .join('')

@@ -1,0 +1,101 @@
+/** Makes records of changed rows, with their pools and finality, and hands them to the sink. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Pool } from '../../ingest/model/pool.ts'
+import type { CandleVersions } from '../candles/writer-epoch.ts'
+import type { Ledger } from '../ledger/ledger.ts'
+import { askGroups, poolGroups } from '../store/pool-groups.ts'
+import { ask } from '../store/store.ts'
+import { openPoolCache } from './pool-cache.ts'
+import type {
+  PublishedCandle,
+  PublishedPool,
+  PublishedTick,
+  PublishFinality,
+  PublishSink,
+  VersionedTick,
+} from './publication.ts'
+import type { VersionedBucket } from './stored-candles.ts'
+
+export type EmitterOptions = {
+  network: NetworkName
+  ledger: Pick<Ledger, 'finalized' | 'at'>
+  versions: CandleVersions
+  finality: PublishFinality
+  sink: PublishSink
+}
+
+type PoolSighting = { pool: Pool; block: number }
+
+/** Changes of one publication; each list in the order of its records. */
+export type EmittedChanges = {
+  retracted?: readonly VersionedTick[]
+  inserted?: readonly VersionedTick[]
+  pools?: readonly PoolSighting[]
+  /** Pools that blocks from `removedFrom` on name: gone where no older block names them. */
+  removed?: readonly PoolSighting[]
+  removedFrom?: number
+  buckets?: readonly VersionedBucket[]
+  /** Time of the newest published block. */
+  at: UnixSeconds
+  /** All blocks are final, whatever the ledger says. */
+  isFinal?: boolean
+}
+
+export type Emitter = {
+  /** Resolves once all records are acknowledged. */
+  emit(changes: EmittedChanges): Promise<void>
+}
+
+export function openEmitter(client: ClickHouseClient, options: EmitterOptions): Emitter {
+  const { network, ledger, versions, finality, sink } = options
+  const cache = openPoolCache(client, network)
+
+  /** A candle that ends at or before this second does not change any more. */
+  async function finalTime(at: UnixSeconds): Promise<UnixSeconds> {
+    return finality === 'final' ? at : ((await ledger.at(ledger.finalized))?.timestamp ?? 0)
+  }
+
+  async function poolChanges({ pools = [], removed = [], removedFrom = 0 }: EmittedChanges): Promise<PublishedPool[]> {
+    const isFinal = (block: number) => block <= ledger.finalized
+    const named = pools.map(({ pool, block }) => ({ id: pool.id, pool, block, isFinal: isFinal(block) }))
+    const groups = poolGroups(removed.map(({ pool }) => pool.id))
+    const kept = await askGroups(groups, (ids) =>
+      ask<{ pool: string }>(
+        client,
+        `SELECT DISTINCT pool FROM pools FINAL
+         WHERE network = {network:String} AND pool IN {pools:Array(String)} AND block < {first:UInt64}`,
+        { network, pools: ids, first: removedFrom },
+      ),
+    )
+    const keptIds = new Set(kept.map(({ pool }) => pool))
+    const gone = removed.filter(({ pool }) => !keptIds.has(pool.id))
+    return [...named, ...gone.map(({ pool, block }) => ({ id: pool.id, pool: undefined, block, isFinal: false }))]
+  }
+
+  return {
+    async emit(changes) {
+      const { retracted = [], inserted = [], pools = [], buckets = [], at, isFinal = false } = changes
+      const version = versions.next()
+      cache.add(pools.map(({ pool }) => pool))
+      const ids = [...retracted, ...inserted].map(({ tick }) => tick.pool)
+      const known = await cache.get([...ids, ...buckets.map(({ bucket }) => bucket.pool)])
+      const tickChanges = (op: PublishedTick['op'], ticks: readonly VersionedTick[]) =>
+        ticks.flatMap((one): PublishedTick[] => {
+          const pool = known.get(one.tick.pool)
+          const isSettled = op === 'insert' && (isFinal || one.block.number <= ledger.finalized)
+          return pool ? [{ ...one, version, op, pool, isFinal: isSettled }] : []
+        })
+      const closedAt = buckets.length > 0 ? await finalTime(at) : 0
+      const candles = buckets.flatMap(({ bucket, version }): PublishedCandle[] => {
+        const pool = known.get(bucket.pool)
+        return pool ? [{ bucket, pool, version, isFinal: bucket.start + bucket.resolution <= closedAt }] : []
+      })
+      const ticks = [...tickChanges('retract', retracted), ...tickChanges('insert', inserted)]
+      const named = await poolChanges(changes)
+      if (ticks.length + candles.length + named.length === 0) return
+      await sink.publish({ network, pools: named, ticks, candles })
+    },
+  }
+}

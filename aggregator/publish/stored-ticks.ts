@@ -1,0 +1,83 @@
+/** Stored swaps as they are published: read back where memory does not hold them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { Hash } from 'viem'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { storedPrice } from '../candles/price-estimate.ts'
+import { askGroups, filterGroups } from '../store/pool-groups.ts'
+import { ask, loadSql } from '../store/store.ts'
+import type { VersionedTick } from './publication.ts'
+
+const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
+const blockHashes = `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash FROM blocks FINAL
+  WHERE network = {network:String} AND number BETWEEN {first:UInt64} AND {last:UInt64}`
+
+/** Blocks and seconds, both ends included. The time bounds what is read: it is in the key, and in that of the partitions. */
+export type TickRange = { first: number; last: number; since: UnixSeconds; until: UnixSeconds }
+
+type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
+  Tick,
+  'logIndex' | 'poolTick' | 'fee'
+> &
+  Record<
+    | 'transactionHash'
+    | 'amount0'
+    | 'amount1'
+    | 'sqrtPriceX96'
+    | 'liquidity'
+    | 'spotPriceUlps'
+    | 'priceUlps'
+    | 'amountUsdMicros'
+    | 'version',
+    string
+  >
+
+/** Ascending by block and log index; of all pools where `pools` is empty. */
+export async function readStoredTicks(
+  client: ClickHouseClient,
+  network: NetworkName,
+  range: TickRange,
+  pools: readonly PoolId[] = [],
+): Promise<VersionedTick[]> {
+  const groups = filterGroups(pools)
+  const rows = await askGroups(groups, (group) =>
+    ask<TickColumns>(client, storedTicks, { network, ...range, pools: group }),
+  )
+  if (rows.length === 0) return []
+  const { first, last } = range
+  const found = await ask<{ number: number; hash: string }>(client, blockHashes, { network, first, last })
+  const hashes = new Map(found.map(({ number, hash }) => [number, `0x${hash}`]))
+  const ticks = rows.map((row) => toVersionedTick(row, hashes.get(row.number)))
+  return groups.length === 1 ? ticks : ticks.sort(inChainOrder)
+}
+
+export function inChainOrder(one: VersionedTick, other: VersionedTick): number {
+  return one.block.number - other.block.number || one.tick.logIndex - other.tick.logIndex
+}
+
+function toVersionedTick(row: TickColumns, hash: string | undefined): VersionedTick {
+  const { pool, number, timestamp, logIndex, poolTick, fee, scale } = row
+  const swapped = {
+    amount0: BigInt(row.amount0),
+    amount1: BigInt(row.amount1),
+    sqrtPriceX96: BigInt(row.sqrtPriceX96),
+  }
+  return {
+    block: { number, hash, timestamp },
+    tick: {
+      ...swapped,
+      pool,
+      logIndex,
+      transactionHash: `0x${row.transactionHash}` as Hash,
+      liquidity: BigInt(row.liquidity),
+      poolTick,
+      fee,
+      price: storedPrice('price', { ...swapped, scale, ulps: BigInt(row.priceUlps) }),
+      spotPrice: storedPrice('spotPrice', { ...swapped, scale, ulps: BigInt(row.spotPriceUlps) }),
+      amountUsdMicros: BigInt(row.amountUsdMicros),
+    },
+    version: BigInt(row.version),
+  }
+}

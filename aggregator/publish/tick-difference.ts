@@ -1,0 +1,52 @@
+/** The difference between stored ticks and those that will replace them. */
+import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import type { Version } from '../store/version.ts'
+import type { VersionedTick } from './publication.ts'
+
+/** The complete content of some blocks for some pools, or for all where `pools` is empty. */
+export type TickReplacement = {
+  first: number
+  last: number
+  pools: readonly PoolId[]
+  ticks: readonly VersionedTick[]
+  /** Stored rows of a higher version stay. */
+  version: Version
+}
+
+export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
+
+/** Both ascending by block and log index. Ticks that stay as they are are in neither. */
+export function tickDifference(stored: readonly VersionedTick[], { ticks, version }: TickReplacement): TickDifference {
+  const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
+  const unchanged = new Set<string>()
+  const retracted: VersionedTick[] = []
+  for (const old of stored) {
+    const identity = identityOf(old)
+    const fresh = next.get(identity)
+    if (old.version > version || (fresh && isSame(old, fresh))) unchanged.add(identity)
+    else retracted.push(old)
+  }
+  return { retracted, inserted: ticks.filter((tick) => !unchanged.has(identityOf(tick))) }
+}
+
+function identityOf({ block, tick }: VersionedTick): string {
+  return `${tick.pool} ${block.number} ${tick.logIndex}`
+}
+
+const FIELDS: readonly (keyof Tick)[] = [
+  'transactionHash',
+  'amount0',
+  'amount1',
+  'sqrtPriceX96',
+  'liquidity',
+  'poolTick',
+  'fee',
+  'price',
+  'spotPrice',
+  'amountUsdMicros',
+]
+
+function isSame(one: VersionedTick, other: VersionedTick): boolean {
+  return one.block.timestamp === other.block.timestamp && FIELDS.every((field) => one.tick[field] === other.tick[field])
+}

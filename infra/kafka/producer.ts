@@ -1,0 +1,87 @@
+/** A producer whose sends are repeated until the brokers have acknowledged them, one at a time, so that no retry changes the order. */
+import kafkajs, { type Kafka, type Producer, type TopicMessages } from 'kafkajs'
+import type { Compression } from '../config/kafka-connection.ts'
+import { settledWithin } from '../lib/with-timeout.ts'
+import { CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
+import type { TopicContext } from './topic.ts'
+
+export type SteadyProducer = {
+  /** Resolves once all in-sync replicas have the records. `repair` is called where a topic is missing. */
+  send(step: 'append' | 'publish', topicMessages: TopicMessages[], repair: () => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * The producer numbers its batches (`idempotent`), so that a batch whose answer was lost is not appended twice. After these answers the
+ * numbering is void, and a new producer starts its own; a batch may be there twice because of that.
+ */
+const NUMBERING_LOST: ReadonlySet<string> = new Set([
+  'OUT_OF_ORDER_SEQUENCE_NUMBER',
+  'DUPLICATE_SEQUENCE_NUMBER',
+  'UNKNOWN_PRODUCER_ID',
+  'INVALID_PRODUCER_EPOCH',
+  'INVALID_PRODUCER_ID_MAPPING',
+])
+
+/** A topic that this process makes and writes. */
+export type LogContext = TopicContext & Pick<ProducerOptions, 'compression'>
+
+export type ProducerOptions = {
+  compression: Compression
+  /** Absent: by the hash of the key. */
+  partitionOf?: () => number
+}
+
+export function steadyProducer(kafka: Kafka, context: RetryContext, options: ProducerOptions): SteadyProducer {
+  let producer: Producer | undefined
+
+  async function connected(): Promise<Producer> {
+    producer ??= await connectProducer(kafka, options)
+    return producer
+  }
+
+  return {
+    async send(step, topicMessages, repair) {
+      await retried(step, context, async () => {
+        try {
+          await (await connected()).sendBatch({
+            acks: -1,
+            compression: COMPRESSION_TYPES[options.compression],
+            topicMessages,
+          })
+        } catch (error) {
+          const codes = kafkaCodes(error)
+          if (codes.some((code) => NUMBERING_LOST.has(code))) {
+            const lost = producer
+            producer = undefined
+            if (lost) await settledWithin(2000, lost.disconnect())
+          }
+          if (codes.includes('UNKNOWN_TOPIC_OR_PARTITION')) await repair()
+          throw error
+        }
+      })
+    },
+    async close() {
+      if (producer) await settledWithin(5000, producer.disconnect())
+    },
+  }
+}
+
+export const COMPRESSION_TYPES = { gzip: kafkajs.CompressionTypes.GZIP, none: kafkajs.CompressionTypes.None }
+
+async function connectProducer(kafka: Kafka, { partitionOf }: ProducerOptions): Promise<Producer> {
+  const producer = kafka.producer({
+    idempotent: true,
+    maxInFlightRequests: 1,
+    allowAutoTopicCreation: false,
+    createPartitioner: partitionOf ? () => partitionOf : kafkajs.Partitioners.DefaultPartitioner,
+    retry: CLIENT_RETRY,
+  })
+  try {
+    await producer.connect()
+    return producer
+  } catch (error) {
+    await settledWithin(2000, producer.disconnect())
+    throw error
+  }
+}
