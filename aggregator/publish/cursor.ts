@@ -3,7 +3,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hash } from 'viem'
 import type { BlockRef, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { ask, insertRows } from '../store/store.ts'
+import { ask, insertRows, loadSql } from '../store/store.ts'
+import { FINAL_HISTORY } from '../store/version.ts'
+
+const newestCoveredSql = loadSql(import.meta.url, './newest_covered.sql')
 
 /** Block −1 at time 0: nothing is published yet. */
 export type PublishCursor = BlockRef & { timestamp: UnixSeconds }
@@ -34,12 +37,13 @@ export async function writeCursor(
   )
 }
 
-/** The newest block that a job has stated; -1 where there is none. */
-export async function newestCovered(client: ClickHouseClient, network: NetworkName): Promise<number> {
-  const [row] = await ask<{ last: number }>(
-    client,
-    'SELECT toFloat64(max(last)) AS last FROM coverage WHERE network = {network:String} HAVING count() > 0',
-    { network },
-  )
+/** The newest block that a job has stated, or has begun to; -1 where there is none. Above the tip, the stream's rows of it may not count. */
+export async function newestCovered(
+  client: ClickHouseClient,
+  network: NetworkName,
+  { number: tip, timestamp: since }: Pick<PublishCursor, 'number' | 'timestamp'>,
+): Promise<number> {
+  const final = FINAL_HISTORY.toString()
+  const [row] = await ask<{ last: number }>(client, newestCoveredSql, { network, tip, since, final })
   return row?.last ?? -1
 }

@@ -6,7 +6,7 @@ import type { Pool } from '../../ingest/model/pool.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
-import { ask } from '../store/store.ts'
+import { ask, loadSql } from '../store/store.ts'
 import { openPoolCache } from './pool-cache.ts'
 import type {
   PublishedCandle,
@@ -17,6 +17,8 @@ import type {
   VersionedTick,
 } from './publication.ts'
 import type { VersionedBucket } from './stored-candles.ts'
+
+const sightedBelow = loadSql(import.meta.url, './sighted_below.sql')
 
 export type EmitterOptions = {
   network: NetworkName
@@ -51,10 +53,14 @@ export type Emitter = {
 export function openEmitter(client: ClickHouseClient, options: EmitterOptions): Emitter {
   const { network, ledger, versions, finality, sink } = options
   const cache = openPoolCache(client, network)
+  let final = { number: 0, timestamp: 0 }
 
   /** A candle that ends at or before this second does not change any more. */
   async function finalTime(at: UnixSeconds): Promise<UnixSeconds> {
-    return finality === 'final' ? at : ((await ledger.at(ledger.finalized))?.timestamp ?? 0)
+    if (finality === 'final') return at
+    const { finalized } = ledger
+    if (finalized > final.number) final = { number: finalized, timestamp: (await ledger.at(finalized))?.timestamp ?? 0 }
+    return final.timestamp
   }
 
   async function poolChanges({ pools = [], removed = [], removedFrom = 0 }: EmittedChanges): Promise<PublishedPool[]> {
@@ -62,12 +68,7 @@ export function openEmitter(client: ClickHouseClient, options: EmitterOptions): 
     const named = pools.map(({ pool, block }) => ({ id: pool.id, pool, block, isFinal: isFinal(block) }))
     const groups = poolGroups(removed.map(({ pool }) => pool.id))
     const kept = await askGroups(groups, (ids) =>
-      ask<{ pool: string }>(
-        client,
-        `SELECT DISTINCT pool FROM pools FINAL
-         WHERE network = {network:String} AND pool IN {pools:Array(String)} AND block < {first:UInt64}`,
-        { network, pools: ids, first: removedFrom },
-      ),
+      ask<{ pool: string }>(client, sightedBelow, { network, pools: ids, first: removedFrom }),
     )
     const keptIds = new Set(kept.map(({ pool }) => pool))
     const gone = removed.filter(({ pool }) => !keptIds.has(pool.id))

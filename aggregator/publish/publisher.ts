@@ -73,21 +73,34 @@ const MAX_RETRY_MS = 10_000
 /** Blocks that one query of retractions spans. */
 const BLOCKS_PER_RETRACTION = 1_000
 /** Rows that a job replaces may be stored under a wrong time. */
-const ANY_TIME = { since: 0, until: 2 ** 32 - 1 }
+const MAX_TIME = 2 ** 32 - 1
+const ANY_TIME = { since: 0, until: MAX_TIME }
 /** While the stream stores a backlog, publishing takes at most this share of the time. */
 const BUSY_SHARE = 0.1
 const BUSY_MS = 150
+
+function firstHighest({ ledger, finality }: PublisherOptions, stored: PublishCursor | undefined): number {
+  if (!stored) return ledger.tip?.number ?? -1
+  return finality === 'final' ? Math.max(stored.number, ledger.finalized) : Number.MAX_SAFE_INTEGER
+}
 
 export async function openPublisher(client: ClickHouseClient, options: PublisherOptions): Promise<Publisher> {
   const { network, ledger, versions, finality, kinds, report } = options
   const stored = await readCursor(client, network)
   let cursor: PublishCursor = stored ?? ledger.tip ?? BEFORE_ALL
+  // A start after a crash must not begin at a later tip.
+  if (!stored) await writeCursor(client, network, cursor, versions.next())
+  /**
+   * No block above it is published. The stored cursor is behind what a crash has published, so a start retracts whatever is stored above
+   * the tip.
+   */
+  let highest = firstHighest(options, stored)
   /** Tip of the recorded flushes: the ledger in memory is ahead of it. */
   let recorded = ledger.tip?.number ?? -1
   let savedMs = performance.now()
-  let saved = stored
+  let saved = cursor
   /** Jobs may have stored other rows of these blocks than the stream. */
-  let coveredUntil = await newestCovered(client, network)
+  let coveredUntil = await newestCovered(client, network, ledger.tip ?? BEFORE_ALL)
   /** First blocks of the overwrites under way. */
   const held = new Set<number>()
   const recent = new RecentFlushes()
@@ -126,6 +139,7 @@ export async function openPublisher(client: ClickHouseClient, options: Publisher
     await emitter.emit({ inserted: ticks, pools, buckets, at: last.timestamp })
     candles.acknowledged(last.timestamp)
     cursor = last
+    highest = Math.max(highest, last.number)
     if (performance.now() - savedMs >= CURSOR_MS) await saveCursor()
     const ms = performance.now() - began
     report({ kind: 'published', network, number: last.number, ticks: ticks.length, candles: buckets.length, ms })
@@ -155,14 +169,16 @@ export async function openPublisher(client: ClickHouseClient, options: Publisher
   async function retractAbove(to: LedgerBlock, below?: Version): Promise<void> {
     recent.dropAbove(to.number)
     recorded = Math.min(recorded, to.number)
-    for (let last = cursor.number; last > to.number; last -= BLOCKS_PER_RETRACTION) {
-      const first = Math.max(to.number + 1, last - BLOCKS_PER_RETRACTION + 1)
-      const range = { first, last, since: to.timestamp, until: cursor.timestamp }
-      const ticks = await readStoredTicks(client, network, range)
-      const retracted = ticks.filter(({ version }) => below === undefined || version < below)
+    for (let last = highest; last > to.number; last -= BLOCKS_PER_RETRACTION) {
+      const isWhole = last === Number.MAX_SAFE_INTEGER
+      const first = isWhole ? to.number + 1 : Math.max(to.number + 1, last - BLOCKS_PER_RETRACTION + 1)
+      const range = { first, last, since: to.timestamp, until: MAX_TIME, below }
+      const retracted = await readStoredTicks(client, network, range)
       const removed = await readSightings(client, network, range)
       await emitter.emit({ retracted: retracted.toReversed(), removedFrom: to.number + 1, removed, at: to.timestamp })
+      if (isWhole) break
     }
+    highest = to.number
     if (cursor.number <= to.number) return
     cursor = to
     await saveCursor()
@@ -173,7 +189,7 @@ export async function openPublisher(client: ClickHouseClient, options: Publisher
     pools: readonly { pool: Pool; block: number }[],
   ): Promise<void> {
     coveredUntil = Math.max(coveredUntil, change.last)
-    const last = cursor.number < 0 ? change.last : Math.min(change.last, cursor.number)
+    const last = highest < 0 ? change.last : Math.min(change.last, highest)
     if (change.first > last) return
     const isPublished = ({ number }: { number: number }) => number <= last
     const stored = await readStoredTicks(client, network, { ...ANY_TIME, first: change.first, last }, change.pools)

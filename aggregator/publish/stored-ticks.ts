@@ -8,14 +8,21 @@ import type { Tick } from '../../ingest/model/tick.ts'
 import { storedPrice } from '../candles/price-estimate.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
+import type { Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
-const blockHashes = `SELECT toFloat64(number) AS number, lower(hex(hash)) AS hash FROM blocks FINAL
-  WHERE network = {network:String} AND number BETWEEN {first:UInt64} AND {last:UInt64}`
+const blockHashes = loadSql(import.meta.url, './block_hashes.sql')
 
 /** Blocks and seconds, both ends included. The time bounds what is read: it is in the key, and in that of the partitions. */
-export type TickRange = { first: number; last: number; since: UnixSeconds; until: UnixSeconds }
+export type TickRange = {
+  first: number
+  last: number
+  since: UnixSeconds
+  until: UnixSeconds
+  /** Only rows of lower versions. */
+  below?: Version | undefined
+}
 
 type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
   Tick,
@@ -34,16 +41,18 @@ type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale
     string
   >
 
+const MAX_VERSION: Version = (1n << 64n) - 1n
+
 /** Ascending by block and log index; of all pools where `pools` is empty. */
 export async function readStoredTicks(
   client: ClickHouseClient,
   network: NetworkName,
-  range: TickRange,
+  { below = MAX_VERSION, ...range }: TickRange,
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
   const groups = filterGroups(pools)
   const rows = await askGroups(groups, (group) =>
-    ask<TickColumns>(client, storedTicks, { network, ...range, pools: group }),
+    ask<TickColumns>(client, storedTicks, { network, ...range, below: below.toString(), pools: group }),
   )
   if (rows.length === 0) return []
   const { first, last } = range

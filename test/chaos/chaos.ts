@@ -1,11 +1,15 @@
 /** One seed of the chaos: the story of a chain, told to processes that die one after the other, and in the end to one that lives. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { PUBLISHED_KINDS, type PublishSink } from '../../aggregator/publish/publication.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { tell } from '../aggregator/listening.ts'
+import { expectAsStored } from '../aggregator/publish/folded-topics.ts'
 import { networkOf } from '../aggregator/running.ts'
+import { Died } from '../aggregator/statements.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { arrayLog } from '../support/array-log.ts'
+import { until } from '../support/candlepool.ts'
 import { cleanRun } from './clean.ts'
 import { CRASH_KINDS, type CrashClient, type CrashPlan, createCrashClient } from './crash-client.ts'
 import { PLACES } from './expected-places.ts'
@@ -70,8 +74,13 @@ export async function runSeed(
   let met = 0
 
   /** Starts with what the listener and the jobs find to say then. */
-  async function begin(logs: Logs, crashClient: CrashClient): Promise<Process> {
-    const process = await startProcess({ network, logs, kept, disk, crashClient })
+  async function begin(logs: Logs, crashClient: CrashClient, sink: PublishSink): Promise<Process> {
+    const publish = {
+      sink: mortal(sink, crashClient, random),
+      kinds: new Set(PUBLISHED_KINDS),
+      finality: 'instant' as const,
+    }
+    const process = await startProcess({ network, logs, kept, disk, publish, crashClient })
     const append = process.append
     process.append = (messages) => {
       said.messages.push(...messages)
@@ -108,24 +117,32 @@ export async function runSeed(
     unstored = []
   }
 
+  async function untilPublished(): Promise<void> {
+    const isThere = async () => expectAsStored(client, network, await topics.rows(), `SEED=${seed}: published`)
+    await until(() => isThere().then(() => true), 'everything is published', 30_000)
+  }
+
   function count(kind: string): void {
     outcome.acts[kind] = (outcome.acts[kind] ?? 0) + 1
   }
 
+  const topics = logKind.publicTopics(network)
   for (let run = 0; run <= runs; run++) {
     // By turns at a place of the list, until it is met, and after any number of statements.
     const target = run % 2 === 0 ? placeOf(seed, met) : undefined
     const plan = run < runs ? planOf(target, random) : undefined
     const logs = await logKind.open(network)
     const crashClient = createCrashClient(client, plan, onSeen)
+    const sink = topics.open(crashClient.death)
     let process: Process | undefined
     try {
-      process = await begin(logs, crashClient)
+      process = await begin(logs, crashClient, sink)
       const leading = ACT_OF[plan?.place?.split(':')[0] ?? '']
       for (let acts = 0; plan && acts < MAX_ACTS_PER_RUN; acts++) {
         await act(process, leading && random.chance(0.7) ? leading : random.pick(ACTS))
       }
       if (plan) count('restart')
+      else await untilPublished()
     } catch (error) {
       if (!crashClient.death.aborted) throw error
     }
@@ -134,12 +151,30 @@ export async function runSeed(
     if (place && place === target) met++
     if (place && plan) outcome.crashes.push({ place, how: plan.how })
     else if (failure) throw failure
-    await logs.close()
+    await Promise.all([logs.close(), sink.close()])
     // The chain may fork while the process is down.
     if (place && isOpened && random.chance(0.4)) outcome.forks.push(story.fork().depth)
   }
+  await topics.close()
   await cleanRun(client, outcome.clean, story.chain(), stated)
   return outcome
+}
+
+/** A sink that dies with its process, and sometimes kills it: before the records are there, or before it learns that they are. */
+function mortal(sink: PublishSink, crashClient: CrashClient, random: Random): PublishSink {
+  const { death, dieAt } = crashClient
+  const dieIfDead = () => {
+    if (death.aborted) throw new Died('The process is dead.')
+  }
+  return {
+    async publish(publication) {
+      if (random.chance(0.005)) dieAt('publish: before the records')
+      dieIfDead()
+      await sink.publish(publication)
+      if (random.chance(0.005)) dieAt('publish: after the records')
+      dieIfDead()
+    },
+  }
 }
 
 function planOf(place: Place | undefined, random: Random): CrashPlan {

@@ -23,6 +23,8 @@ export type CrashClient = {
   death: AbortSignal
   /** Tells that charge is taken, and what was left is cleared away. */
   started(): void
+  /** Kills it now, if it is mortal. */
+  dieAt(place: Place): void
   /** Where it died. */
   diedAt(): Place | undefined
 }
@@ -45,6 +47,11 @@ export function createCrashClient(
   return {
     death: death.signal,
     started: places.started,
+    dieAt(place) {
+      if (plan === undefined || death.signal.aborted) return
+      diedAt = place
+      death.abort()
+    },
     diedAt: () => diedAt,
     client: intercepted(client, async (send, _, [options]) => {
       dieIfDead()

@@ -53,6 +53,18 @@ const STEPS = {
   ],
   settle: ['insert settled'],
   rollback: [...ROLLBACK, 'insert changes'],
+  publish: [
+    'ask published',
+    'newest_covered',
+    'insert published',
+    'next_blocks',
+    'stored_ticks',
+    'block_hashes',
+    'sighted_pools',
+    'sighted_below',
+    'stored_candles',
+    'stored_pools',
+  ],
   restate: [
     'is_touched',
     ...CONTENTS,
@@ -76,8 +88,12 @@ export const PLACES: readonly string[] = Object.entries(STEPS).flatMap(([step, s
 
 /** Only a few stories come there: blocks older than the ledger's memory, and restated ones whose number had another time on a branch that was left. */
 export const RARE_PLACES: readonly string[] = [
-  'flush: block_window',
-  'flush: newest_blocks',
+  ...['flush', 'rollback', 'restate'].flatMap((step) =>
+    ['ask blocks', 'block_window', 'newest_blocks'].map((statement) => `${step}: ${statement}`),
+  ),
+  'publish: oldest_block',
+  'publish: before the records',
+  'publish: after the records',
   'restate: tombstone_mistimed_hours',
   'restate: retime_blocks',
 ]

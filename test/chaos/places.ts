@@ -9,6 +9,14 @@ const FILES = new Map(
     .map((file) => [readFileSync(join(AGGREGATOR, file), 'utf8'), basename(file, '.sql')]),
 )
 
+/** Sent beside any step. */
+const OF_PUBLISHING: ReadonlySet<string> = new Set([
+  ...readdirSync(join(AGGREGATOR, 'publish'))
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => basename(file, '.sql')),
+  ...['ask published', 'insert published', 'stored_pools', 'oldest_block'],
+])
+
 const OF_RESTATEMENTS: ReadonlySet<string> = new Set([
   'is_touched',
   'touched_between',
@@ -39,6 +47,7 @@ export function placesOf(): Places {
       if (statement === 'ask jobs') return undefined
       // By the clock as well, beside any step; and before what is taken back.
       if (statement === 'insert settled') return `settle: ${statement}`
+      if (OF_PUBLISHING.has(statement)) return `publish: ${statement}`
       // What a restatement alone asks, it may ask between the statements of another step.
       if (step !== 'start' && OF_RESTATEMENTS.has(statement)) {
         if (statement === 'is_touched') step = 'restate'

@@ -2,6 +2,7 @@
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { type Disk, truncateToCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import type { PublishOptions } from '../../aggregator/publish/publisher.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'
@@ -23,11 +24,19 @@ export type ProcessOptions = {
   /** Absent where the logs keep nothing. */
   kept: Kept | undefined
   disk?: Disk | undefined
+  publish?: PublishOptions | undefined
   crashClient: CrashClient
 }
 
 /** Resolves once it has taken charge, and cleared away what a crash left; rejects where it dies before. */
-export async function startProcess({ network, logs, kept, disk, crashClient }: ProcessOptions): Promise<Process> {
+export async function startProcess({
+  network,
+  logs,
+  kept,
+  disk,
+  publish,
+  crashClient,
+}: ProcessOptions): Promise<Process> {
   const stopping = new AbortController()
   const signal = AbortSignal.any([stopping.signal, crashClient.death])
   if (disk) await truncateToCheckpoint(crashClient.client, network)
@@ -46,7 +55,7 @@ export async function startProcess({ network, logs, kept, disk, crashClient }: P
     start()
   }
   let failure: unknown
-  const options = { network, log: stream.log, history: history.log, position, disk, report, signal }
+  const options = { network, log: stream.log, history: history.log, position, disk, publish, report, signal }
   const ended = aggregate(crashClient.client, options).catch((error: unknown) => {
     failure = error
   })

@@ -38,7 +38,10 @@ export type Story = {
 }
 
 export function tellStory(network: NetworkName, random: Random, { withRange }: { withRange: boolean }): Story {
-  let chain: Chain = mine([], [...unseenPlans(random), ...plansOf(random, FIRST_LENGTH - UNSEEN)])
+  const [first, ...rest] = plansOf(random, FIRST_LENGTH - UNSEEN)
+  // A pool without a sighting has no decimals, and is not published.
+  const seen = first ? [{ ...first, pools: POOLS }, ...rest] : rest
+  let chain: Chain = mine([], [...unseenPlans(random), ...seen])
   let branches = 0
   let jobs = 0
   let left: Chain = []

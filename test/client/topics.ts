@@ -11,6 +11,7 @@ export type TickOfTopic = {
   pool: string
   blockNumber: number
   logIndex: number
+  transactionHash: string
   id: string
   timestamp: string
   price: number
@@ -20,6 +21,8 @@ export type TickOfTopic = {
   amountUSD: number
   token0: Token
   token1: Token
+  raw: Record<'amount0' | 'amount1' | 'amountUSDMicros' | 'sqrtPriceX96' | 'liquidity', string> &
+    Record<'tick' | 'fee', number>
 }
 export type CandleOfTopic = {
   version: string
@@ -31,6 +34,8 @@ export type CandleOfTopic = {
   low: number
   close: number
   volume1: string
+  spot: { close: number }
+  raw: Record<'volume0' | 'volume1', string>
   trades: number
 }
 
@@ -39,7 +44,7 @@ export type TopicReader = {
   records: { topic: string; key: string; value: string | null; headers: Record<string, string> }[]
   ticks: ReadonlyMap<string, TickOfTopic>
   /** By key; undefined: deleted. */
-  candles: ReadonlyMap<string, CandleOfTopic | undefined>
+  candles: ReadonlyMap<string, { version: bigint; candle: CandleOfTopic | undefined }>
   /** Resolves once everything that the topics hold now is read. */
   catchUp(): Promise<void>
   close(): Promise<void>
@@ -53,7 +58,7 @@ export async function openTopicReader(
 ): Promise<TopicReader> {
   const records: TopicReader['records'] = []
   const ticks = new Map<string, TickOfTopic>()
-  const candles = new Map<string, CandleOfTopic | undefined>()
+  const candles = new Map<string, { version: bigint; candle: CandleOfTopic | undefined }>()
   const next = new Map<string, bigint>()
   const consumer = kafka.consumer({ groupId: group, maxWaitTimeInMs: 100 })
   await consumer.connect()
@@ -66,7 +71,7 @@ export async function openTopicReader(
       const headers = Object.fromEntries(Object.entries(message.headers ?? {}).map(([name, it]) => [name, String(it)]))
       records.push({ topic, key, value, headers })
       if (topic === topics.ticks && value !== null) takeTick(JSON.parse(value))
-      if (topic === topics.candles) candles.set(key, takenCandle(key, value))
+      if (topic === topics.candles) takeCandle(key, value, headers['version'])
       next.set(`${topic} ${partition}`, BigInt(message.offset) + 1n)
     },
   })
@@ -77,11 +82,12 @@ export async function openTopicReader(
     if (known === undefined || BigInt(known.version) < BigInt(tick.version)) ticks.set(identity, tick)
   }
 
-  function takenCandle(key: string, value: string | null): CandleOfTopic | undefined {
+  /** A tombstone has its version in the headers alone. */
+  function takeCandle(key: string, value: string | null, stated = '0'): void {
+    const version = BigInt(stated)
     const known = candles.get(key)
-    if (value === null) return undefined
-    const candle: CandleOfTopic = JSON.parse(value)
-    return known && BigInt(known.version) >= BigInt(candle.version) ? known : candle
+    if (known && known.version >= version) return
+    candles.set(key, { version, candle: value === null ? undefined : JSON.parse(value) })
   }
 
   return {
@@ -118,8 +124,8 @@ export function ticksOf({ ticks }: TopicReader, pool: string) {
 /** Stored candles of one resolution, ascending: `/v0/candles?pool=…` of this interval has them, and flat ones between them. */
 export function candlesOf({ candles }: TopicReader, pool: string, resolution: number) {
   return [...candles.values()]
-    .filter((candle) => candle?.pool === pool && candle.resolution === resolution)
-    .flatMap((candle) => candle ?? [])
+    .flatMap(({ candle }) => candle ?? [])
+    .filter((candle) => candle.pool === pool && candle.resolution === resolution)
     .sort((one, other) => one.time.localeCompare(other.time))
     .map(({ time, open, high, low, close, volume1 }) => ({ time, open, high, low, close, volume: Number(volume1) }))
 }

@@ -21,7 +21,7 @@ import {
 } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { networkOf, startAggregator } from '../running.ts'
-import { expectAsStored, type FoldedTopics, foldTopics } from './folded-topics.ts'
+import { expectAsStored, type FoldedTopics, foldTopics, rowsOfFolded } from './folded-topics.ts'
 
 const SEEDS = Number(process.env['STREAMS'] ?? 12)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
@@ -48,7 +48,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
       const history = await run(seed, random, folded)
       const { client } = database
       await until(
-        () => expectAsStored(client, history.network, folded, `SEED=${seed}`).then(() => true),
+        () => expectAsStored(client, history.network, rowsOfFolded(folded), `SEED=${seed}`).then(() => true),
         'all is there',
       )
       await history.stop()
