@@ -1,10 +1,11 @@
-/** The shape of the source: the size of files and folders, and one meaning for each type name. */
+/** The shape of the source: how large a file, a function and a folder may be, and one meaning for each type name. */
 import { posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 import { SOURCES } from './support/sources.ts'
 
 const MAX_FILE_LINES = 250
+const MAX_FUNCTION_LINES = 70
 const MAX_FILES = 25
 
 const FILES = SOURCES.filter(({ path }) => path.endsWith('.ts') && !path.startsWith('test/')).map(({ path, text }) => ({
@@ -27,6 +28,17 @@ describe('the source', () => {
   test(`has no file of more than ${MAX_FILE_LINES} lines`, () => {
     const lines = FILES.map(({ path, text }) => `${path}: ${text.split('\n').length - 1}`)
     expect(lines.filter((line) => Number(line.split(': ')[1]) > MAX_FILE_LINES)).toEqual([])
+  })
+
+  test(`has no function of more than ${MAX_FUNCTION_LINES} lines`, () => {
+    const long = FILES.flatMap(({ path, tree }) => {
+      const lineOf = (position: number) => tree.getLineAndCharacterOfPosition(position).line + 1
+      return nodesOf(tree)
+        .filter((node) => ts.isFunctionLike(node) && 'body' in node && node.body !== undefined)
+        .filter((node) => lineOf(node.end) - lineOf(node.getStart()) >= MAX_FUNCTION_LINES)
+        .map((node) => `${path}:${lineOf(node.getStart())}`)
+    })
+    expect(long).toEqual([])
   })
 
   test(`has no folder of more than ${MAX_FILES} files`, () => {

@@ -28,7 +28,7 @@ export type EmitterOptions = {
   sink: PublishSink
 }
 
-type PoolSighting = { pool: Pool; block: number }
+export type PoolSighting = { pool: Pool; block: number }
 
 /** Changes of one publication; each list in the order of its records. */
 export type EmittedChanges = {

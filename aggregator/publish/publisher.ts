@@ -12,37 +12,17 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause, retried, Waker } from '../../ingest/lib/wait.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Pool } from '../../ingest/model/pool.ts'
-import type { Report } from '../../ingest/model/report.ts'
 import type { TouchedPool } from '../candles/recompute.ts'
-import type { CandleVersions } from '../candles/writer-epoch.ts'
-import type { AggregatorFact } from '../ledger/fact.ts'
-import type { Ledger, LedgerBlock } from '../ledger/ledger.ts'
+import type { LedgerBlock } from '../ledger/ledger.ts'
 import { PriorityQueue } from '../store/priority-queue.ts'
 import type { Version } from '../store/version.ts'
-import { openCandleFeed } from './candle-feed.ts'
+import { type CandleFeed, openCandleFeed } from './candle-feed.ts'
 import { BEFORE_ALL, newestCovered, type PublishCursor, readCursor, writeCursor } from './cursor.ts'
-import { openEmitter } from './emitter.ts'
-import type { PublishedKind, PublishFinality, PublishSink } from './publication.ts'
+import { type Emitter, openEmitter, type PoolSighting } from './emitter.ts'
 import { RecentFlushes, type RecordedFlush, readBatch, readSightings } from './publish-batch.ts'
+import type { PublisherOptions } from './publish-options.ts'
 import { readStoredTicks } from './stored-ticks.ts'
 import { type TickReplacement, tickDifference } from './tick-difference.ts'
-
-export type PublishOptions = {
-  sink: PublishSink
-  /** Candles are neither read nor sent where they are not in it; the sink leaves out the others. */
-  kinds: ReadonlySet<PublishedKind>
-  finality: PublishFinality
-}
-
-export type PublisherOptions = PublishOptions & {
-  network: NetworkName
-  ledger: Pick<Ledger, 'tip' | 'finalized' | 'at'>
-  versions: CandleVersions
-  report: Report<AggregatorFact>
-  signal: AbortSignal
-}
 
 /** Every call may be repeated after a failure. */
 export type Publisher = {
@@ -54,11 +34,7 @@ export type Publisher = {
    */
   retractAbove(to: LedgerBlock, below?: Version): Promise<void>
   /** Runs `write`, which replaces stored ticks, once the difference is published. No block from `change.first` on is published meanwhile. */
-  aroundOverwrite(
-    change: TickReplacement,
-    pools: readonly { pool: Pool; block: number }[],
-    write: () => Promise<void>,
-  ): Promise<void>
+  aroundOverwrite(change: TickReplacement, pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>
   /** Candles of these pools were recomputed. */
   onRecomputed(touched: readonly TouchedPool[]): Promise<void>
   /** Ends with the batch under way, and stores the cursor. */
@@ -72,9 +48,8 @@ const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 10_000
 /** Blocks that one query of retractions spans. */
 const BLOCKS_PER_RETRACTION = 1_000
-/** Rows that a job replaces may be stored under a wrong time. */
+/** Rows that a job replaces may be stored under any time. */
 const MAX_TIME = 2 ** 32 - 1
-const ANY_TIME = { since: 0, until: MAX_TIME }
 /** While the stream stores a backlog, publishing takes at most this share of the time. */
 const BUSY_SHARE = 0.1
 const BUSY_MS = 150
@@ -85,155 +60,184 @@ function firstHighest({ ledger, finality }: PublisherOptions, stored: PublishCur
 }
 
 export async function openPublisher(client: ClickHouseClient, options: PublisherOptions): Promise<Publisher> {
-  const { network, ledger, versions, finality, kinds, report } = options
+  const { network, ledger, versions, finality, kinds } = options
   const stored = await readCursor(client, network)
-  let cursor: PublishCursor = stored ?? ledger.tip ?? BEFORE_ALL
+  const cursor = stored ?? ledger.tip ?? BEFORE_ALL
   // A start after a crash must not begin at a later tip.
   if (!stored) await writeCursor(client, network, cursor, versions.next())
+  return new LedgerPublisher(client, options, {
+    cursor,
+    highest: firstHighest(options, stored),
+    coveredUntil: await newestCovered(client, network, ledger.tip ?? BEFORE_ALL),
+    candles: await openCandleFeed(client, network, kinds.has('candles') ? finality : 'none', cursor.timestamp),
+  })
+}
+
+type FirstState = {
+  cursor: PublishCursor
   /**
    * No block above it is published. The stored cursor is behind what a crash has published, so a start retracts whatever is stored above
    * the tip.
    */
-  let highest = firstHighest(options, stored)
-  /** Tip of the recorded flushes: the ledger in memory is ahead of it. */
-  let recorded = ledger.tip?.number ?? -1
-  let savedMs = performance.now()
-  let saved = cursor
-  /** Jobs may have stored other rows of these blocks than the stream. */
-  let coveredUntil = await newestCovered(client, network, ledger.tip ?? BEFORE_ALL)
-  /** First blocks of the overwrites under way. */
-  const held = new Set<number>()
-  const recent = new RecentFlushes()
-  const waker = new Waker()
-  const queue = new PriorityQueue()
-  const closing = new AbortController()
-  const closed = AbortSignal.any([options.signal, closing.signal])
-  const emitter = openEmitter(client, options)
-  const feed = kinds.has('candles') ? finality : 'none'
-  const candles = await openCandleFeed(client, network, feed, cursor.timestamp)
+  highest: number
+  /** Jobs may have stored other rows of blocks up to this one than the stream. */
+  coveredUntil: number
+  candles: CandleFeed
+}
 
-  async function saveCursor(): Promise<void> {
-    if (saved === cursor) return
-    const written = cursor
-    await writeCursor(client, network, written, versions.next())
-    saved = written
-    savedMs = performance.now()
+class LedgerPublisher implements Publisher {
+  readonly #client: ClickHouseClient
+  readonly #options: PublisherOptions
+  readonly #state: FirstState
+  /** Tip of the recorded flushes: the ledger in memory is ahead of it. */
+  #recorded: number
+  #saved: PublishCursor
+  #savedMs = performance.now()
+  /** First blocks of the overwrites under way. */
+  readonly #held = new Set<number>()
+  readonly #recent = new RecentFlushes()
+  readonly #waker = new Waker()
+  readonly #queue = new PriorityQueue()
+  readonly #closing = new AbortController()
+  readonly #closed: AbortSignal
+  readonly #emitter: Emitter
+  readonly #running: Promise<void>
+
+  constructor(client: ClickHouseClient, options: PublisherOptions, state: FirstState) {
+    this.#client = client
+    this.#options = options
+    this.#state = state
+    this.#recorded = options.ledger.tip?.number ?? -1
+    this.#saved = state.cursor
+    this.#closed = AbortSignal.any([options.signal, this.#closing.signal])
+    this.#emitter = openEmitter(client, options)
+    this.#running = this.#run()
+    // Awaited in `close`.
+    this.#running.catch(() => undefined)
   }
 
-  /** The newest block that may be published now. */
-  function target(): number {
-    const tip = finality === 'final' ? Math.min(recorded, ledger.finalized) : recorded
-    return Math.min(tip, ...[...held].map((first) => first - 1))
+  onRecorded(flush: RecordedFlush): void {
+    this.#recorded = flush.event.tip.number
+    this.#recent.add(flush)
+    this.#waker.wake()
+  }
+
+  retractAbove(to: LedgerBlock, below?: Version): Promise<void> {
+    return this.#queue.high(() => this.#retractAbove(to, below))
+  }
+
+  async aroundOverwrite(
+    change: TickReplacement,
+    pools: readonly PoolSighting[],
+    write: () => Promise<void>,
+  ): Promise<void> {
+    await this.#queue.high(async () => {
+      await this.#publishDifference(change, pools)
+      this.#held.add(change.first)
+    })
+    try {
+      await write()
+    } finally {
+      this.#held.delete(change.first)
+      this.#waker.wake()
+    }
+  }
+
+  onRecomputed = (touched: readonly TouchedPool[]): Promise<void> =>
+    this.#queue.high(async () => {
+      const { candles, cursor } = this.#state
+      const buckets = await candles.ofRecomputed(touched, cursor.timestamp)
+      await this.#emitter.emit({ buckets, at: cursor.timestamp })
+    })
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    this.#waker.wake()
+    await this.#running.catch(() => undefined)
+    await this.#saveCursor().catch(() => undefined)
+  }
+
+  async #run(): Promise<void> {
+    const { network, report } = this.#options
+    const failed = (error: unknown, retryMs: number) => report({ kind: 'publish-failed', network, error, retryMs })
+    const retry = { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, signal: this.#closed, failed }
+    while (!this.#closed.aborted) {
+      const asked = performance.now()
+      await whenIdle()
+      const began = performance.now()
+      const isMore = await retried(() => this.#queue.low(() => this.#step()), retry)
+      if (!isMore) await this.#waker.wait(IDLE_MS, this.#closed)
+      else if (began - asked >= BUSY_MS) await pause((performance.now() - began) * (1 / BUSY_SHARE - 1), this.#closed)
+    }
   }
 
   /** Publishes the next blocks; false where there are none. */
-  async function step(): Promise<boolean> {
-    const until = target()
+  async #step(): Promise<boolean> {
+    const { network, report } = this.#options
+    const { cursor, coveredUntil, candles } = this.#state
+    const until = this.#target()
     if (cursor.number >= until) return false
-    const fromMemory = cursor.number >= coveredUntil ? recent.after(cursor.number, until) : undefined
-    const batch = fromMemory ?? (await readBatch(client, network, cursor, until))
+    const fromMemory = cursor.number >= coveredUntil ? this.#recent.after(cursor.number, until) : undefined
+    const batch = fromMemory ?? (await readBatch(this.#client, network, cursor, until))
     if (!batch) return false
     const { ticks, pools, last } = batch
     const began = performance.now()
     const buckets = await candles.ofBatch(batch)
-    await emitter.emit({ inserted: ticks, pools, buckets, at: last.timestamp })
+    await this.#emitter.emit({ inserted: ticks, pools, buckets, at: last.timestamp })
     candles.acknowledged(last.timestamp)
-    cursor = last
-    highest = Math.max(highest, last.number)
-    if (performance.now() - savedMs >= CURSOR_MS) await saveCursor()
+    this.#state.cursor = last
+    this.#state.highest = Math.max(this.#state.highest, last.number)
+    if (performance.now() - this.#savedMs >= CURSOR_MS) await this.#saveCursor()
     const ms = performance.now() - began
     report({ kind: 'published', network, number: last.number, ticks: ticks.length, candles: buckets.length, ms })
-    return cursor.number < target()
+    return last.number < this.#target()
   }
 
-  async function run(): Promise<void> {
-    const failed = (error: unknown, retryMs: number) => report({ kind: 'publish-failed', network, error, retryMs })
-    while (!closed.aborted) {
-      const asked = performance.now()
-      await whenIdle()
-      const began = performance.now()
-      const isMore = await retried(() => queue.low(step), {
-        firstMs: FIRST_RETRY_MS,
-        maxMs: MAX_RETRY_MS,
-        signal: closed,
-        failed,
-      })
-      if (!isMore) await waker.wait(IDLE_MS, closed)
-      else if (began - asked >= BUSY_MS) await pause((performance.now() - began) * (1 / BUSY_SHARE - 1), closed)
-    }
+  /** The newest block that may be published now. */
+  #target(): number {
+    const { finality, ledger } = this.#options
+    const tip = finality === 'final' ? Math.min(this.#recorded, ledger.finalized) : this.#recorded
+    return Math.min(tip, ...[...this.#held].map((first) => first - 1))
   }
-  const running = run()
-  // Awaited in `close`.
-  running.catch(() => undefined)
 
-  async function retractAbove(to: LedgerBlock, below?: Version): Promise<void> {
-    recent.dropAbove(to.number)
-    recorded = Math.min(recorded, to.number)
-    for (let last = highest; last > to.number; last -= BLOCKS_PER_RETRACTION) {
+  async #saveCursor(): Promise<void> {
+    const { cursor } = this.#state
+    if (this.#saved === cursor) return
+    await writeCursor(this.#client, this.#options.network, cursor, this.#options.versions.next())
+    this.#saved = cursor
+    this.#savedMs = performance.now()
+  }
+
+  async #retractAbove(to: LedgerBlock, below?: Version): Promise<void> {
+    const { network } = this.#options
+    this.#recent.dropAbove(to.number)
+    this.#recorded = Math.min(this.#recorded, to.number)
+    for (let last = this.#state.highest; last > to.number; last -= BLOCKS_PER_RETRACTION) {
       const isWhole = last === Number.MAX_SAFE_INTEGER
       const first = isWhole ? to.number + 1 : Math.max(to.number + 1, last - BLOCKS_PER_RETRACTION + 1)
       const range = { first, last, since: to.timestamp, until: MAX_TIME, below }
-      const retracted = await readStoredTicks(client, network, range)
-      const removed = await readSightings(client, network, range)
-      await emitter.emit({ retracted: retracted.toReversed(), removedFrom: to.number + 1, removed, at: to.timestamp })
+      const retracted = (await readStoredTicks(this.#client, network, range)).toReversed()
+      const removed = await readSightings(this.#client, network, range)
+      await this.#emitter.emit({ retracted, removedFrom: to.number + 1, removed, at: to.timestamp })
       if (isWhole) break
     }
-    highest = to.number
-    if (cursor.number <= to.number) return
-    cursor = to
-    await saveCursor()
+    this.#state.highest = to.number
+    if (this.#state.cursor.number <= to.number) return
+    this.#state.cursor = to
+    await this.#saveCursor()
   }
 
-  async function publishDifference(
-    change: TickReplacement,
-    pools: readonly { pool: Pool; block: number }[],
-  ): Promise<void> {
-    coveredUntil = Math.max(coveredUntil, change.last)
+  async #publishDifference(change: TickReplacement, pools: readonly PoolSighting[]): Promise<void> {
+    const { highest, coveredUntil, cursor } = this.#state
+    this.#state.coveredUntil = Math.max(coveredUntil, change.last)
     const last = highest < 0 ? change.last : Math.min(change.last, highest)
     if (change.first > last) return
-    const isPublished = ({ number }: { number: number }) => number <= last
-    const stored = await readStoredTicks(client, network, { ...ANY_TIME, first: change.first, last }, change.pools)
-    const ticks = change.ticks.filter(({ block }) => isPublished(block))
+    const range = { since: 0, until: MAX_TIME, first: change.first, last }
+    const stored = await readStoredTicks(this.#client, this.#options.network, range, change.pools)
+    const ticks = change.ticks.filter(({ block }) => block.number <= last)
     const { retracted, inserted } = tickDifference(stored, { ...change, ticks })
     const named = pools.filter(({ block }) => block <= last)
-    await emitter.emit({
-      retracted: retracted.toReversed(),
-      inserted,
-      pools: named,
-      at: cursor.timestamp,
-      isFinal: true,
-    })
-  }
-
-  return {
-    onRecorded(flush) {
-      recorded = flush.event.tip.number
-      recent.add(flush)
-      waker.wake()
-    },
-    retractAbove: (to, below) => queue.high(() => retractAbove(to, below)),
-    async aroundOverwrite(change, pools, write) {
-      await queue.high(async () => {
-        await publishDifference(change, pools)
-        held.add(change.first)
-      })
-      try {
-        await write()
-      } finally {
-        held.delete(change.first)
-        waker.wake()
-      }
-    },
-    onRecomputed: (touched) =>
-      queue.high(async () => {
-        const buckets = await candles.ofRecomputed(touched, cursor.timestamp)
-        await emitter.emit({ buckets, at: cursor.timestamp })
-      }),
-    async close() {
-      closing.abort()
-      waker.wake()
-      await running.catch(() => undefined)
-      await saveCursor().catch(() => undefined)
-    },
+    const changes = { retracted: retracted.toReversed(), inserted, pools: named }
+    await this.#emitter.emit({ ...changes, at: cursor.timestamp, isFinal: true })
   }
 }

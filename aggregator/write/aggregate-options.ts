@@ -7,7 +7,7 @@ import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { WriteEvent } from '../candles/changes.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { PublishOptions } from '../publish/publisher.ts'
+import type { PublishOptions } from '../publish/publish-options.ts'
 import type { LogPosition } from '../store/version.ts'
 
 export type AggregateOptions = {

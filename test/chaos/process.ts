@@ -2,7 +2,7 @@
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { type Disk, truncateToCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
-import type { PublishOptions } from '../../aggregator/publish/publisher.ts'
+import type { PublishOptions } from '../../aggregator/publish/publish-options.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'

@@ -11,7 +11,7 @@ import { openCacheRefresh } from './cache-refresh.ts'
 import { openChangeCounter } from './change-counter.ts'
 import { type ChangeLog, type OnChange, openChangeLog } from './change-log.ts'
 import { type NetworkState, readCoverages } from './coverage.ts'
-import { openOwnFlushes } from './own-flushes.ts'
+import { type OwnFlushes, openOwnFlushes } from './own-flushes.ts'
 
 /** Polls continue for so long after the last query. */
 const ACTIVE_MS = 2_000
@@ -43,16 +43,17 @@ export function openChangePoller(options: {
   const logs = new Map<NetworkName, ChangeLog>(
     networks.map((network) => [network, openChangeLog({ reader, network, cache, refresh, onChange })]),
   )
+  const evictAll = () => evictWhole(cache, logs, onChange)
   const counter = openChangeCounter(reader)
   const serialize = serial()
   const flushes = openOwnFlushes({ cache, refresh, onChange, serialize, setTip, onRecorded: counter.add })
   const coverages = cachedValue(() => readCoverages(reader, networks, states), freshMs / 2)
   const polled = cachedValue(poll, freshMs)
-  let polledMs = Number.NEGATIVE_INFINITY
+  const age = stateAge(networks, flushes, freshMs)
 
   async function poll(): Promise<NetworkStates> {
     const began = performance.now()
-    if (began - polledMs > MAX_UNPOLLED_MS) evictAll()
+    if (age.isUnpolled(began)) evictAll()
     // Tips before changes: every block up to a tip has its change in the table by then.
     const [tips, newCoverages] = await Promise.all([readTips(reader, networks, states), coverages.get()])
     const changes = await Promise.all(
@@ -65,29 +66,13 @@ export function openChangePoller(options: {
         const own = isNewer ? states.get(network) : undefined
         setState(network, { tip: own ? own.tip : tips.get(network), coverage })
       }
-      polledMs = began
+      age.polled(began)
     })
     return states
   }
 
-  function evictAll(): void {
-    cache.evictAll()
-    for (const [network, log] of logs) {
-      onChange(network)
-      log.reset()
-    }
-  }
-
-  /** Every state is younger than this share of its maximum age. */
-  function isFresh(share: number): boolean {
-    const now = performance.now()
-    const ageOf = (network: NetworkName) => now - Math.max(polledMs, flushes.appliedMs(network) ?? polledMs)
-    return now - polledMs < share * MAX_FLUSHING_MS && networks.every((network) => ageOf(network) < share * freshMs)
-  }
-
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
-    const isUnpolled = performance.now() - polledMs > MAX_UNPOLLED_MS
-    if (flushed && (!isUnpolled || flushes.isAhead(network))) {
+    if (flushed && (!age.isUnpolled(performance.now()) || flushes.isAhead(network))) {
       logs.get(network)?.skip(flushed.sequence)
       return flushes.apply({ network, flushed })
     }
@@ -98,21 +83,48 @@ export function openChangePoller(options: {
 
   /** A poll before a query has to wait for one, or where the count of changes shows another process's write. */
   async function probe(): Promise<void> {
-    const isDue = !isFresh(1 / 2) || [...logs.values()].some((log) => log.hasPending())
-    const since = performance.now() - MAX_FLUSHING_MS
-    const isFlushing = networks.some((network) => (flushes.appliedMs(network) ?? Number.NEGATIVE_INFINITY) > since)
-    if (isDue || (await counter.hasNew(isFlushing))) await polled.reload()
+    const isDue = !age.isFresh(1 / 2) || [...logs.values()].some((log) => log.hasPending())
+    if (isDue || (await counter.hasNew(age.isFlushing()))) await polled.reload()
   }
 
   const activity = whileActive(pollMs, probe)
   return {
     states() {
       activity.touch()
-      return isFresh(1) ? Promise.resolve(states) : polled.get()
+      return age.isFresh(1) ? Promise.resolve(states) : polled.get()
     },
     onFlush(written) {
       // The second notification of a flush ends what the first one began, whether queries arrive or not.
       if (activity.isActive() || flushes.isAhead(written.network)) void onFlush(written).catch(() => undefined)
+    },
+  }
+}
+
+function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog>, onChange: OnChange): void {
+  cache.evictAll()
+  for (const [network, log] of logs) {
+    onChange(network)
+    log.reset()
+  }
+}
+
+/** How old the states are: by the newest poll, and by the flushes of this process since then. Times are those of `performance.now`. */
+function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'appliedMs'>, freshMs: number) {
+  let polledMs = Number.NEGATIVE_INFINITY
+  return {
+    polled(began: number): void {
+      polledMs = began
+    },
+    isUnpolled: (now: number) => now - polledMs > MAX_UNPOLLED_MS,
+    /** Every state is younger than this share of its maximum age. */
+    isFresh(share: number): boolean {
+      const now = performance.now()
+      const ageOf = (network: NetworkName) => now - Math.max(polledMs, flushes.appliedMs(network) ?? polledMs)
+      return now - polledMs < share * MAX_FLUSHING_MS && networks.every((network) => ageOf(network) < share * freshMs)
+    },
+    isFlushing(): boolean {
+      const since = performance.now() - MAX_FLUSHING_MS
+      return networks.some((network) => (flushes.appliedMs(network) ?? Number.NEGATIVE_INFINITY) > since)
     },
   }
 }

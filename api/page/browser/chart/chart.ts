@@ -6,6 +6,9 @@ import {
   CrosshairMode,
   createChart,
   HistogramSeries,
+  type IChartApi,
+  type IPriceLine,
+  type ISeriesApi,
   type UTCTimestamp,
 } from 'lightweight-charts'
 import { decimalsOf, priceText, timeText } from '../lib/format.ts'
@@ -18,62 +21,108 @@ export type Chart = {
   draw(rows: readonly ChartCandle[], interval: number, reset: boolean): void
 }
 
-export function openChart(
-  container: HTMLElement,
-  on: {
-    /** The view reached the oldest candle. */
-    older(): void
-    /** Undefined where the pointer has left. */
-    pointed(time: number | undefined): void
-  },
-): Chart {
-  let palette = readPalette()
-  let interval = 60
-  let drawn: readonly ChartCandle[] = []
+export type ChartEvents = {
+  /** The view reached the oldest candle. */
+  older(): void
+  /** Undefined where the pointer has left. */
+  pointed(time: number | undefined): void
+}
+
+export function openChart(container: HTMLElement, on: ChartEvents): Chart {
+  return new CandleChart(container, on)
+}
+
+class CandleChart implements Chart {
+  #palette = readPalette()
+  #interval = 60
+  #drawn: readonly ChartCandle[] = []
   /** False while the page sets the view: only the reader scrolls back. */
-  let isSettled = false
-  const chart = createChart(container, {
-    autoSize: true,
-    // The notice and the link are at the foot of the page; the logo would add a style that the page's policy forbids.
-    layout: { attributionLogo: false, fontFamily: getComputedStyle(container).fontFamily, fontSize: 11 },
-    crosshair: { mode: CrosshairMode.Normal },
-    timeScale: { rightOffset: 3, minBarSpacing: 1, maxBarSpacing: MAX_BAR_PIXELS, timeVisible: true },
-    localization: { locale: 'en', timeFormatter: (time: unknown) => timeText(Number(time), interval) },
-  })
-  const candles = chart.addSeries(CandlestickSeries, {
-    borderVisible: false,
-    // The library's own label shows the last visible candle, which is an old price after scrolling back.
-    lastValueVisible: false,
-    priceLineVisible: false,
-  })
-  const latest = candles.createPriceLine({ price: 0, lineStyle: 2, lineVisible: false, axisLabelVisible: false })
-  candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.24 } })
-  const volume = chart.addSeries(HistogramSeries, {
-    priceScaleId: '',
-    priceFormat: { type: 'volume' },
-    lastValueVisible: false,
-    priceLineVisible: false,
-  })
-  volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
+  #isSettled = false
+  readonly #chart: IChartApi
+  readonly #candles: ISeriesApi<'Candlestick'>
+  readonly #volume: ISeriesApi<'Histogram'>
+  readonly #latest: IPriceLine
 
-  paint()
-  onPaletteChange(() => {
-    palette = readPalette()
-    paint()
-  })
+  constructor(container: HTMLElement, on: ChartEvents) {
+    this.#chart = createChart(container, {
+      autoSize: true,
+      // The notice and the link are at the foot of the page; the logo would add a style that the page's policy forbids.
+      layout: { attributionLogo: false, fontFamily: getComputedStyle(container).fontFamily, fontSize: 11 },
+      crosshair: { mode: CrosshairMode.Normal },
+      timeScale: { rightOffset: 3, minBarSpacing: 1, maxBarSpacing: MAX_BAR_PIXELS, timeVisible: true },
+      localization: { locale: 'en', timeFormatter: (time: unknown) => timeText(Number(time), this.#interval) },
+    })
+    this.#candles = addCandles(this.#chart)
+    this.#latest = this.#candles.createPriceLine({
+      price: 0,
+      lineStyle: 2,
+      lineVisible: false,
+      axisLabelVisible: false,
+    })
+    this.#volume = addVolume(this.#chart)
+    this.#paint()
+    onPaletteChange(() => {
+      this.#palette = readPalette()
+      this.#paint()
+    })
+    this.#chart.subscribeCrosshairMove(({ time }) => on.pointed(typeof time === 'number' ? time : undefined))
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
+      if (this.#isSettled && range !== null && range.from < -1) on.older()
+    })
+    container.addEventListener('keydown', (event) => {
+      const acted = this.#steer(event.key)
+      if (acted) event.preventDefault()
+    })
+  }
 
-  chart.subscribeCrosshairMove(({ time }) => on.pointed(typeof time === 'number' ? time : undefined))
-  chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
-    if (isSettled && range !== null && range.from < -1) on.older()
-  })
-  container.addEventListener('keydown', (event) => {
-    const acted = steer(event.key)
-    if (acted) event.preventDefault()
-  })
+  draw(rows: readonly ChartCandle[], seconds: number, reset: boolean): void {
+    const sameStart = !reset && seconds === this.#interval && this.#drawn[0]?.time === rows[0]?.time
+    const kept = sameStart && this.#drawn.length <= rows.length ? firstDifference(this.#drawn, rows) : 0
+    const newest = this.#drawn.at(-1)?.time ?? 0
+    this.#interval = seconds
+    this.#drawn = rows
+    this.#paintLatest()
+    // The newest candles changed, or there are more of them: the common case while live.
+    if (kept > 0) {
+      for (const row of rows.slice(kept)) {
+        this.#candles.update(toCandle(row, this.#palette), row.time < newest)
+        this.#volume.update(toVolume(row, this.#palette), row.time < newest)
+      }
+      return
+    }
+    const decimals = decimalsOf(rows.at(-1)?.close ?? 1)
+    this.#candles.applyOptions({
+      priceFormat: {
+        type: 'custom',
+        formatter: (price: number) => priceText(price, decimals),
+        minMove: 10 ** -decimals,
+      },
+    })
+    this.#chart.applyOptions({ timeScale: { secondsVisible: seconds < 60 } })
+    this.#setData()
+    if (reset) this.#showNewest()
+  }
 
-  function paint(): void {
-    const { back, muted, grid, line, label, up, down } = palette
-    chart.applyOptions({
+  #setData(): void {
+    this.#candles.setData(this.#drawn.map((row) => toCandle(row, this.#palette)))
+    this.#volume.setData(this.#drawn.map((row) => toVolume(row, this.#palette)))
+  }
+
+  #showNewest(): void {
+    const { length } = this.#drawn
+    this.#isSettled = false
+    this.#chart.timeScale().setVisibleLogicalRange(firstView(length))
+    // The view changes with the next frame.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        this.#isSettled = length > 0
+      }),
+    )
+  }
+
+  #paint(): void {
+    const { back, muted, grid, line, label, up, down } = this.#palette
+    this.#chart.applyOptions({
       layout: { background: { type: ColorType.Solid, color: back }, textColor: muted },
       grid: { vertLines: { color: grid }, horzLines: { color: grid } },
       rightPriceScale: { borderColor: line },
@@ -83,16 +132,15 @@ export function openChart(
         horzLine: { color: muted, labelBackgroundColor: label },
       },
     })
-    candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
-    candles.setData(drawn.map((row) => toCandle(row, palette)))
-    volume.setData(drawn.map((row) => toVolume(row, palette)))
-    paintLatest()
+    this.#candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
+    this.#setData()
+    this.#paintLatest()
   }
 
-  function paintLatest(): void {
-    const row = drawn.at(-1)
-    const { up, down, onSide } = palette
-    latest.applyOptions({
+  #paintLatest(): void {
+    const row = this.#drawn.at(-1)
+    const { up, down, onSide } = this.#palette
+    this.#latest.applyOptions({
       price: row?.close ?? 0,
       color: row !== undefined && row.close < row.open ? down : up,
       axisLabelTextColor: onSide,
@@ -101,8 +149,8 @@ export function openChart(
     })
   }
 
-  function steer(key: string): boolean {
-    const scale = chart.timeScale()
+  #steer(key: string): boolean {
+    const scale = this.#chart.timeScale()
     const range = scale.getVisibleLogicalRange()
     if (range === null) return false
     const width = range.to - range.from
@@ -116,45 +164,28 @@ export function openChart(
     moves[key]?.()
     return key in moves
   }
+}
 
-  return {
-    draw(rows, seconds, reset) {
-      const sameStart = !reset && seconds === interval && drawn[0]?.time === rows[0]?.time
-      const kept = sameStart && drawn.length <= rows.length ? firstDifference(drawn, rows) : 0
-      const newest = drawn.at(-1)?.time ?? 0
-      interval = seconds
-      drawn = rows
-      paintLatest()
-      // The newest candles changed, or there are more of them: the common case while live.
-      if (kept > 0) {
-        for (const row of rows.slice(kept)) {
-          candles.update(toCandle(row, palette), row.time < newest)
-          volume.update(toVolume(row, palette), row.time < newest)
-        }
-        return
-      }
-      const decimals = decimalsOf(rows.at(-1)?.close ?? 1)
-      candles.applyOptions({
-        priceFormat: {
-          type: 'custom',
-          formatter: (price: number) => priceText(price, decimals),
-          minMove: 10 ** -decimals,
-        },
-      })
-      chart.applyOptions({ timeScale: { secondsVisible: interval < 60 } })
-      candles.setData(rows.map((row) => toCandle(row, palette)))
-      volume.setData(rows.map((row) => toVolume(row, palette)))
-      if (!reset) return
-      isSettled = false
-      chart.timeScale().setVisibleLogicalRange(firstView(rows.length))
-      // The view changes with the next frame.
-      requestAnimationFrame(() =>
-        requestAnimationFrame(() => {
-          isSettled = rows.length > 0
-        }),
-      )
-    },
-  }
+function addCandles(chart: IChartApi): ISeriesApi<'Candlestick'> {
+  const candles = chart.addSeries(CandlestickSeries, {
+    borderVisible: false,
+    // The library's own label shows the last visible candle, which is an old price after scrolling back.
+    lastValueVisible: false,
+    priceLineVisible: false,
+  })
+  candles.priceScale().applyOptions({ scaleMargins: { top: 0.08, bottom: 0.24 } })
+  return candles
+}
+
+function addVolume(chart: IChartApi): ISeriesApi<'Histogram'> {
+  const volume = chart.addSeries(HistogramSeries, {
+    priceScaleId: '',
+    priceFormat: { type: 'volume' },
+    lastValueVisible: false,
+    priceLineVisible: false,
+  })
+  volume.priceScale().applyOptions({ scaleMargins: { top: 0.82, bottom: 0 } })
+  return volume
 }
 
 /** A candle without trades has neither a colour nor a volume. */

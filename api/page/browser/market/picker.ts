@@ -13,123 +13,135 @@ export type Picker = {
 const POOL = /^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 
-export function openPicker(on: {
+export type PickerEvents = {
   pair(pair: string): void
   pool(id: string, network?: string): void
   /** The list was opened: checks for a newer one. */
   open(): void
   /** Pairs of a token that the list does not have. */
   token(address: string): Promise<readonly Suggestion[]>
-}): Picker {
-  const input = part('pair', HTMLInputElement)
-  const list = part('pairs', HTMLElement)
-  let suggestions: readonly Suggestion[] = []
-  let shown = ''
-  let options: readonly { suggestion: Suggestion; item: HTMLElement }[] = []
-  let active = -1
-  let isTyping = false
+}
 
-  input.addEventListener('focus', () => input.select())
-  input.addEventListener('click', () => {
-    on.open()
-    open('')
-  })
-  input.addEventListener('input', () => {
-    isTyping = true
-    open(input.value)
-    const address = input.value.trim()
-    if (options.length > 0 || !ADDRESS.test(address)) return
-    void on.token(address).then((found) => {
-      if (input.value.trim() === address && isTyping) show(found)
+export function openPicker(on: PickerEvents): Picker {
+  return new PairPicker(on)
+}
+
+class PairPicker implements Picker {
+  readonly #on: PickerEvents
+  readonly #input = part('pair', HTMLInputElement)
+  readonly #list = part('pairs', HTMLElement)
+  #suggestions: readonly Suggestion[] = []
+  #shown = ''
+  #options: readonly { suggestion: Suggestion; item: HTMLElement }[] = []
+  #active = -1
+  #isTyping = false
+
+  constructor(on: PickerEvents) {
+    this.#on = on
+    this.#input.addEventListener('focus', () => this.#input.select())
+    this.#input.addEventListener('click', () => this.#openAll())
+    this.#input.addEventListener('input', () => this.#onInput())
+    this.#input.addEventListener('blur', () => {
+      this.#close()
+      this.#input.value = this.#shown
     })
-  })
-  input.addEventListener('blur', () => {
-    close()
-    input.value = shown
-  })
-  input.addEventListener('keydown', (event) => {
-    const isOpen = !list.hidden
+    this.#input.addEventListener('keydown', (event) => this.#onKey(event))
+  }
+
+  show(pair: string): void {
+    this.#shown = pair
+    if (!this.#isTyping) this.#input.value = pair
+  }
+
+  offer(newer: readonly Suggestion[]): void {
+    this.#suggestions = newer
+    if (!this.#list.hidden && this.#active === -1) this.#open(this.#isTyping ? this.#input.value : '')
+  }
+
+  #onInput(): void {
+    this.#isTyping = true
+    this.#open(this.#input.value)
+    const address = this.#input.value.trim()
+    if (this.#options.length > 0 || !ADDRESS.test(address)) return
+    void this.#on.token(address).then((found) => {
+      if (this.#input.value.trim() === address && this.#isTyping) this.#showList(found)
+    })
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    const isOpen = !this.#list.hidden
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const step = event.key === 'ArrowDown' ? 1 : -1
-      if (isOpen) activate((active + step + options.length) % Math.max(1, options.length))
-      else {
-        on.open()
-        open('')
-      }
-    } else if (event.key === 'Enter') enter(isOpen ? options[active]?.suggestion : undefined)
+      if (isOpen) this.#activate((this.#active + step + this.#options.length) % Math.max(1, this.#options.length))
+      else this.#openAll()
+    } else if (event.key === 'Enter') this.#enter(isOpen ? this.#options[this.#active]?.suggestion : undefined)
     else if (event.key === 'Escape') {
-      input.value = shown
-      close()
+      this.#input.value = this.#shown
+      this.#close()
     } else return
     event.preventDefault()
-  })
+  }
 
   /** The marked suggestion, or the exact input, or its best match. */
-  function enter(marked: Suggestion | undefined): void {
-    const text = input.value.trim().replace(/[\s/]+/g, '-')
-    const exact = suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())
-    const best = marked ?? exact ?? options[0]?.suggestion
-    if (best !== undefined) choose(best)
-    else if (text !== '') ask(text)
+  #enter(marked: Suggestion | undefined): void {
+    const text = this.#input.value.trim().replace(/[\s/]+/g, '-')
+    const exact = this.#suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())
+    const best = marked ?? exact ?? this.#options[0]?.suggestion
+    if (best !== undefined) this.#choose(best)
+    else if (text !== '') this.#ask(text)
   }
 
-  function ask(text: string): void {
-    close()
-    if (POOL.test(text)) on.pool(text.toLowerCase())
-    else on.pair(text)
+  #ask(text: string): void {
+    this.#close()
+    if (POOL.test(text)) this.#on.pool(text.toLowerCase())
+    else this.#on.pair(text)
   }
 
-  function choose({ pair, pool }: Suggestion): void {
-    close()
-    if (pool === undefined) on.pair(pair)
-    else on.pool(pool.id, pool.network)
+  #choose({ pair, pool }: Suggestion): void {
+    this.#close()
+    if (pool === undefined) this.#on.pair(pair)
+    else this.#on.pool(pool.id, pool.network)
   }
 
-  function open(text: string): void {
-    show(matching(suggestions, text))
+  #openAll(): void {
+    this.#on.open()
+    this.#open('')
   }
 
-  function show(found: readonly Suggestion[]): void {
-    options = found.map((suggestion, index) => {
+  #open(text: string): void {
+    this.#showList(matching(this.#suggestions, text))
+  }
+
+  #showList(found: readonly Suggestion[]): void {
+    this.#options = found.map((suggestion, index) => {
       const item = toItem(suggestion, index)
       // The field keeps the focus; otherwise the list closes before the click.
       item.addEventListener('pointerdown', (event) => event.preventDefault())
-      item.addEventListener('click', () => choose(suggestion))
+      item.addEventListener('click', () => this.#choose(suggestion))
       return { suggestion, item }
     })
-    list.replaceChildren(...options.map(({ item }) => item))
-    list.hidden = options.length === 0
-    input.setAttribute('aria-expanded', String(!list.hidden))
-    activate(-1)
+    this.#list.replaceChildren(...this.#options.map(({ item }) => item))
+    this.#list.hidden = this.#options.length === 0
+    this.#input.setAttribute('aria-expanded', String(!this.#list.hidden))
+    this.#activate(-1)
   }
 
-  function close(): void {
-    isTyping = false
-    list.hidden = true
-    options = []
-    input.setAttribute('aria-expanded', 'false')
-    input.removeAttribute('aria-activedescendant')
+  #close(): void {
+    this.#isTyping = false
+    this.#list.hidden = true
+    this.#options = []
+    this.#input.setAttribute('aria-expanded', 'false')
+    this.#input.removeAttribute('aria-activedescendant')
   }
 
-  function activate(index: number): void {
-    active = index
-    for (const [at, { item }] of options.entries()) item.setAttribute('aria-selected', String(at === index))
-    const item = options[index]?.item
-    input.removeAttribute('aria-activedescendant')
+  #activate(index: number): void {
+    this.#active = index
+    for (const [at, { item }] of this.#options.entries()) item.setAttribute('aria-selected', String(at === index))
+    const item = this.#options[index]?.item
+    this.#input.removeAttribute('aria-activedescendant')
     if (item === undefined) return
-    input.setAttribute('aria-activedescendant', item.id)
+    this.#input.setAttribute('aria-activedescendant', item.id)
     item.scrollIntoView({ block: 'nearest' })
-  }
-
-  return {
-    show(pair) {
-      shown = pair
-      if (!isTyping) input.value = pair
-    },
-    offer(newer) {
-      suggestions = newer
-      if (!list.hidden && active === -1) open(isTyping ? input.value : '')
-    },
   }
 }
 
