@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../aggregator/audit/audit.ts'
 import { knownRanges } from '../../aggregator/history/known-ranges.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { PUBLISHED_KINDS } from '../../aggregator/publish/publication.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
@@ -41,7 +42,7 @@ const WHOLE = [
   /^-- Which pools have candles, of any/,
 ]
 /** Asked once, at the start: the newest pieces of every pool. */
-const NEWEST = /^-- Pools with candles that hold the ledger's tip/
+const NEWEST = /^-- (?:Pools with candles that hold the ledger's tip|The buckets that hold a second)/
 
 type Plan = { 'Node Type': string; Description?: string; Plans?: Plan[]; Indexes?: Index[] }
 type Index = { Type: string; Name?: string; Keys?: string[]; Condition?: string }
@@ -154,11 +155,25 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
   }
   const network = networkOf('polygon')
   const base = mine([], fullBlocks(4, 5))
+  // What the first one could not publish, the second one reads from the tables.
+  let isAway = true
+  const sink = {
+    async publish() {
+      if (isAway) throw new Error('The broker is away.')
+    },
+  }
+  const publish = { sink, kinds: new Set(PUBLISHED_KINDS), finality: 'instant' as const }
   for (const branch of ['a', 'b']) {
-    const aggregator = await startAggregator(client, { network, disk: { sync: async () => {}, everyMs: 1 } })
+    isAway = branch === 'a'
+    const disk = { sync: async () => {}, everyMs: 1 }
+    const aggregator = await startAggregator(client, { network, disk, publish })
     for (const block of mine(base, fullBlocks(3, 6), branch)) await aggregator.append(asBlocks(network, [block]))
+    if (branch === 'b')
+      await until(async () => aggregator.facts.find(({ kind }) => kind === 'published'), 'blocks are published')
     await aggregator.stop()
   }
+  const final = await startAggregator(client, { network, publish: { ...publish, finality: 'final' } })
+  await final.stop()
   // A job that finds neither swaps nor liquidity in what the stream has stored, and other times, and a rewind.
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
   const aggregator = await startAggregator(client, { network, history })
