@@ -8,12 +8,16 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import { PUBLISHED_KINDS } from '../../aggregator/publish/publication.ts'
 import { RowBinary } from '../../aggregator/store/row-binary.ts'
 import { tickRow } from '../../aggregator/write/rows.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaLog } from '../../infra/kafka/kafka.ts'
+import { openPublicTopics, type PublicTopics } from '../../infra/kafka/public-topics.ts'
 import type { Message, RangeMessage } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import { NETWORKS } from '../../ingest/model/networks.ts'
 import { startKafka } from '../support/kafka.ts'
 import { blockMessage, rangeMessage, type Shape } from './synthetic.ts'
 
@@ -24,6 +28,8 @@ const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 3, pools: POOLS, firs
 const BLOCKS = Math.ceil(TICKS / SHAPE.swapsPerBlock / 60_000) * 60_000
 const TICKS_IN_ALL = BLOCKS * SHAPE.swapsPerBlock
 const never = new AbortController().signal
+const PREFIX = `flush-${process.pid}.`
+const KINDS = new Set(PUBLISHED_KINDS)
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
@@ -34,13 +40,23 @@ const RANGES_AT_ONCE = 30
 await client.command({ query: 'CREATE TABLE bare_ticks AS ticks' })
 const floor = await timed('bare insert of the same ticks, encoded beforehand (floor)', bareInsert)
 await timed('log to ticks, ledger and candles of four resolutions', throughAggregator(), floor)
-await fromKafka(floor)
+const kafka = await startKafka()
+if ('unavailable' in kafka) console.log(`from Kafka: there is none, ${kafka.unavailable}`)
+else {
+  await fromKafka(floor, kafka.brokers, 'base')
+  await fromKafka(floor, kafka.brokers, 'optimism', 'published')
+}
 for (const [swapsPerBlock, pools] of [
   [3, 400],
   [20, 400],
   [300, 100],
 ] as const)
   await live({ ...SHAPE, swapsPerBlock, pools, network: `n${swapsPerBlock}` as 'base' })
+if (!('unavailable' in kafka)) {
+  for (const network of ['arbitrum', 'polygon'] as const)
+    await live({ ...SHAPE, swapsPerBlock: 20, network }, network === 'polygon' ? kafka.brokers : undefined)
+  await kafka.stop()
+}
 await store.close()
 await rm(folder, { recursive: true, force: true })
 process.exit()
@@ -77,11 +93,15 @@ function print(what: string, milliseconds: number, micros: number, floor: number
 }
 
 /** All of it waits in the topic before the clock starts; the broker has its share of the machine. */
-async function fromKafka(floor: number): Promise<void> {
-  const kafka = await startKafka()
-  if ('unavailable' in kafka) return console.log(`from Kafka: there is none, ${kafka.unavailable}`)
-  const network = 'base'
-  const log = await kafkaLog({ brokers: kafka.brokers, network, prefix: `flush-${process.pid}.`, report: () => {} })
+async function fromKafka(
+  floor: number,
+  brokers: readonly string[],
+  network: NetworkName,
+  published?: 'published',
+): Promise<void> {
+  const log = await kafkaLog({ brokers, network, prefix: PREFIX, report: () => {} })
+  const topics = published && publicTopics(brokers, network)
+  let publishedTo = 0
   for (let from = 1; from <= BLOCKS; from += BLOCKS_A_RANGE) {
     await log.append([rangeMessage(from, from + BLOCKS_A_RANGE - 1, { ...SHAPE, network })])
   }
@@ -92,8 +112,10 @@ async function fromKafka(floor: number): Promise<void> {
     network,
     log,
     position: { generation: 0, offset: 0 },
+    publish: topics && { sink: topics, kinds: KINDS, finality: 'instant' },
     report(fact) {
       complain(fact)
+      if (fact.kind === 'published') publishedTo = fact.number
       if (fact.kind === 'aggregator-started') {
         began = performance.now()
         cpu = process.cpuUsage()
@@ -103,9 +125,17 @@ async function fromKafka(floor: number): Promise<void> {
   })
   const milliseconds = performance.now() - began
   const { user, system } = process.cpuUsage(cpu)
-  print('the same, from Kafka', milliseconds, user + system, floor)
+  const what = published
+    ? `from Kafka, published meanwhile (${Math.round((publishedTo / BLOCKS) * 100)} % by then)`
+    : 'the same, from Kafka'
+  print(what, milliseconds, user + system, floor)
   await log.close()
-  await kafka.stop()
+  await topics?.close()
+}
+
+function publicTopics(brokers: readonly string[], network: NetworkName): PublicTopics {
+  const options = { network: NETWORKS[network], kinds: KINDS, report: () => {}, closed: never }
+  return openPublicTopics({ brokers, prefix: PREFIX }, options)
 }
 
 function bareInsert(messages: readonly RangeMessage[]): () => Promise<void> {
@@ -139,13 +169,15 @@ function complain(fact: AggregatorFact): void {
   if (fact.kind === 'store-failed') console.error(fact)
 }
 
-async function live(shape: Shape): Promise<void> {
+async function live(shape: Shape, publishedTo?: readonly string[]): Promise<void> {
+  const topics = publishedTo && publicTopics(publishedTo, shape.network)
   const stopping = new AbortController()
   const log = inProcessLog<Message>({ nextOffset: 0 })
   const aggregating = aggregate(client, {
     network: shape.network,
     log,
     position: { generation: 0, offset: 0 },
+    publish: topics && { sink: topics, kinds: KINDS, finality: 'instant' },
     report: complain,
     signal: stopping.signal,
   })
@@ -159,9 +191,10 @@ async function live(shape: Shape): Promise<void> {
   stopping.abort()
   await log.close()
   await aggregating
+  await topics?.close()
   times.sort((a, b) => a - b)
   const at = (share: number) => (times[Math.floor(times.length * share)] ?? 0).toFixed(1)
   console.log(
-    `live block of ${shape.swapsPerBlock} swaps over ${shape.pools} pools stored: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, most ${at(0.999)} ms`,
+    `live block of ${shape.swapsPerBlock} swaps over ${shape.pools} pools stored${topics ? ', published too' : ''}: p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, most ${at(0.999)} ms`,
   )
 }

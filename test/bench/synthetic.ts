@@ -66,7 +66,15 @@ export function blockAt(number: number, { swapsPerBlock, pools, firstTime }: Sha
     })
   }
   const timestamp = firstTime + number * SECONDS_A_BLOCK
-  return { number, hash: hash(number, 'block'), timestamp, ticks, pools: [], liquidity: [], balances: [] }
+  return {
+    number,
+    hash: hash(number, 'block'),
+    timestamp,
+    ticks,
+    pools: number === 1 ? poolsOf(pools) : [],
+    liquidity: [],
+    balances: [],
+  }
 }
 
 export function blockMessage(number: number, shape: Shape): BlockMessage {

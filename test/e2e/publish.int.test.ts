@@ -2,8 +2,11 @@
  * Three processes on a cluster of three brokers with TLS, SCRAM and a prefix: a recorded day with forks at its end (`FORKS=40`), and a broker
  * that is killed meanwhile. A consumer that reads the public topics alone has the answers of the API.
  */
+import { Ajv } from 'ajv'
+import formats from 'ajv-formats'
 import kafkajs, { Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { RECORD_SCHEMAS } from '../../api/topics/asyncapi.ts'
 import { candlesOf, openTopicReader, type TopicReader, ticksOf } from '../client/topics.ts'
 import { type Ask, asker, type Running, run, until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -111,10 +114,22 @@ describe.skipIf(withoutClickHouse || kafkaOrSkip().skip)('the public topics of a
       expect(candlesOf(reader, DAY_POOL, resolution)).toEqual(answered.filter(({ time }) => times.has(time)))
       expect(times.size).toBe({ '1m': 1_408, '1h': 24, '1d': 1 }[interval])
     }
+    expectValid(reader.records)
     const retracted = reader.records.filter(({ headers }) => headers['op'] === 'retract')
     console.log(`${reader.records.length} records, ${retracted.length} of them retractions`)
     expect(retracted.length).toBeGreaterThan(FORKS)
   })
+
+  function expectValid(records: TopicReader['records']): void {
+    const ajv = new Ajv({ strict: true })
+    formats.default(ajv)
+    const validators = Object.entries(RECORD_SCHEMAS).map(([kind, schema]) => [kind, ajv.compile(schema)] as const)
+    for (const { topic, key, value, headers } of records) {
+      const [kind, validate] = validators.find(([name]) => topic === `${PREFIX}${name}.ethereum`) ?? []
+      if (value !== null) expect(validate?.(JSON.parse(value)), `${kind} ${key}: ${value}`).toBe(true)
+      expect(headers).toMatchObject({ schema: '1', final: expect.stringMatching(/^(true|false)$/) })
+    }
+  }
 
   async function allTicks() {
     type Row = { id: string; timestamp: string }
