@@ -56,6 +56,47 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     },
   )
 
+  test('of final blocks alone are never retracted, and have closed candles', async () => {
+    const { client } = database
+    const network = networkOf('published when final')
+    const [first, ...rest] = fc.sample(blockPlan({ full: true }), { numRuns: 30, seed: 4 })
+    const plans = [{ ...(first as BlockPlan), pools: POOLS }, ...rest].map((plan) => ({ ...plan, secondsLater: 20 }))
+    const base = mine([], plans.slice(0, 20))
+    const left = mine(base, plans.slice(20, 25), 'left')
+    const stays = mine(base, plans.slice(24, 30), 'stays')
+    const final = (base.at(-1)?.number ?? 0) - 2
+    const folded = foldTopics()
+    const open = () =>
+      startAggregator(client, { network, publish: { sink: folded.sink, kinds: KINDS, finality: 'final' } })
+    const tell = (chain: Chain, finalized: number) => asBlocks(network, chain).map((block) => ({ ...block, finalized }))
+    const isPublished = (number: number) =>
+      until(async () => (publishedBlocks(folded).includes(number) ? true : undefined), `block ${number} is published`)
+    let aggregator = await open()
+    await aggregator.append(tell(base.slice(0, 10), final - 8))
+    await isPublished(final - 8)
+    // What is still open is known to the next process.
+    await aggregator.stop()
+    aggregator = await open()
+    await aggregator.append(tell(left.slice(10), final))
+    await aggregator.append(tell(stays.slice(20), final))
+    await isPublished(final)
+    await aggregator.stop()
+
+    const at = base.find(({ number }) => number === final)?.timestamp ?? 0
+    const wanted = base.filter(({ number }) => number <= final).flatMap(({ ticks }) => ticks)
+    expect(folded.ticks.size).toBe(wanted.length)
+    expect(folded.publications.flatMap(({ ticks }) => ticks.filter(({ op }) => op === 'retract'))).toEqual([])
+    const closed = [...folded.candles.values()]
+    expect(closed.every(({ isFinal, bucket }) => isFinal && bucket.start + bucket.resolution <= at)).toBe(true)
+    const answer = await client.query({
+      query: `SELECT count() AS count FROM candles FINAL
+              WHERE network = {network:String} AND trades > 0 AND toUnixTimestamp(time) + resolution <= {at:UInt32}`,
+      query_params: { network, at },
+      format: 'JSONEachRow',
+    })
+    expect((await answer.json<{ count: string }>()).map(({ count }) => Number(count))).toEqual([closed.length])
+  })
+
   /** A random history of one network, told to aggregators that restart. */
   async function run(seed: number, random: Random, folded: FoldedTopics, finality: PublishFinality = 'instant') {
     const network = networkOf(`published ${seed}`)
@@ -100,3 +141,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     return { network, stop }
   }
 })
+
+function publishedBlocks({ publications }: FoldedTopics): number[] {
+  return publications.flatMap(({ ticks }) => ticks.map(({ block }) => block.number))
+}
