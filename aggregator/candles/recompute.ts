@@ -25,6 +25,16 @@ export function scopeOf(touched: readonly TouchedPool[]): RecomputeScope {
   return { pools: touched.map(({ pool }) => pool), first, last }
 }
 
+/** One entry a pool. */
+export function mergeTouched(touched: readonly TouchedPool[]): readonly TouchedPool[] {
+  const pools = new Map<PoolId, TouchedPool>()
+  for (const { pool, first, last } of touched) {
+    const known = pools.get(pool) ?? { pool, first, last }
+    pools.set(pool, { pool, first: Math.min(known.first, first), last: Math.max(known.last, last) })
+  }
+  return [...pools.values()]
+}
+
 const fromTicks = loadSql(import.meta.url, './candles_from_ticks.sql')
 const fromCandles = loadSql(import.meta.url, './candles_from_candles.sql')
 

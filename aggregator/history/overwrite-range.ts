@@ -4,11 +4,10 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
 import { bucketStart } from '../candles/candle.ts'
 import { recordChanges } from '../candles/changes.ts'
 import { OpenCandles } from '../candles/open-candles.ts'
-import type { TouchedPool } from '../candles/recompute.ts'
+import { mergeTouched, type TouchedPool } from '../candles/recompute.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Publisher } from '../publish/publisher.ts'
@@ -133,17 +132,7 @@ async function foldRange(
     touched.push(touchedPools(piece))
   }
   await tombstoneLiquidity(client, range, enqueue)
-  return active.isDisturbed ? undefined : merged(touched.flat())
-}
-
-/** One entry a pool. */
-function merged(touched: readonly TouchedPool[]): readonly TouchedPool[] {
-  const pools = new Map<PoolId, TouchedPool>()
-  for (const { pool, first, last } of touched) {
-    const known = pools.get(pool) ?? { pool, first, last }
-    pools.set(pool, { pool, first: Math.min(known.first, first), last: Math.max(known.last, last) })
-  }
-  return [...pools.values()]
+  return active.isDisturbed ? undefined : mergeTouched(touched.flat())
 }
 
 /** Whether a row was ever stored of these blocks, or of later ones before a second. */

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { bucketStart, RESOLUTIONS } from '../candles/candle.ts'
-import type { TouchedPool } from '../candles/recompute.ts'
+import { mergeTouched, type TouchedPool } from '../candles/recompute.ts'
 import type { PublishFinality } from './publication.ts'
 import type { PublishBatch } from './publish-batch.ts'
 import { type BucketKey, readBucketsAt, readStoredCandles, touchedBy, type VersionedBucket } from './stored-candles.ts'
@@ -39,7 +39,7 @@ export async function openCandleFeed(
     const due = [...open.values()].filter((key) => isClosed(key, second))
     const touched = due.map(({ pool, start }) => ({ pool, first: start, last: start }))
     const names = new Set(due.map(nameOf))
-    return (await read(merged(touched))).filter(({ bucket }) => names.has(nameOf(bucket)))
+    return (await read(mergeTouched(touched))).filter(({ bucket }) => names.has(nameOf(bucket)))
   }
 
   return {
@@ -78,14 +78,4 @@ function isClosed({ start, resolution }: BucketKey, second: UnixSeconds): boolea
 
 function nameOf({ pool, resolution, start }: BucketKey): string {
   return `${pool} ${resolution} ${start}`
-}
-
-/** One entry a pool. */
-function merged(touched: readonly TouchedPool[]): readonly TouchedPool[] {
-  const pools = new Map<string, TouchedPool>()
-  for (const { pool, first, last } of touched) {
-    const known = pools.get(pool) ?? { pool, first, last }
-    pools.set(pool, { pool, first: Math.min(known.first, first), last: Math.max(known.last, last) })
-  }
-  return [...pools.values()]
 }
