@@ -1,5 +1,5 @@
 /** Candles that many ask for at once: the same rows as one at a time, with fewer questions. */
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Resolution } from '../../../../aggregator/candles/candle.ts'
 import { bucketLoads, type ChunkRequest, type LoadedChunks } from '../../../../api/market/cache/bucket-loads.ts'
@@ -33,6 +33,9 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
   })
   afterAll(() => database?.drop())
 
+  /** No question is answered before it. */
+  let allAsked = Promise.resolve()
+
   /** As the cache asks, and how many questions it came to. */
   function loads({ failures = 0 } = {}) {
     const asked: number[] = []
@@ -40,11 +43,9 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     let left = failures
     const client = intercepted(database.client, async (send) => {
       asked.push(clock)
-      if (left-- > 0) {
-        // As long as an answer takes.
-        await sleep(20)
-        throw new Error('The line is dead.')
-      }
+      const fails = left-- > 0
+      await allAsked
+      if (fails) throw new Error('The line is dead.')
       return send()
     })
     return { asked, load: bucketLoads(client, () => ++clock) }
@@ -55,13 +56,18 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
     ranges,
     chunks: ranges.size,
   })
-  /** Each in a turn of its own, as questions come in. */
+  /** Each in a turn of its own, as questions come in; the last one is in before the first is answered. */
   async function inTurns<T>(tasks: readonly (() => Promise<T>)[]): Promise<readonly T[]> {
+    let release = () => {}
+    allAsked = new Promise((resolve) => {
+      release = resolve
+    })
     const begun: Promise<T>[] = []
     for (const task of tasks) {
       begun.push(task())
       await nextTurn()
     }
+    release()
     return Promise.all(begun)
   }
   const each = SEVERAL.flatMap((pool) => RANGES.map((ranges) => wanted(pool, ranges)))
