@@ -25,9 +25,9 @@ export type JarBroker = {
 }
 
 /** A cluster of its own, or the second broker, number 2, of another one. Rejects with one line that says what is missing. */
-export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
+export async function startJarBroker(first?: JarBroker, version = KAFKA_VERSION): Promise<JarBroker> {
   await javaAtLeast(17)
-  const classpath = join(await fetchedKafka(), '*')
+  const classpath = join(await fetchedKafka(version), '*')
   // A free port may be taken by the time the broker opens it.
   for (let tries = 2; tries > 0; tries--) {
     const broker = await startOnce(classpath, first).catch(() => undefined)
@@ -37,9 +37,9 @@ export async function startJarBroker(first?: JarBroker): Promise<JarBroker> {
 }
 
 /** For a file of tests that can't share one; undefined, with the reason printed, where none starts. */
-export async function startOwnBroker(): Promise<JarBroker | undefined> {
+export async function startOwnBroker(version?: string): Promise<JarBroker | undefined> {
   try {
-    return await startJarBroker()
+    return await startJarBroker(undefined, version)
   } catch (error) {
     console.log(`Kafka of its own: none, ${error instanceof Error ? error.message : error}`)
     return undefined
@@ -103,7 +103,7 @@ export async function startProcess(
   while (!(await answers(port))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await kill()
-      throw new Error(`Kafka ${KAFKA_VERSION} did not start: ${output.trim().split('\n').at(-1) ?? 'it said nothing'}`)
+      throw new Error(`Kafka did not start: ${output.trim().split('\n').at(-1) ?? 'it said nothing'}`)
     }
     await sleep(50)
   }
@@ -153,6 +153,6 @@ export function toProperties(properties: Record<string, unknown>): string {
 }
 
 /** The folder of the jars. */
-export function fetchedKafka(): Promise<string> {
-  return fetchedJars(`kafka-${KAFKA_VERSION}`, join(import.meta.dirname, 'pom.xml'))
+export function fetchedKafka(version = KAFKA_VERSION): Promise<string> {
+  return fetchedJars(`kafka-${version}`, join(import.meta.dirname, 'pom.xml'), [`-Dkafka.version=${version}`])
 }

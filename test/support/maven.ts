@@ -11,14 +11,14 @@ const run = promisify(execFile)
 const MAVEN_TIMEOUT_MS = 180_000
 
 /** The folder of what the pom names. Made aside and moved into place, so that two runs at once don't see half of it. */
-export async function fetchedJars(name: string, pom: string): Promise<string> {
+export async function fetchedJars(name: string, pom: string, properties: readonly string[] = []): Promise<string> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'candlepool')
   const jars = join(cache, name)
   if (existsSync(jars)) return jars
   await mkdir(cache, { recursive: true })
   const aside = await mkdtemp(join(cache, 'fetching-'))
   try {
-    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`]
+    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`, ...properties]
     await run('mvn', ['-q', '-B', '-f', pom, ...goal], { timeout: MAVEN_TIMEOUT_MS })
     await rename(aside, jars)
   } catch (error) {
