@@ -188,7 +188,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test.concurrent('a topic that is deleted and created again while the chain takes another branch', async (context) => {
+  test.concurrent('topic recreated: deleted and created again while the chain takes another branch', async (context) => {
     const network = networkOf('recreated')
     const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)
     const cluster = await aggregate()

@@ -286,7 +286,7 @@ describe.skipIf(skip)('Kafka', () => {
       expect(JSON.parse(copies[0]?.value ?? '')).toMatchObject({ head: { kind: 'block' } })
     })
 
-    test('begins with the oldest message kept, with a fact', async () => {
+    test('retention passed: begins with the oldest message kept, with a fact', async () => {
       const { log, topic, facts } = await open()
       await log.append(blockMessages(1, 5))
       await deleteBefore(topic, 3)
@@ -341,7 +341,7 @@ describe.skipIf(skip)('Kafka', () => {
   })
 
   describe('the group', () => {
-    test('one reads, a second stands by without disturbing it and takes over when it leaves', async () => {
+    test('two aggregators: one reads, the second stands by without disturbing it and takes over when it leaves', async () => {
       const first = await open()
       const second = await open({ prefix: first.prefix })
       const [stopFirst, stopSecond] = [new AbortController(), new AbortController()]
@@ -367,7 +367,7 @@ describe.skipIf(skip)('Kafka', () => {
       expect(await secondDone).toStrictEqual(['PositionStale'])
     })
 
-    test('a standby takes over from a process that dies without a word', async () => {
+    test('two aggregators: the one that stands by takes over from a process that dies without a word', async () => {
       const standby = await open({ sessionTimeoutMs: 6000 })
       const program = `${import.meta.dirname}/reading-process.ts`
       const child = spawn(process.execPath, ['--import', 'tsx', program, brokers.join(), standby.prefix])
@@ -458,7 +458,7 @@ describe.skipIf(skip)('Kafka', () => {
   })
 })
 
-describe.skipIf(skip)('a broker that is killed', () => {
+describe.skipIf(skip)('broker lost: one that is killed', () => {
   let broker: JarBroker | undefined
   beforeAll(async () => {
     broker = await startOwnBroker()
