@@ -4,9 +4,10 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
-import type { KafkaConfig as ClientConfig, SASLOptions } from 'kafkajs'
+import type { KafkaConfig as ClientConfig, Mechanism, SASLOptions } from 'kafkajs'
 import { z } from 'zod'
 import { BadConfiguration } from './bad-configuration.ts'
+import { bearerToken } from './bearer-token.ts'
 import { COMPRESSIONS, type KafkaConnection } from './kafka-connection.ts'
 import { list } from './values.ts'
 
@@ -20,7 +21,7 @@ const count = (most: number) =>
     .refine((it) => it <= most, `is not a number from 1 to ${most}`)
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
-type Mechanism = (typeof MECHANISMS)[number]
+type MechanismName = (typeof MECHANISMS)[number]
 
 export const kafkaVariables = {
   KAFKA_BROKERS: list
@@ -146,7 +147,7 @@ function keyIn(text: string) {
   }
 }
 
-type Sasl = { sasl: SASLOptions | undefined; secrets: readonly string[] }
+type Sasl = { sasl: SASLOptions | Mechanism | undefined; secrets: readonly string[] }
 
 function saslOf(it: KafkaVariables, read: Files, problems: string[]): Sasl {
   const { KAFKA_SASL_MECHANISM: mechanism } = it
@@ -165,7 +166,7 @@ function saslOf(it: KafkaVariables, read: Files, problems: string[]): Sasl {
 function either(
   it: KafkaVariables,
   name: 'KAFKA_SASL_USERNAME' | 'KAFKA_SASL_PASSWORD',
-  mechanism: Mechanism,
+  mechanism: MechanismName,
   read: Files,
   problems: string[],
 ): string {
@@ -176,23 +177,16 @@ function either(
   return it[name] ?? read(`${name}_FILE`, path) ?? ''
 }
 
-const TOKEN_TIMEOUT_MS = 10_000
-
-/** Tokens expire: each new connection reads the file, or runs the command, again. */
-function bearerOf(it: KafkaVariables, problems: string[]): SASLOptions {
+function bearerOf(it: KafkaVariables, problems: string[]): Mechanism {
   const { KAFKA_SASL_TOKEN_FILE: file, KAFKA_SASL_TOKEN_COMMAND: command } = it
   if ((file === undefined) === (command === undefined))
     problems.push(
       'KAFKA_SASL_MECHANISM=oauthbearer needs KAFKA_SASL_TOKEN_FILE or KAFKA_SASL_TOKEN_COMMAND, and not both',
     )
-  return {
-    mechanism: 'oauthbearer',
-    async oauthBearerProvider() {
-      const value = file === undefined ? await outputOf(command ?? '') : await readFile(file, 'utf8')
-      return { value: value.trim() }
-    },
-  }
+  return bearerToken(file === undefined ? () => outputOf(command ?? '') : () => readFile(file, 'utf8'))
 }
+
+const TOKEN_TIMEOUT_MS = 10_000
 
 /** The error of a failed command quotes neither its output nor its text: both may hold a secret. */
 async function outputOf(command: string): Promise<string> {

@@ -4,6 +4,8 @@
 const OF_CODE: Readonly<Record<string, string>> = {
   SASL_AUTHENTICATION_FAILED:
     'The broker does not accept the credentials: check KAFKA_SASL_USERNAME and KAFKA_SASL_PASSWORD',
+  SASL_TOKEN_REFUSED:
+    'The broker does not accept the token: check what KAFKA_SASL_TOKEN_FILE holds, or KAFKA_SASL_TOKEN_COMMAND prints',
   UNSUPPORTED_SASL_MECHANISM: 'The broker does not offer this mechanism: change KAFKA_SASL_MECHANISM',
   ILLEGAL_SASL_STATE:
     'The port wants no SASL, or another kind: check KAFKA_SASL_MECHANISM and the port in KAFKA_BROKERS',

@@ -106,10 +106,12 @@ const LOGIN = 'org.apache.kafka.common.security'
 const SECURITY = {
   'listener.security.protocol.map': 'OPERATOR:PLAINTEXT,SECURE:SASL_SSL,CONTROLLER:PLAINTEXT',
   'inter.broker.listener.name': 'OPERATOR',
-  'sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512,PLAIN',
+  'sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512,PLAIN,OAUTHBEARER',
   'listener.name.secure.scram-sha-256.sasl.jaas.config': `${LOGIN}.scram.ScramLoginModule required;`,
   'listener.name.secure.scram-sha-512.sasl.jaas.config': `${LOGIN}.scram.ScramLoginModule required;`,
   'listener.name.secure.plain.sasl.jaas.config': `${LOGIN}.plain.PlainLoginModule required user_${USER}="${PASSWORD}";`,
+  // Kafka's own validator of tokens without a signature.
+  'listener.name.secure.oauthbearer.sasl.jaas.config': `${LOGIN}.oauthbearer.OAuthBearerLoginModule required;`,
   'ssl.keystore.type': 'PEM',
   'ssl.truststore.type': 'PEM',
   'ssl.client.auth': 'requested',

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type AuthenticationProviderArgs, Kafka } from 'kafkajs'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../../infra/config/config.ts'
 import { createRedactor } from '../../../infra/config/secrets.ts'
@@ -20,10 +21,20 @@ function kafkaOf(environment: Record<string, string>) {
   return log
 }
 
-function tokenProviderOf(environment: Record<string, string>): () => Promise<{ value: string }> {
+/** Authenticates once, and gives the bytes that a broker would get. */
+function requestOf(environment: Record<string, string>): () => Promise<string> {
   const { sasl } = kafkaOf({ ...BROKERS, ...environment }).security ?? {}
-  if (!sasl || !('oauthBearerProvider' in sasl)) throw new Error('It has another mechanism.')
-  return sasl.oauthBearerProvider
+  if (!sasl || !('authenticationProvider' in sasl)) throw new Error('It has another mechanism.')
+  return async () => {
+    let sent = ''
+    const saslAuthenticate: AuthenticationProviderArgs['saslAuthenticate'] = async ({ request }) => {
+      sent = (await request.encode()).toString()
+      return undefined
+    }
+    const logger = new Kafka({ brokers: ['one:9093'] }).logger()
+    await sasl.authenticationProvider({ host: 'one', port: 9093, logger, saslAuthenticate }).authenticate()
+    return sent
+  }
 }
 
 describe('Kafka', () => {
@@ -49,17 +60,17 @@ describe('Kafka', () => {
 
   test('has a token that is read again for each connection', async () => {
     const file = join(folder, 'token')
-    const provide = tokenProviderOf({ KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_TOKEN_FILE: file })
+    const authenticate = requestOf({ KAFKA_SASL_MECHANISM: 'OAUTHBEARER', KAFKA_SASL_TOKEN_FILE: file })
     for (const token of ['first', 'second']) {
       writeFileSync(file, `${token}\n`)
-      expect(await provide()).toEqual({ value: token })
+      expect(await authenticate()).toContain(`n,,\x01auth=Bearer ${token}\x01\x01`)
     }
   })
 
   test('says that a command for a token failed, and not what it printed', async () => {
     const command = 'echo secret-of-mine >&2; exit 3'
-    const provide = tokenProviderOf({ KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN_COMMAND: command })
-    await expect(provide()).rejects.toThrow(/^KAFKA_SASL_TOKEN_COMMAND failed \(3\)\.$/)
+    const authenticate = requestOf({ KAFKA_SASL_MECHANISM: 'oauthbearer', KAFKA_SASL_TOKEN_COMMAND: command })
+    await expect(authenticate()).rejects.toThrow(/^KAFKA_SASL_TOKEN_COMMAND failed \(3\)\.$/)
   })
 
   test.each([

@@ -1,4 +1,4 @@
-/** Who reads the topic while processes and brokers come and go. The cases of two aggregators and of retention are in kafka.int.test.ts. */
+/** The assignment of the topic while processes and brokers are replaced. The cases of two aggregators and of retention are in kafka.int.test.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { blockMessage, blockMessages } from './messages.ts'
 
 const { skip } = kafkaOrSkip()
 
-/** What all members have stored, in the order of storing, as the tables would have it. */
+/** The messages of all members in the order of storing, as the tables would have them. */
 type Stored = { entry: Entry; by: string }[]
 
 class Member {
@@ -107,7 +107,7 @@ describe.skipIf(skip)('three brokers', () => {
     expect(new Set(stored.map(({ by }) => by)).size).toBe(4)
   })
 
-  test('broker lost: the leader of the topic is killed, and appends and reads go on without it', {
+  test('broker lost: the leader of the topic is killed, and appends and reads continue without it', {
     timeout: 120_000,
   }, async () => {
     const stored: Stored = []

@@ -1,4 +1,6 @@
 /** A broker with TLS, SASL and access control: what works, and what each misconfiguration says. Nothing is lost, and it resumes once mended. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../../infra/config/config.ts'
@@ -47,6 +49,14 @@ async function writeAndRead(environment: Environment): Promise<void> {
   expect(read.map(({ message }) => message)).toEqual(BLOCKS)
 }
 
+/** A token as identity providers issue them, without a signature. */
+function unsignedToken(validSeconds: number): string {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const now = Math.floor(Date.now() / 1000)
+  const issued = now + Math.min(0, 2 * validSeconds)
+  return `${encode({ alg: 'none' })}.${encode({ sub: USER, iat: issued, exp: now + validSeconds })}.`
+}
+
 /** The newest reason for a repetition. */
 async function untilRetried({ facts }: { facts: LogFact[] }, says: RegExp): Promise<string> {
   return until(async () => {
@@ -77,6 +87,39 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
 
   test.each(['plain', 'scram-sha-256', 'scram-sha-512'])('is written and read with %s', async (mechanism) => {
     await writeAndRead({ ...base, KAFKA_SASL_MECHANISM: mechanism, KAFKA_TOPIC_PREFIX: `${mechanism}.` })
+  })
+
+  describe('with oauthbearer', () => {
+    let tokenFile: string
+    let bearer: Environment
+    const writeToken = (validSeconds: number) => writeFile(tokenFile, unsignedToken(validSeconds))
+    beforeAll(() => {
+      tokenFile = join(cluster.folder, 'token')
+      bearer = {
+        KAFKA_BROKERS: cluster.brokers.join(),
+        KAFKA_SSL_CA_FILE: cluster.authority.caFile,
+        KAFKA_SASL_MECHANISM: 'oauthbearer',
+      }
+    })
+
+    test('is written and read with a token of a file, and with one of a command', async () => {
+      await writeToken(3_600)
+      await writeAndRead({ ...bearer, KAFKA_SASL_TOKEN_FILE: tokenFile, KAFKA_TOPIC_PREFIX: 'token-file.' })
+      const command = { KAFKA_SASL_TOKEN_COMMAND: `cat ${tokenFile}`, KAFKA_TOPIC_PREFIX: 'token-command.' }
+      await writeAndRead({ ...bearer, ...command })
+    })
+
+    test('refuses a token that has expired, and is used once the file holds another', async () => {
+      await writeToken(-3_600)
+      const environment = { ...bearer, KAFKA_SASL_TOKEN_FILE: tokenFile, KAFKA_TOPIC_PREFIX: 'token-renewed.' }
+      const { facts, opening } = await open(environment)
+      expect(await refusal(opening)).toBe(
+        'Kafka refused to open token-renewed.blocks.ethereum: SASL_TOKEN_REFUSED. The broker does not accept the token: check what KAFKA_SASL_TOKEN_FILE holds, or KAFKA_SASL_TOKEN_COMMAND prints.',
+      )
+      expect(JSON.stringify(facts)).not.toContain(unsignedToken(-3_600).slice(0, 20))
+      await writeToken(3_600)
+      await writeAndRead(environment)
+    })
   })
 
   test('is written without compression, and with a client certificate', async () => {
