@@ -7,14 +7,15 @@ const REDACTED = '***'
 
 /** Replaces secrets of this configuration, and everything shaped like an API key, in any text. */
 export function createRedactor(
-  config: Pick<Config, 'chain' | 'store' | 'log' | 'bootstrapApiKey'>,
+  config: Pick<Config, 'chain' | 'store' | 'log' | 'publish' | 'bootstrapApiKey'>,
 ): (text: string) => string {
-  const { store, log, bootstrapApiKey } = config
+  const { store, log, publish, bootstrapApiKey } = config
   const own = configuredNetworks(config).filter(({ isPublic }) => !isPublic)
   const secrets = [
     ...own.flatMap(({ urls }) => urls.flatMap(secretsIn)),
     ...(store.kind === 'server' ? secretsOf(store) : []),
     ...(log.kind === 'kafka' ? log.secrets.flatMap(passwords) : []),
+    ...passwords(publish?.registry?.password ?? ''),
     ...(bootstrapApiKey === undefined ? [] : [bootstrapApiKey]),
   ]
   // A longer one may hold a shorter one.

@@ -12,6 +12,9 @@ export type LogFact =
       waitMs: number
       error: string
     }
+  | { kind: 'schema-registered'; subject: string; id: number }
+  /** Publishing does not depend on it; the registration is repeated after `waitMs`. */
+  | { kind: 'schema-not-registered'; subject: string; waitMs: number; error: string }
   | { kind: 'log-reading'; topic: string; group: string; position: Offset }
   | { kind: 'log-standing-by'; topic: string; group: string }
   /** Retention has deleted what lies between. */

@@ -12,7 +12,7 @@ import { steadyProducer } from './producer.ts'
 import { CLIENT_RETRY } from './retry.ts'
 import { ensureTopic } from './topic.ts'
 
-export type PublicTopics = PublishSink & { close(): Promise<void> }
+export type PublicTopics = PublishSink & { topics: ReadonlyMap<PublishedKind, string>; close(): Promise<void> }
 
 export type PublicTopicsOptions = {
   network: Network
@@ -48,6 +48,7 @@ export function openPublicTopics(connection: KafkaConnection, options: PublicTop
   }
 
   return {
+    topics: new Map(KINDS.filter((kind) => kinds.has(kind)).map((kind) => [kind, nameOf(kind)])),
     async publish(publication) {
       if (!isEnsured) await ensure()
       const records = recordsOf(network, publication)

@@ -9,6 +9,7 @@ import { currentStoreFolder } from '../config/folders.ts'
 import { openPublicTopics } from '../kafka/public-topics.ts'
 import { type LogBackend, logBackendOf } from './log-backend.ts'
 import type { Run } from './run.ts'
+import { registerSchemas } from './schema-registry.ts'
 
 export type Deployment = {
   tables: Tables
@@ -42,7 +43,10 @@ function publishingOf({ log, publish }: Config): Pick<Deployment, 'publish'> {
   if (log.kind !== 'kafka' || !publish) return {}
   return {
     publish(network, { report, signal }) {
-      const sink = openPublicTopics(log, { network, kinds: publish.kinds, report, closed: signal })
+      const { kinds, registry } = publish
+      const sink = openPublicTopics(log, { network, kinds, report, closed: signal })
+      // Publishing does not wait for the registry. Only the signal ends the repetitions.
+      if (registry) void registerSchemas(registry, sink.topics, { report, signal }).catch(() => undefined)
       return { options: { ...publish, sink }, close: sink.close }
     },
   }

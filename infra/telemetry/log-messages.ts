@@ -68,6 +68,8 @@ export const LOG_MESSAGES = {
   'server-closed': ['info', 'the API is closed; every answer is out'],
   // The log between ingest and aggregator
   'log-topic-made': ['info', 'a topic is made in Kafka'],
+  'schema-registered': ['info', 'the schema of a public topic is in the registry'],
+  'schema-not-registered': ['warn', 'the schema of a public topic could not be registered, and will be again'],
   'log-retried': ['warn', 'a step against Kafka failed; retried until it succeeds'],
   'log-reading': ['info', 'this process reads the topic from now on'],
   'log-standing-by': ['info', 'another process reads the topic; this one takes over when that ends'],

@@ -78,7 +78,8 @@ async function startOnce(classpath: string, first: JarBroker | undefined): Promi
  * A shell stands between: it kills the broker when its standard input ends, which the system sees to when this process dies in
  * whatever way. In a shell's background, standard input is /dev/null, hence descriptor 3.
  */
-const DIE_WITH_PARENT = 'exec 3<&0; "$@" & broker=$!; (cat <&3 >/dev/null; kill -9 $broker 2>/dev/null) & wait $broker'
+export const DIE_WITH_PARENT =
+  'exec 3<&0; "$@" & broker=$!; (cat <&3 >/dev/null; kill -9 $broker 2>/dev/null) & wait $broker'
 
 export async function startProcess(
   classpath: string,

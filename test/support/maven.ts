@@ -10,24 +10,29 @@ const run = promisify(execFile)
 
 const MAVEN_TIMEOUT_MS = 180_000
 
-/** The folder of what the pom names. Made aside and moved into place, so that two runs at once don't see half of it. */
-export async function fetchedJars(name: string, pom: string, properties: readonly string[] = []): Promise<string> {
+/** The folder of the jars that the pom names. */
+export function fetchedJars(name: string, pom: string, properties: readonly string[] = []): Promise<string> {
+  const goal = ['-f', pom, 'dependency:copy-dependencies', '-DincludeScope=runtime', ...properties]
+  return fetched(name, (folder) => [...goal, `-DoutputDirectory=${folder}`])
+}
+
+/** The folder that a goal of Maven fills. Made aside and moved into place, so that two runs at once don't see half of it. */
+export async function fetched(name: string, goal: (folder: string) => readonly string[]): Promise<string> {
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'candlepool')
-  const jars = join(cache, name)
-  if (existsSync(jars)) return jars
+  const folder = join(cache, name)
+  if (existsSync(folder)) return folder
   await mkdir(cache, { recursive: true })
   const aside = await mkdtemp(join(cache, 'fetching-'))
   try {
-    const goal = ['dependency:copy-dependencies', '-DincludeScope=runtime', `-DoutputDirectory=${aside}`, ...properties]
-    await run('mvn', ['-q', '-B', '-f', pom, ...goal], { timeout: MAVEN_TIMEOUT_MS })
-    await rename(aside, jars)
+    await run('mvn', ['-q', '-B', ...goal(aside)], { timeout: MAVEN_TIMEOUT_MS })
+    await rename(aside, folder)
   } catch (error) {
     await rm(aside, { recursive: true, force: true })
     // Another run was quicker.
-    if (existsSync(jars)) return jars
+    if (existsSync(folder)) return folder
     throw new Error(`Maven could not fetch ${name}: ${firstLine(error)}`)
   }
-  return jars
+  return folder
 }
 
 /** Rejects with one line that says what is missing. */
