@@ -1,51 +1,36 @@
 /** Metrics of the API: answers by route and status, and what they cost. Nothing here is by key. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { PLANS, type PlanName } from '../../api/lib/plan.ts'
 import type { FactHandlers } from './fact.ts'
+import { instrumentsIn } from './instruments.ts'
 import { SECONDS } from './metrics-buckets.ts'
 
 export function apiMetrics(registry: Registry): FactHandlers {
-  const registers = [registry]
-  const seconds = new Histogram({
-    name: 'candlepool_http_request_seconds',
-    help: 'From the arrival of a request to the end of its answer.',
-    // A route is as it is mounted, so that there are few.
-    labelNames: ['route', 'status'] as const,
-    buckets: SECONDS,
-    registers,
-  })
-  const credits = new Counter({
-    name: 'candlepool_credits_charged_total',
-    help: 'Credits that answers cost.',
-    labelNames: ['plan'] as const,
-    registers,
-  })
-  const unstored = new Gauge({
-    name: 'candlepool_usage_unstored_rows',
-    help: 'Minutes of keys whose credits and calls could not be stored yet.',
-    registers,
-  })
-  const failures = new Counter({
-    name: 'candlepool_usage_failures_total',
-    help: 'Times that credits and calls could not be stored.',
-    registers,
-  })
-  const unknownPlans = new Counter({
-    name: 'candlepool_unknown_plans_total',
-    help: 'Keys with a plan that this version does not know.',
-    registers,
-  })
-  const reads = new Counter({
-    name: 'candlepool_cache_reads_total',
-    help: 'Questions for candles, by whether memory held all that they need.',
-    labelNames: ['result'] as const,
-    registers,
-  })
-  const cached = new Gauge({
-    name: 'candlepool_cache_bytes',
-    help: 'Candles held in memory.',
-    registers,
-  })
+  const { counter, gauge, histogram } = instrumentsIn(registry)
+  const seconds = histogram(
+    'candlepool_http_request_seconds',
+    'From the arrival of a request to the end of its answer.',
+    SECONDS,
+    ['route', 'status'],
+  )
+  const credits = counter('candlepool_credits_charged_total', 'Credits that answers cost.', ['plan'])
+  const unstored = gauge(
+    'candlepool_usage_unstored_rows',
+    'Minutes of keys whose credits and calls could not be stored yet.',
+    [],
+  )
+  const failures = counter('candlepool_usage_failures_total', 'Times that credits and calls could not be stored.', [])
+  const unknownPlans = counter(
+    'candlepool_unknown_plans_total',
+    'Keys with a plan that this version does not know.',
+    [],
+  )
+  const reads = counter(
+    'candlepool_cache_reads_total',
+    'Questions for candles, by whether memory held all that they need.',
+    ['result'],
+  )
+  const cached = gauge('candlepool_cache_bytes', 'Candles held in memory.', [])
   for (const plan of Object.keys(PLANS) as PlanName[]) credits.inc({ plan }, 0)
 
   return {

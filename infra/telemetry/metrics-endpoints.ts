@@ -18,7 +18,7 @@ export function endpointMetrics(registry: Registry): FactHandlers {
     'candlepool_rpc_call_seconds',
     'How long an endpoint takes to answer or to fail.',
     SECONDS,
-    [...OF_ENDPOINT],
+    OF_ENDPOINT,
   )
   const errors = counter(
     'candlepool_rpc_errors_total',
@@ -28,18 +28,22 @@ export function endpointMetrics(registry: Registry): FactHandlers {
   const resting = gauge(
     'candlepool_rpc_endpoint_resting',
     '1 from when an endpoint has failed until it answers again.',
-    [...OF_ENDPOINT],
+    OF_ENDPOINT,
   )
-  const disabled = gauge('candlepool_rpc_endpoint_disabled', '1 where an endpoint belongs to another chain.', [
-    ...OF_ENDPOINT,
-  ])
-  const behind = counter('candlepool_rpc_endpoint_behind_total', 'How often an endpoint fell behind the others.', [
-    ...OF_ENDPOINT,
-  ])
+  const disabled = gauge(
+    'candlepool_rpc_endpoint_disabled',
+    '1 where an endpoint belongs to another chain.',
+    OF_ENDPOINT,
+  )
+  const behind = counter(
+    'candlepool_rpc_endpoint_behind_total',
+    'How often an endpoint fell behind the others.',
+    OF_ENDPOINT,
+  )
   const omitted = counter(
     'candlepool_rpc_omitted_logs_total',
     'Logs that an endpoint left out and that its receipts have.',
-    [...OF_ENDPOINT],
+    OF_ENDPOINT,
   )
 
   const known = new Map<NetworkName, Set<string>>()

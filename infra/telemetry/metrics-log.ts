@@ -1,53 +1,41 @@
 /** Metrics of the log between ingest and aggregator: who reads it, what was set aside, how often Kafka had to be asked again. */
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'
+import { instrumentsIn } from './instruments.ts'
 
 export function logMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
-  const registers = [registry]
+  const { counter, gauge } = instrumentsIn(registry)
   const ofTopic = ['topic'] as const
-  const rejected = new Counter({
-    name: 'candlepool_messages_rejected_total',
-    help: "Messages in quarantine: they are no messages, or the tables can't hold them.",
-    labelNames: ['network'] as const,
-    registers,
-  })
-  const lost = new Counter({
-    name: 'candlepool_rejected_not_copied_total',
-    help: 'Rejected messages that could not be copied into quarantine.',
-    labelNames: ofTopic,
-    registers,
-  })
-  const reading = new Gauge({
-    name: 'candlepool_log_reading',
-    help: '1 where this process reads the topic, 0 where it stands by.',
-    labelNames: ofTopic,
-    registers,
-  })
-  const retries = new Counter({
-    name: 'candlepool_log_retries_total',
-    help: 'Steps against Kafka that failed and were tried again.',
-    labelNames: ['topic', 'step'] as const,
-    registers,
-  })
-  const begunLater = new Counter({
-    name: 'candlepool_log_begun_later_total',
-    help: 'Times that Kafka had deleted messages which were not read yet.',
-    labelNames: ofTopic,
-    registers,
-  })
-  const dropped = new Counter({
-    name: 'candlepool_log_parts_dropped_total',
-    help: 'Messages that their writer left incomplete.',
-    labelNames: ofTopic,
-    registers,
-  })
-  const complaints = new Counter({
-    name: 'candlepool_kafka_client_complaints_total',
-    help: 'What the Kafka client would have printed, by its severity.',
-    labelNames: ['severity'] as const,
-    registers,
-  })
+  const rejected = counter(
+    'candlepool_messages_rejected_total',
+    "Messages in quarantine: they are no messages, or the tables can't hold them.",
+  )
+  const lost = counter(
+    'candlepool_rejected_not_copied_total',
+    'Rejected messages that could not be copied into quarantine.',
+    ofTopic,
+  )
+  const reading = gauge(
+    'candlepool_log_reading',
+    '1 where this process reads the topic, 0 where it stands by.',
+    ofTopic,
+  )
+  const retries = counter('candlepool_log_retries_total', 'Steps against Kafka that failed and were tried again.', [
+    'topic',
+    'step',
+  ])
+  const begunLater = counter(
+    'candlepool_log_begun_later_total',
+    'Times that Kafka had deleted messages which were not read yet.',
+    ofTopic,
+  )
+  const dropped = counter('candlepool_log_parts_dropped_total', 'Messages that their writer left incomplete.', ofTopic)
+  const complaints = counter(
+    'candlepool_kafka_client_complaints_total',
+    'What the Kafka client would have printed, by its severity.',
+    ['severity'],
+  )
   for (const network of networks) rejected.inc({ network }, 0)
 
   return {

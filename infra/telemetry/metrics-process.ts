@@ -1,42 +1,25 @@
 /** Metrics of a process and its jobs: stages that begin again or halt, jobs under way and done. */
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'
+import { instrumentsIn } from './instruments.ts'
 
 export function processMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
-  const registers = [registry]
+  const { counter, gauge } = instrumentsIn(registry)
   const ofStage = ['stage', 'network'] as const
-  const restarts = new Counter({
-    name: 'candlepool_stage_restarts_total',
-    help: 'Restarts of a stage from the stored state.',
-    labelNames: ofStage,
-    registers,
-  })
-  const halted = new Gauge({
-    name: 'candlepool_stage_halted',
-    help: '1 where a stage of a network has halted; all others of its process continue.',
-    labelNames: ofStage,
-    registers,
-  })
-  const running = new Gauge({
-    name: 'candlepool_jobs_running',
-    help: 'Backfills under way.',
-    labelNames: ['network'] as const,
-    registers,
-  })
-  const jobs = new Counter({
-    name: 'candlepool_jobs_total',
-    help: 'Jobs that have ended, by their kind and how.',
-    // `job` is Prometheus's own word for what it scrapes.
-    labelNames: ['network', 'task', 'outcome'] as const,
-    registers,
-  })
-  const waits = new Counter({
-    name: 'candlepool_backfill_waits_total',
-    help: 'Times that a backfill failed and resumed after a wait.',
-    labelNames: ['network'] as const,
-    registers,
-  })
+  const restarts = counter('candlepool_stage_restarts_total', 'Restarts of a stage from the stored state.', ofStage)
+  const halted = gauge(
+    'candlepool_stage_halted',
+    '1 where a stage of a network has halted; all others of its process continue.',
+    ofStage,
+  )
+  const running = gauge('candlepool_jobs_running', 'Backfills under way.')
+  const jobs = counter('candlepool_jobs_total', 'Jobs that have ended, by their kind and how.', [
+    'network',
+    'task',
+    'outcome',
+  ])
+  const waits = counter('candlepool_backfill_waits_total', 'Times that a backfill failed and resumed after a wait.')
   for (const network of networks) {
     for (const task of ['backfill', 'rebuild', 'rewind']) {
       for (const outcome of ['done', 'failed']) jobs.inc({ network, task, outcome }, 0)

@@ -1,8 +1,9 @@
 /** Metrics of ClickHouse as this process sees it: whether it answers, and the room on its disks. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { ask } from '../../aggregator/store/store.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
+import { instrumentsIn } from './instruments.ts'
 
 /** Below Prometheus' scrape timeout, 10 s by default. */
 const TIMEOUT_MS = 2_000
@@ -11,24 +12,13 @@ type DiskSpace = { server: string; disk: string; free: number; total: number }
 
 /** Returns how to look again: to be called before each scrape. */
 export function storeMetrics(registry: Registry): (servers: readonly ClickHouseClient[]) => Promise<void> {
-  const registers = [registry]
-  const up = new Gauge({
-    name: 'candlepool_store_up',
-    help: '1 where ClickHouse answers this process, each server of it.',
-    registers,
-  })
-  const free = new Gauge({
-    name: 'candlepool_store_disk_free_bytes',
-    help: 'Room that is left on a disk of ClickHouse.',
-    labelNames: ['server', 'disk'] as const,
-    registers,
-  })
-  const total = new Gauge({
-    name: 'candlepool_store_disk_bytes',
-    help: 'Size of a disk of ClickHouse.',
-    labelNames: ['server', 'disk'] as const,
-    registers,
-  })
+  const { gauge } = instrumentsIn(registry)
+  const up = gauge('candlepool_store_up', '1 where ClickHouse answers this process, each server of it.', [])
+  const free = gauge('candlepool_store_disk_free_bytes', 'Room that is left on a disk of ClickHouse.', [
+    'server',
+    'disk',
+  ])
+  const total = gauge('candlepool_store_disk_bytes', 'Size of a disk of ClickHouse.', ['server', 'disk'])
 
   return async function look(servers) {
     const answers = await Promise.all(servers.map(readDisks))
