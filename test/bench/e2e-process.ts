@@ -30,6 +30,7 @@ const config = readConfig({
   PORT: '0',
   BOOTSTRAP_API_KEY: key,
   KAFKA_BROKERS: brokers,
+  PUBLISH: process.env['PUBLISH'],
   FSYNC: process.env['FSYNC'],
 })
 const run: Run = {

@@ -2,7 +2,7 @@
  * The whole pipeline, with ten million ticks stored: from a block's message appended to the first answer of `/v0/candles` that shows its
  * trades, 20 swaps a block; and from the chain's new head to that answer with `npm start`, 3 swaps a block and WebSocket heads, where the
  * node's answers take 0 or 50 ms. A client on a kept connection asks one question after the other, 2 ms apart. Beside them a bare insert of the same
- * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well, FSYNC=off waits for no disk. DAYS (of a million ticks), BLOCKS
+ * ticks, for the head after one round trip. KAFKA=1 appends to Kafka as well, and PUBLISH_ROUNDS=3 publishes meanwhile, by turns with runs that do not. FSYNC=off waits for no disk. DAYS (of a million ticks), BLOCKS
  * and LATENCIES scale it.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -27,6 +27,8 @@ const SWAPS = Number(process.env['SWAPS'] ?? 23)
 const BLOCKS = Number(process.env['BLOCKS'] ?? 150)
 const WARM_UP_BLOCKS = 20
 const LATENCIES = (process.env['LATENCIES'] ?? '0,50').split(',').map(Number)
+/** By turns with and without public topics, where KAFKA=1. */
+const PUBLISH_ROUNDS = Number(process.env['PUBLISH_ROUNDS'] ?? 0)
 const HEAD = 1_000_000
 const SWAPS_A_HEAD = 3
 const PATIENCE_MS = 10_000
@@ -55,7 +57,13 @@ if (kafka && 'unavailable' in kafka) throw new Error(`There is no Kafka: ${kafka
 
 await storePast()
 await fromMessage('in-process log')
-if (kafka) await fromMessage('Kafka', kafka.brokers)
+if (kafka) {
+  await fromMessage('Kafka', kafka.brokers)
+  for (let round = 0; round < PUBLISH_ROUNDS; round++) {
+    await fromMessage('Kafka, published too', kafka.brokers, 'ticks,pools,candles')
+    await fromMessage('Kafka', kafka.brokers)
+  }
+}
 await fromHead()
 await kafka?.stop()
 await rm(folder, { recursive: true, force: true })
@@ -69,8 +77,8 @@ async function storePast(): Promise<void> {
   await store.close()
 }
 
-async function fromMessage(log: string, brokers?: readonly string[]): Promise<void> {
-  const pipeline = await startPipelineProcess(tables, brokers)
+async function fromMessage(log: string, brokers?: readonly string[], publish?: string): Promise<void> {
+  const pipeline = await startPipelineProcess(tables, brokers, publish)
   const { client, close } = await openTables()
   const chain = storedChain(client, SHAPE.network)
   let number = ((await chain.tip())?.number ?? -1) + 1

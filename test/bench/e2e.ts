@@ -23,9 +23,15 @@ export type PipelineProcess = {
   stop(): Promise<void>
 }
 
-export async function startPipelineProcess(folder: string, brokers: readonly string[] = []): Promise<PipelineProcess> {
+/** `publish`: as the variable `PUBLISH`. */
+export async function startPipelineProcess(
+  folder: string,
+  brokers: readonly string[] = [],
+  publish = '',
+): Promise<PipelineProcess> {
   const args = ['--import', 'tsx', join(import.meta.dirname, 'e2e-process.ts'), folder, KEY, brokers.join(',')]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const env = { ...process.env, PUBLISH: publish }
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
   const ended = once(child, 'exit')
   const lines = createInterface(child.stdout)
   const [url] = (await once(lines, 'line')) as [string]
