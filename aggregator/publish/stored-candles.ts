@@ -5,7 +5,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import { bucketStart } from '../candles/candle.ts'
 import { type CandleColumns, toBucket } from '../candles/candle-rows.ts'
 import type { Bucket } from '../candles/open-candles.ts'
-import { scopeOf, type TouchedPool } from '../candles/recompute.ts'
+import { mergeTouched, scopeOf, type TouchedPool } from '../candles/recompute.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { VersionedTick } from './publication.ts'
 
@@ -19,13 +19,13 @@ export type BucketKey = Pick<Bucket, 'pool' | 'resolution' | 'start'>
 
 const POOLS_PER_QUERY = 100
 
-/** The buckets that hold a second in which their pool changed, of pools that traded at about one time in one query. */
+/** The buckets that hold a second in which their pool changed, of pools that traded at about one time in one query. A pool may be named several times. */
 export async function readStoredCandles(
   client: ClickHouseClient,
   network: NetworkName,
   touched: readonly TouchedPool[],
 ): Promise<VersionedBucket[]> {
-  const byTime = [...touched].sort((one, other) => one.first - other.first)
+  const byTime = [...mergeTouched(touched)].sort((one, other) => one.first - other.first)
   const found: VersionedBucket[] = []
   for (let start = 0; start < byTime.length; start += POOLS_PER_QUERY) {
     const group = byTime.slice(start, start + POOLS_PER_QUERY)

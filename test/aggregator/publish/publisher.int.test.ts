@@ -5,6 +5,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PublishFinality } from '../../../aggregator/publish/publication.ts'
+import { readStoredCandles } from '../../../aggregator/publish/stored-candles.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { type Random, randomOf } from '../../simulation/random.ts'
@@ -95,6 +96,25 @@ describe.skipIf(withoutClickHouse)('publications', () => {
       format: 'JSONEachRow',
     })
     expect((await answer.json<{ count: string }>()).map(({ count }) => Number(count))).toEqual([closed.length])
+  })
+
+  test('read the candles of each stretch where a pool is named twice', async () => {
+    const { client } = database
+    const network = networkOf('named twice')
+    const plans = fc
+      .sample(blockPlan({ full: true }), { numRuns: 3, seed: 5 })
+      .map((plan) => ({ ...plan, secondsLater: 90 }))
+    const chain = mine([], plans)
+    const aggregator = await startAggregator(client, { network })
+    await aggregator.append(asBlocks(network, chain))
+    await aggregator.stop()
+    const [first, , last] = chain
+    const pool = first?.ticks.map((tick) => tick.pool).find((id) => last?.ticks.some((tick) => tick.pool === id))
+    if (!first || !last || !pool) throw new Error('A full block trades all pools.')
+    const at = (second: number) => ({ pool, first: second, last: second })
+    const found = await readStoredCandles(client, network, [at(first.timestamp), at(last.timestamp)])
+    const seconds = found.flatMap(({ bucket }) => (bucket.resolution === 1 ? [bucket.start] : []))
+    expect(new Set(seconds)).toEqual(new Set([first.timestamp, last.timestamp]))
   })
 
   /** A random history of one network, told to aggregators that restart. */
