@@ -8,7 +8,6 @@ export type PoolCache = {
   add(pools: readonly Pool[]): void
   /** Stored pools among `ids`. */
   get(ids: Iterable<PoolId>): Promise<ReadonlyMap<PoolId, Pool>>
-  clear(): void
 }
 
 const MAX_POOLS = 20_000
@@ -32,6 +31,5 @@ export function openPoolCache(client: ClickHouseClient, network: NetworkName): P
       for (const pool of pools) found.set(pool.id, pool)
       return found
     },
-    clear: () => cached.clear(),
   }
 }

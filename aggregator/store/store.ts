@@ -1,7 +1,7 @@
 /** ClickHouse as the aggregator uses it: RowBinary in, statements from .sql files, few rows out. */
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import type { ClickHouseClient } from '@clickhouse/client'
+import type { BaseQueryParams, ClickHouseClient } from '@clickhouse/client'
 import { RowBinary } from './row-binary.ts'
 
 export type QueryParameters = Record<string, string | number | bigint | readonly (string | number)[]>
@@ -45,7 +45,15 @@ export async function run(client: ClickHouseClient, query: string, parameters: Q
   await client.command({ query, query_params: parameters })
 }
 
-export async function ask<Row>(client: ClickHouseClient, query: string, parameters: QueryParameters): Promise<Row[]> {
-  const answer = await client.query({ query, query_params: parameters, format: 'JSONEachRow' })
+/** Options of a statement that runs in the database `default`: the client's own may not exist. */
+export const IN_DEFAULT = { http_headers: { 'X-ClickHouse-Database': 'default' } } as const
+
+export async function ask<Row>(
+  client: ClickHouseClient,
+  query: string,
+  parameters: QueryParameters = {},
+  options: Pick<BaseQueryParams, 'http_headers' | 'abort_signal'> = {},
+): Promise<Row[]> {
+  const answer = await client.query({ query, query_params: parameters, format: 'JSONEachRow', ...options })
   return answer.json<Row>()
 }

@@ -1,8 +1,7 @@
 /** The table through which the API processes exchange their claims: one insert and one query a round, whatever the number of keys. */
-import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
-import { queryRows, readSql, storeUnavailable } from '../lib/store.ts'
+import { insertJson, queryRows, readSql, storeUnavailable } from '../lib/store.ts'
 import type { Claim } from './claims.ts'
 import type { KeyHash } from './keys.ts'
 import { type ClaimRow, NO_KEY } from './peer-claims.ts'
@@ -30,10 +29,7 @@ export function openClaimTable(client: ClickHouseClient, instance: string): Clai
       const alive = { hash: NO_KEY, minute: nowSeconds, claimed: 0, needed: 0, credits: 0, calls: 0 }
       const rows = (claims.length > 0 ? claims : [alive]).map((claim) => ({ ...claim, instance, version }))
       try {
-        const values = Readable.from([rows.map((row) => JSON.stringify(row)).join('\n')])
-        const settings = { async_insert: 0, insert_deduplicate: 0 } as const
-        const { stream } = await client.exec({ query: INSERT, values, clickhouse_settings: settings })
-        stream.resume()
+        await insertJson(client, INSERT, rows)
         const took = performance.now() - began
         if (took > MAX_WRITE_MS)
           throw new Error(`The claims were written in ${Math.round(took)} ms: peers may have missed them.`)

@@ -1,5 +1,6 @@
 /** Rounds of the claim exchange: write the own claims, read those of the peers, grant what fits. claims.ts has the protocol. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -122,7 +123,7 @@ function openRounds(options: {
     const changed: { claim: MinuteClaim; next: Claim }[] = []
     for (const claim of claims.all()) {
       const next = claims.next(claim)
-      if (claim.written && isSame(claim.written, next) && began - claim.writtenAt < REWRITE_MS) continue
+      if (isDeepStrictEqual(claim.written, next) && began - claim.writtenAt < REWRITE_MS) continue
       changed.push({ claim, next })
       claim.written = next
       claim.writtenAt = began
@@ -179,15 +180,6 @@ function paced(round: () => Promise<void>): { run(): Promise<void>; isQueued(): 
     },
     isQueued: () => next !== undefined,
   }
-}
-
-function isSame(one: Claim, other: Claim): boolean {
-  return (
-    one.claimed === other.claimed &&
-    one.needed === other.needed &&
-    one.credits === other.credits &&
-    one.calls === other.calls
-  )
 }
 
 function ignore(): void {}

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { PlanName } from '../lib/plan.ts'
-import { queryRows, readSql } from '../lib/store.ts'
+import { DURABLE, queryRows, readSql } from '../lib/store.ts'
 
 /** Lower-case hex. */
 export type KeyHash = string
@@ -21,8 +21,6 @@ export type KeyRecord = {
 
 const KEYS = readSql(new URL('./keys.sql', import.meta.url))
 const INSERT = readSql(new URL('./key-insert.sql', import.meta.url))
-/** Independent of the server's defaults: a key is stored once its insert has answered. */
-const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
 
 export function hashKey(key: string): KeyHash {
   return createHash('sha256').update(key).digest('hex')

@@ -1,12 +1,11 @@
 /** Writes the meters' counts to the store, every second and once more at the end. */
-import { Readable } from 'node:stream'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { serial } from '../lib/serial.ts'
-import { readSql } from '../lib/store.ts'
+import { insertJson, readSql } from '../lib/store.ts'
 import { type Count, type Meter, SETTLED_SECONDS } from './credits.ts'
 import type { KeyHash } from './keys.ts'
 
@@ -39,10 +38,8 @@ export function openUsageWriter(options: {
       if (rows.length === 0) return true
       try {
         version += 1
-        await insert(
-          client,
-          rows.map((row) => ({ ...row, instance, version })),
-        )
+        const values = rows.map((row) => ({ ...row, instance, version }))
+        await insertJson(client, INSERT, values)
       } catch (error) {
         // Counts are absolute and stay in memory, so that the next write repeats them.
         report({ kind: 'usage-not-stored', rows: rows.length, error })
@@ -62,15 +59,6 @@ export function openUsageWriter(options: {
       if (!(await flush())) await flush()
     },
   }
-}
-
-async function insert(client: ClickHouseClient, rows: readonly object[]): Promise<void> {
-  const result = await client.exec({
-    query: INSERT,
-    values: Readable.from([rows.map((row) => JSON.stringify(row)).join('\n')]),
-    clickhouse_settings: { async_insert: 0, insert_deduplicate: 0 },
-  })
-  result.stream.resume()
 }
 
 /** The counts of all meters by minute, and which of them are stored as they are. */

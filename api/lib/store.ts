@@ -1,5 +1,6 @@
 /** Queries to ClickHouse: a statement from a `.sql` file, typed parameters, plain rows. */
 import { readFileSync } from 'node:fs'
+import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { Problem } from './problem.ts'
@@ -25,6 +26,8 @@ const TEMPORARY = new Set([
 export function readSql(url: URL): string {
   return readFileSync(url, 'utf8')
 }
+
+export const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
 
 /** ClickHouse accepts 128 kB in a parameter. */
 export const MAX_POOLS_PER_QUERY = 1_000
@@ -60,6 +63,13 @@ export function queryBytes(
     })
     return buffer(stream)
   })
+}
+
+/** Independent of the server's defaults: the rows are stored once it resolves. `query` is an INSERT of JSONEachRow. */
+export async function insertJson(client: ClickHouseClient, query: string, rows: readonly object[]): Promise<void> {
+  const values = Readable.from([rows.map((row) => JSON.stringify(row)).join('\n')])
+  const { stream } = await client.exec({ query, values, clickhouse_settings: DURABLE })
+  stream.resume()
 }
 
 /** Turns an unavailable store into a 503; a refused statement is a bug, and is thrown as it is. */

@@ -1,12 +1,11 @@
 /** `npm run backfill`: reads a range of final history: in a cluster, beside a running `npm start`, and alone. */
-import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { cancelBackfill } from '../jobs/cancel-backfill.ts'
 import { type HistoryRequest, readHistory } from '../jobs/read-history.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, optionsOf, usageOf } from '../process/help.ts'
 import { runProcess } from '../process/run.ts'
 
 const HELP: Help = {
@@ -81,7 +80,7 @@ function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
     cancel: { type: 'string' },
   } as const
   try {
-    const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
+    const values = optionsOf(HELP, options)
     if (values.cancel !== undefined) return cancelSchema.parse(values)
     const { network, pool, concurrency, again, ...range } = schema.parse(values)
     return {

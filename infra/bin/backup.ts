@@ -1,11 +1,10 @@
 /** `npm run backup -- NAME`: all tables into a folder of that name, while everything runs. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { backUp, checkName } from '../clickhouse/backups.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, progressPrinter, runCommand } from '../process/command.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, positionalOf, usageOf } from '../process/help.ts'
 
 const HELP: Help = {
   does: 'Saves all tables into the folder `backups/NAME` beside them, while everything runs.',
@@ -13,11 +12,7 @@ const HELP: Help = {
   examples: ['npm run backup -- 2026-11-21'],
 }
 
-const name = commandLine(HELP, () => {
-  const { positionals } = parsed(HELP, () => parseArgs({ options: {}, allowPositionals: true }))
-  if (positionals.length > 1) throw new UsageError(`There is one NAME, and no ${positionals[1]}.\n${usageOf(HELP)}`)
-  return checkName(positionals[0], usageOf(HELP))
-})
+const name = commandLine(HELP, () => checkName(positionalOf(HELP), usageOf(HELP)))
 await runCommand(
   async (store) => {
     await backUp(store, name, progressPrinter())

@@ -6,7 +6,7 @@ import { parseTime } from '../../api/query/time.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, printTable, runCommand } from '../process/command.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, optionsOf, parsed, usageOf } from '../process/help.ts'
 
 const HELP: Help = {
   does: 'Makes, lists, revokes and changes the keys of the API. A key is shown once, when it is made: the tables keep only its hash.',
@@ -39,7 +39,7 @@ function readCommand(): (store: Store) => Promise<void> {
   const [verb, ...args] = process.argv.slice(2)
   if (verb === 'create') {
     const options = { plan: { type: 'string' }, name: { type: 'string' }, 'billing-start': { type: 'string' } } as const
-    const { values } = parsed(HELP, () => parseArgs({ args, options, allowPositionals: false }))
+    const values = optionsOf(HELP, options, args)
     return ({ owner }) => create(owner, values)
   }
   const { positionals: rest } = parsed(HELP, () => parseArgs({ args, options: {}, allowPositionals: true }))

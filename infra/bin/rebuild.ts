@@ -1,11 +1,10 @@
 /** `npm run rebuild`: recomputes candles from ticks beside the live ones, then swaps them in. */
-import { parseArgs } from 'node:util'
 import { RESOLUTIONS, type Resolution } from '../../aggregator/candles/candle.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { rebuildCandles } from '../jobs/rebuild-job.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, networkOf, optionsOf, usageOf } from '../process/help.ts'
 import { runProcess } from '../process/run.ts'
 
 const HELP: Help = {
@@ -26,9 +25,8 @@ await runProcess(async (run) => {
 
 function readRequest(): { network: NetworkName; resolutions: Resolution[] } {
   const options = { network: { type: 'string' }, resolution: { type: 'string', multiple: true } } as const
-  const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
-  const network = NETWORK_NAMES.find((name) => name === values.network)
-  if (!network) throw new UsageError(`--network is none of ${NETWORK_NAMES.join(', ')}\n${usageOf(HELP)}`)
+  const values = optionsOf(HELP, options)
+  const network = networkOf(HELP, values.network)
   const resolutions = (values.resolution ?? []).map((text) => {
     const resolution = RESOLUTIONS.find((it) => String(it) === text)
     if (!resolution) throw new UsageError(`--resolution is none of ${RESOLUTIONS.join(', ')} seconds\n${usageOf(HELP)}`)

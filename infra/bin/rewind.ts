@@ -1,11 +1,10 @@
 /** `npm run rewind`: takes back all blocks of a network above one, final ones too, because the chain itself was replaced. */
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import { type RewindPlan, type RewindRequest, rewindNetwork } from '../jobs/rewind-job.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, optionsOf, usageOf } from '../process/help.ts'
 import { runProcess } from '../process/run.ts'
 
 const HELP: Help = {
@@ -40,11 +39,7 @@ async function confirm({ network, to, tip }: RewindPlan, request: RewindRequest,
 
 function readRequest(): RewindRequest & { isSure: boolean } {
   const options = { network: { type: 'string' }, to: { type: 'string' }, yes: { type: 'boolean' } } as const
-  const {
-    network: name,
-    to = '',
-    yes: isSure = false,
-  } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }).values)
+  const { network: name, to = '', yes: isSure = false } = optionsOf(HELP, options)
   const network = NETWORK_NAMES.find((it) => it === name)
   const problems = [
     ...(network ? [] : [`--network is none of ${NETWORK_NAMES.join(', ')}`]),

@@ -1,8 +1,7 @@
 /** `npm run status`: how far each network is read, stored and audited, and what is missing. */
-import { parseArgs } from 'node:util'
 import { blocksIn, type JobStatus, type NetworkSummary, networksOf, summarize } from '../jobs/network-status.ts'
 import { print, printTable, runCommand } from '../process/command.ts'
-import { commandLine, type Help, parsed } from '../process/help.ts'
+import { commandLine, type Help, optionsOf } from '../process/help.ts'
 
 const SHOWN_GAPS = 3
 /** A longer one is cut. */
@@ -15,12 +14,7 @@ const HELP: Help = {
   examples: ['npm run -s status -- --json'],
 }
 
-const { json } = commandLine(HELP, () =>
-  parsed(
-    HELP,
-    () => parseArgs({ options: { json: { type: 'boolean', default: false } }, allowPositionals: false }).values,
-  ),
-)
+const { json } = commandLine(HELP, () => optionsOf(HELP, { json: { type: 'boolean', default: false } }))
 await runCommand(async (store, config) => {
   const now = Math.floor(Date.now() / 1000)
   const networks = await networksOf(store, config)

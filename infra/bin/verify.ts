@@ -1,5 +1,4 @@
 /** `npm run verify`: compares every candle with its ticks and every block with its digest; `--repair` fixes differences. */
-import { parseArgs } from 'node:util'
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
 import { type Difference, verify } from '../../aggregator/verify/verify.ts'
 import { parseTime } from '../../api/query/time.ts'
@@ -10,7 +9,7 @@ import { rebuildCandles } from '../jobs/rebuild-job.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
 import { withTables } from '../process/deployment.ts'
-import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
+import { commandLine, type Help, networkOf, optionsOf, usageOf } from '../process/help.ts'
 import { type Run, runProcess } from '../process/run.ts'
 
 const HELP: Help = {
@@ -116,31 +115,25 @@ function describe(one: Difference): string {
 }
 
 function readRequest(): Request {
-  const options = {
-    network: { type: 'string' },
-    from: { type: 'string' },
-    to: { type: 'string' },
-    repair: { type: 'boolean' },
-  } as const
-  try {
-    const { values } = parsed(HELP, () => parseArgs({ options, allowPositionals: false }))
-    const network = NETWORK_NAMES.find((name) => name === values.network)
-    if (!network) throw new Error(`--network is none of ${NETWORK_NAMES.join(', ')}`)
-    return {
-      network,
-      from: secondOf('--from', values.from),
-      to: secondOf('--to', values.to),
-      repair: values.repair ?? false,
-    }
-  } catch (error) {
-    if (error instanceof UsageError) throw error
-    throw new UsageError(`${(error as Error).message}\n${usageOf(HELP)}`)
+  const text = { type: 'string' } as const
+  const { network, from, to, repair } = optionsOf(HELP, {
+    network: text,
+    from: text,
+    to: text,
+    repair: { type: 'boolean', default: false },
+  })
+  return {
+    network: networkOf(HELP, network),
+    from: secondOf('--from', from),
+    to: secondOf('--to', to),
+    repair,
   }
 }
 
 function secondOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const time = parseTime(text)
-  if (time === undefined) throw new Error(`${name} is not a time: 2024-01-05 or 2024-01-05T00:00:00Z`)
+  if (time === undefined)
+    throw new UsageError(`${name} is not a time: 2024-01-05 or 2024-01-05T00:00:00Z\n${usageOf(HELP)}`)
   return time.seconds
 }

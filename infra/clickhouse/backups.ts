@@ -1,5 +1,6 @@
 /** Backups of all tables in a folder of ClickHouse's own, made while everything runs; a restore happens beside the tables, and is swapped in when it is whole. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 import type { Config } from '../config/config.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { followBackup, type OnProgress } from './follow-backup.ts'
@@ -110,14 +111,9 @@ async function refuseOtherKind(
   database: string,
   chain: Config['chain']['kind'],
 ): Promise<void> {
-  const answer = await server.query({
-    query: `SELECT number < {number:UInt64} AND toUnixTimestamp(time) > {second:UInt32} AS is_devnet
-            FROM ${database}.blocks FINAL WHERE network = 'ethereum' ORDER BY number LIMIT 1`,
-    query_params: FIRST_REAL,
-    format: 'JSONEachRow',
-    http_headers: ANYWHERE,
-  })
-  const [oldest] = await answer.json<{ is_devnet: number }>()
+  const query = `SELECT number < {number:UInt64} AND toUnixTimestamp(time) > {second:UInt32} AS is_devnet
+    FROM ${database}.blocks FINAL WHERE network = 'ethereum' ORDER BY number LIMIT 1`
+  const [oldest] = await ask<{ is_devnet: number }>(server, query, FIRST_REAL, IN_DEFAULT)
   if (oldest?.is_devnet === 1 && chain === 'networks')
     throw new UsageError(
       'The backup is of a devnet, whose trades are made up, and networks are configured here: unset NETWORKS and each _RPC_URL. Nothing was changed.',
@@ -139,23 +135,18 @@ async function requireEmpty({ server, database }: ShardDatabase): Promise<void> 
     throw new UsageError('The tables hold something already: restore into an empty DATA_DIR or database.')
 }
 
-async function tablesOf(server: ClickHouseClient, database: string): Promise<{ name: string; rows: number }[]> {
-  const answer = await server.query({
-    query: `SELECT name, toFloat64(ifNull(total_rows, 0)) AS rows FROM system.tables
-            WHERE database = {database:String} AND engine LIKE '%MergeTree%' ORDER BY name`,
-    query_params: { database },
-    format: 'JSONEachRow',
-    http_headers: ANYWHERE,
-  })
-  return answer.json<{ name: string; rows: number }>()
+function tablesOf(server: ClickHouseClient, database: string): Promise<{ name: string; rows: number }[]> {
+  const query = `SELECT name, toFloat64(ifNull(total_rows, 0)) AS rows FROM system.tables
+    WHERE database = {database:String} AND engine LIKE '%MergeTree%' ORDER BY name`
+  return ask(server, query, { database }, IN_DEFAULT)
 }
 
 type ShardDatabase = { server: ClickHouseClient; database: string }
 
 /** As statements spell it: names take no parameters here, and config.ts lets none through that would have to be quoted. */
 async function databaseOf(server: ClickHouseClient): Promise<ShardDatabase> {
-  const result = await server.query({ query: 'SELECT currentDatabase() AS database', format: 'JSONEachRow' })
-  const [{ database } = { database: '' }] = await result.json<{ database: string }>()
+  const query = 'SELECT currentDatabase() AS database'
+  const [{ database } = { database: '' }] = await ask<{ database: string }>(server, query)
   return { server, database }
 }
 
@@ -168,9 +159,6 @@ function folder(name: string, part: string): string {
   return `File('${name}/${part}/')`
 }
 
-/** Runs in `default`: the client's own database may not exist. */
-const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
-
 async function command(client: ClickHouseClient, query: string): Promise<void> {
-  await client.command({ query, http_headers: ANYWHERE })
+  await client.command({ query, ...IN_DEFAULT })
 }

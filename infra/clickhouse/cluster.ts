@@ -4,6 +4,7 @@
  * are kept by all its replicas: that needs ClickHouse Keeper, and was written and reviewed, not run.
  */
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 import { MigrationError, migrate } from './migrate.ts'
 
 export type Cluster = {
@@ -61,7 +62,7 @@ export async function migrateCluster(
 /** Without `CLICKHOUSE_CLUSTER`, throws where the database is that of a cluster. */
 export async function refuseCluster(server: ClickHouseClient, database: string): Promise<void> {
   const query = `SELECT name FROM system.tables WHERE database = {database:String} AND ${IS_OVER_SHARDS} LIMIT 1`
-  const [found] = await ask(server, query, { database })
+  const [found] = await ask(server, query, { database }, IN_DEFAULT)
   if (found) throw new MigrationError(`the database ${database} is that of a cluster: name it in CLICKHOUSE_CLUSTER`)
 }
 
@@ -78,6 +79,7 @@ async function replicaPositionOf(server: ClickHouseClient, cluster: string): Pro
        (SELECT toUInt32(count()) FROM system.macros WHERE macro IN ('shard', 'replica')) AS macros
      FROM system.clusters WHERE cluster = {cluster:String}`,
     { cluster },
+    IN_DEFAULT,
   )
   if (!place || place.shard === 0)
     throw new MigrationError(
@@ -125,13 +127,14 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
     server,
     `SELECT name FROM system.tables WHERE database = {database:String} AND NOT ${IS_OVER_SHARDS} LIMIT 1`,
     { database },
+    IN_DEFAULT,
   )
   if (own)
     throw new MigrationError(
       `the database ${database} has tables of a single server, such as ${own.name}: choose another CLICKHOUSE_DATABASE, and copy them`,
     )
   type Missing = { name: string; sorting_key: string }
-  for (const { name, sorting_key } of await ask<Missing>(server, UNDISTRIBUTED, { share, database })) {
+  for (const { name, sorting_key } of await ask<Missing>(server, UNDISTRIBUTED, { share, database }, IN_DEFAULT)) {
     const by = sorting_key === '' ? '' : `, ${shardingKey(sorting_key)}`
     const engine = `Distributed('${cluster}', ${share}, ${name}${by})`
     await server.command({
@@ -147,15 +150,4 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
 function shardingKey(sortingKey: string): string {
   const [first, second] = sortingKey.split(', ')
   return second === 'pool' ? 'cityHash64(network, pool)' : `cityHash64(${first})`
-}
-
-/** Runs in `default`, which always exists. */
-async function ask<Row>(server: ClickHouseClient, query: string, parameters: Record<string, string>): Promise<Row[]> {
-  const answer = await server.query({
-    query,
-    query_params: parameters,
-    format: 'JSONEachRow',
-    http_headers: { 'X-ClickHouse-Database': 'default' },
-  })
-  return answer.json<Row>()
 }

@@ -2,9 +2,10 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
+import { ask } from '../../aggregator/store/store.ts'
 import { connect } from './client.ts'
 import { type EnginePaths, enginePaths } from './engine-config.ts'
-import { ENGINE_DATABASE, type EngineUser } from './engine-users.ts'
+import { ENGINE_DATABASE, ENGINE_USERS, type EngineUser } from './engine-users.ts'
 
 export type EngineAccess = {
   url: string
@@ -37,12 +38,9 @@ export function accessOf(url: string, passwords: Record<EngineUser, string>): En
   return {
     url,
     database: ENGINE_DATABASE,
-    users: {
-      owner: { username: 'owner', password: passwords.owner },
-      api: { username: 'api', password: passwords.api },
-      accounts: { username: 'accounts', password: passwords.accounts },
-      analyst: { username: 'analyst', password: passwords.analyst },
-    },
+    users: Object.fromEntries(
+      ENGINE_USERS.map((username) => [username, { username, password: passwords[username] }]),
+    ) as EngineAccess['users'],
     sqlPassword: derivePassword(passwords.owner, 'sql'),
   }
 }
@@ -51,12 +49,8 @@ export function accessOf(url: string, passwords: Record<EngineUser, string>): En
 export async function isAnswering(access: EngineAccess, paths: EnginePaths, signal?: AbortSignal): Promise<boolean> {
   const client = connect({ ...access, ...access.users.owner, database: 'system', requestTimeoutMs: 2_000 })
   try {
-    const result = await client.query({
-      query: "SELECT value FROM system.server_settings WHERE name = 'path'",
-      format: 'JSONEachRow',
-      ...(signal && { abort_signal: signal }),
-    })
-    const [row] = await result.json<{ value: string }>()
+    const query = "SELECT value FROM system.server_settings WHERE name = 'path'"
+    const [row] = await ask<{ value: string }>(client, query, {}, signal && { abort_signal: signal })
     return row !== undefined && (await realpath(row.value)) === (await realpath(paths.tables))
   } catch {
     return false

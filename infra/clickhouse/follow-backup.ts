@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 
 /** Takes a line about how far something is. */
 export type OnProgress = (line: string) => void
@@ -15,7 +16,7 @@ const MEGABYTE = 1_000_000
 export async function followBackup(client: ClickHouseClient, statement: string, tell: OnProgress): Promise<void> {
   const id = randomUUID()
   try {
-    await client.command({ query: `${statement} SETTINGS id = '${id}' ASYNC`, http_headers: ANYWHERE })
+    await client.command({ query: `${statement} SETTINGS id = '${id}' ASYNC`, ...IN_DEFAULT })
   } catch (error) {
     // Where only the answer was lost, ClickHouse knows the id.
     if (error instanceof ClickHouseError) throw error
@@ -40,19 +41,13 @@ export async function followBackup(client: ClickHouseClient, statement: string, 
 }
 
 const ENDED = ['BACKUP_CREATED', 'RESTORED']
-const ANYWHERE = { 'X-ClickHouse-Database': 'default' }
 
 type BackupProgress = { status: string; error: string; files: number; bytes: number }
 
 /** Undefined where the server does not know it, or no more. */
 async function readProgress(client: ClickHouseClient, id: string): Promise<BackupProgress | undefined> {
-  const answer = await client.query({
-    query: `SELECT toString(status) AS status, error, toFloat64(greatest(num_files, files_read)) AS files,
-              toFloat64(greatest(total_size, bytes_read)) AS bytes
-            FROM system.backups WHERE id = {id:String}`,
-    query_params: { id },
-    format: 'JSONEachRow',
-    http_headers: ANYWHERE,
-  })
-  return (await answer.json<BackupProgress>())[0]
+  const query = `SELECT toString(status) AS status, error, toFloat64(greatest(num_files, files_read)) AS files,
+      toFloat64(greatest(total_size, bytes_read)) AS bytes
+    FROM system.backups WHERE id = {id:String}`
+  return (await ask<BackupProgress>(client, query, { id }, IN_DEFAULT))[0]
 }

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 import { withMigrationLock } from './migration-lock.ts'
 import { statementsOf } from './statements.ts'
 
@@ -34,7 +35,7 @@ export async function migrate(client: ClickHouseClient, options: MigrateOptions)
     query: 'CREATE DATABASE IF NOT EXISTS {database: Identifier}',
     query_params: { database: options.database },
     // The client's database may not exist yet, and no query runs inside a database that does not.
-    http_headers: { 'X-ClickHouse-Database': 'default' },
+    ...IN_DEFAULT,
   })
   await client.command({ query: MIGRATIONS_TABLE })
   // Most starts find nothing to do, and need no lock to see it.
@@ -79,9 +80,8 @@ ORDER BY name`
 
 type Applied = Pick<Migration, 'name' | 'checksum'>
 
-async function readApplied(client: ClickHouseClient): Promise<Applied[]> {
-  const result = await client.query({ query: 'SELECT name, checksum FROM migrations FINAL', format: 'JSONEachRow' })
-  return result.json<Applied>()
+function readApplied(client: ClickHouseClient): Promise<Applied[]> {
+  return ask(client, 'SELECT name, checksum FROM migrations FINAL')
 }
 
 function missing(migrations: readonly Migration[], applied: readonly Applied[]): Migration[] {
@@ -128,22 +128,14 @@ async function apply(
 
 /** Refuses a database that a later version has made; it may be another one than the client's own. */
 export async function refuseLater(client: ClickHouseClient, database: string): Promise<void> {
-  const result = await client.query({
-    query: 'SELECT name, checksum FROM {database:Identifier}.migrations FINAL',
-    query_params: { database },
-    format: 'JSONEachRow',
-    http_headers: { 'X-ClickHouse-Database': 'default' },
-  })
-  missing(await readMigrations(DIRECTORY), await result.json<Applied>())
+  const query = 'SELECT name, checksum FROM {database:Identifier}.migrations FINAL'
+  missing(await readMigrations(DIRECTORY), await ask<Applied>(client, query, { database }, IN_DEFAULT))
 }
 
 /** A restored database has none. */
 async function hasViews(client: ClickHouseClient, migrations: readonly Migration[]): Promise<boolean> {
-  const result = await client.query({
-    query: `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'`,
-    format: 'JSONEachRow',
-  })
-  const views = new Set((await result.json<{ name: string }>()).map(({ name }) => name))
+  const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'`
+  const views = new Set((await ask<{ name: string }>(client, query)).map(({ name }) => name))
   return viewsIn(migrations).every(({ name }) => views.has(name))
 }
 
@@ -173,13 +165,9 @@ const POLL_MS = 200
  */
 async function untilMutationsDone(client: ClickHouseClient): Promise<void> {
   for (;;) {
-    const result = await client.query({
-      query: `
-        SELECT command, latest_fail_reason AS failure FROM system.mutations
-        WHERE database = currentDatabase() AND NOT is_done ORDER BY failure DESC LIMIT 1`,
-      format: 'JSONEachRow',
-    })
-    const [mutation] = await result.json<{ command: string; failure: string }>()
+    const query = `SELECT command, latest_fail_reason AS failure FROM system.mutations
+      WHERE database = currentDatabase() AND NOT is_done ORDER BY failure DESC LIMIT 1`
+    const [mutation] = await ask<{ command: string; failure: string }>(client, query)
     if (!mutation) return
     if (mutation.failure !== '') throw new MigrationError(`${mutation.command} fails: ${mutation.failure}`)
     await sleep(POLL_MS)

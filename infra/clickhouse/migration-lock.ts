@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ask } from '../../aggregator/store/store.ts'
 
 /** After this without a beat the holder is taken for dead. Statements are repeatable, so a holder that was wrongly given up does no harm. */
 const STALE_SECONDS = 20
@@ -65,24 +66,15 @@ async function sendHeartbeats(
 
 /** A holder that was given up must not drop the lock of the next one. */
 async function isHeldBy(client: ClickHouseClient, holder: string): Promise<boolean> {
-  const result = await client.query({
-    query: `SELECT 1 FROM system.tables
-      WHERE database = currentDatabase() AND name = 'migrations_lock' AND comment = {holder:String}`,
-    query_params: { holder },
-    format: 'JSONEachRow',
-  })
-  return (await result.json()).length > 0
+  const query = `SELECT 1 FROM system.tables
+    WHERE database = currentDatabase() AND name = 'migrations_lock' AND comment = {holder:String}`
+  return (await ask(client, query, { holder })).length > 0
 }
 
 async function dropIfStale(client: ClickHouseClient): Promise<void> {
-  const result = await client.query({
-    query: `
-      SELECT name FROM system.tables
-      WHERE database = currentDatabase() AND name = 'migrations_lock'
-        AND metadata_modification_time < now() - {stale: UInt32}`,
-    query_params: { stale: STALE_SECONDS },
-    format: 'JSONEachRow',
-  })
-  const rows = await result.json()
+  const query = `SELECT name FROM system.tables
+    WHERE database = currentDatabase() AND name = 'migrations_lock'
+      AND metadata_modification_time < now() - {stale: UInt32}`
+  const rows = await ask(client, query, { stale: STALE_SECONDS })
   if (rows.length > 0) await client.command({ query: DROP })
 }

@@ -9,6 +9,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ask } from '../../aggregator/store/store.ts'
 import type { EngineAccess } from './engine-access.ts'
 
 export type SqlPort = {
@@ -114,12 +115,8 @@ async function statementOf(incoming: IncomingMessage, parameters: URLSearchParam
 }
 
 async function refuseFiles(analyst: ClickHouseClient, statement: string): Promise<void> {
-  const result = await analyst.query({
-    query: 'SELECT formatQuerySingleLine({statement:String}) AS text',
-    query_params: { statement },
-    format: 'JSONEachRow',
-  })
-  const [formatted] = await result.json<{ text: string }>()
+  const query = 'SELECT formatQuerySingleLine({statement:String}) AS text'
+  const [formatted] = await ask<{ text: string }>(analyst, query, { statement })
   if (!formatted || namesFile(formatted.text))
     throw new SqlPortError(
       403,

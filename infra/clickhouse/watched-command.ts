@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 
 export type PollTimes = {
   /** How long a statement is waited for before the server is asked about it. */
@@ -25,14 +26,9 @@ export function watchedCommand(
   const unconfirmed = new Set<string>()
 
   async function isRunning(ids: Iterable<string>): Promise<boolean> {
-    const answer = await client.query({
-      query: 'SELECT count() AS running FROM system.processes WHERE query_id IN {ids:Array(String)}',
-      query_params: { ids: [...ids] },
-      format: 'JSONEachRow',
-      // The statement may be about the client's own database.
-      http_headers: { 'X-ClickHouse-Database': 'default' },
-    })
-    const [row] = await answer.json<{ running: string }>()
+    const query = 'SELECT count() AS running FROM system.processes WHERE query_id IN {ids:Array(String)}'
+    // The statement may be about the client's own database.
+    const [row] = await ask<{ running: string }>(client, query, { ids: [...ids] }, IN_DEFAULT)
     return row?.running !== '0'
   }
 

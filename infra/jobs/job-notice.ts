@@ -1,12 +1,15 @@
 /** Why a job is not done yet, for its operator who waits: none has taken it, another is done before it, or a stage has halted. */
 
-import { type Job, openJobs } from '../../aggregator/jobs/job.ts'
+import { type Job, openJobs, readJob } from '../../aggregator/jobs/job.ts'
 import { readHalts } from '../../aggregator/ledger/halts.ts'
+import { pause } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'
+import { print } from '../process/command.ts'
 import { type Role, servedNetworks } from '../process/presence.ts'
 
 const FIRST_NOTICE_MS = 10_000
 const POLL_MS = 2_000
+const FOLLOW_MS = 300
 
 /** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
 export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
@@ -38,6 +41,27 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
     const takeBack =
       kind === 'backfill' ? ` Take it back with: npm run backfill -- --network ${network} --cancel ${id}` : ''
     return `Job ${id} waits: ${reason}. It stays open, and a process that serves ${network} takes it.${takeBack}`
+  }
+}
+
+/** Until the job is done; throws where it failed. */
+export async function followJob(
+  { network, id, kind }: Job,
+  { owner }: Store,
+  signal: AbortSignal,
+  notice?: WaitingNotice,
+  onReason: (reason: string) => void = () => {},
+): Promise<void> {
+  let told = ''
+  while (!signal.aborted) {
+    const job = await readJob(owner, network, id)
+    if (job?.state === 'failed') throw new Error(`The ${kind} failed: ${job.reason}`)
+    if (job?.state === 'done') return
+    if (job && job.reason !== told) onReason(job.reason)
+    told = job?.reason ?? told
+    const waits = await notice?.(job)
+    if (waits !== undefined) print(waits)
+    await pause(FOLLOW_MS, signal)
   }
 }
 

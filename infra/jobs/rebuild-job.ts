@@ -1,14 +1,10 @@
 /** Recomputes candles in the process that writes them: the running one, else this one. */
-import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
-import { pause } from '../../ingest/lib/wait.ts'
-import type { Store } from '../clickhouse/store.ts'
+import { type JobRequest, openJob } from '../../aggregator/jobs/job.ts'
 import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
-import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { followJob, waitingNotice } from './job-notice.ts'
 import { withStandaloneAggregator } from './standalone.ts'
-
-const POLL_MS = 300
 
 /** `from` and `to` of the request are seconds since 1970. Throws where it failed. */
 export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, run: Run): Promise<void> {
@@ -18,23 +14,12 @@ export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, r
   try {
     if (running) await requireServed(store, request.network, 'aggregator', run.signal)
     const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')
-    if (running) return await followJob(job, store, run, waitingNotice(job, store, 'aggregator'))
-    await withStandaloneAggregator(request.network, store, run, () => followJob(job, store, run))
+    const notice = running && waitingNotice(job, store, 'aggregator')
+    const follow = () =>
+      followJob(job, store, run.signal, notice, (it) => print(`Rebuilding candles of ${job.network}: ${it}`))
+    if (running) await follow()
+    else await withStandaloneAggregator(request.network, store, run, follow)
   } finally {
     await store.close()
-  }
-}
-
-async function followJob({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
-  let told = ''
-  while (!signal.aborted) {
-    const job = await readJob(store.owner, network, id)
-    if (job?.state === 'failed') throw new Error(`The rebuild failed: ${job.reason}`)
-    if (job?.state === 'done') return
-    if (job && job.reason !== told) print(`Rebuilding candles of ${network}: ${job.reason}`)
-    told = job?.reason ?? told
-    const waits = await notice?.(job)
-    if (waits !== undefined) print(waits)
-    await pause(POLL_MS, signal)
   }
 }

@@ -1,22 +1,18 @@
 /** A rewind on request of an operator: a plan to confirm, then a job for the process that writes the tables. */
-import { type Job, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { openJob } from '../../aggregator/jobs/job.ts'
 import { endBelow, ledgerStart, newestBlock, storedBlock } from '../../aggregator/ledger/stored-blocks.ts'
-import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { getHeader } from '../../ingest/rpc/rpc.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { configuredNetwork } from '../config/networks.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
-import { type WaitingNotice, waitingNotice } from './job-notice.ts'
+import { followJob, waitingNotice } from './job-notice.ts'
 import { withStandaloneAggregator } from './standalone.ts'
-
-const POLL_MS = 300
 
 export type RewindRequest = { network: NetworkName; to: number }
 
@@ -41,7 +37,7 @@ export async function rewindNetwork(
     const ask = async () => {
       const request = { network, from: to.number + 1, to: tip.number, pools: undefined, concurrency: 1 }
       const job = await openJob(store.owner, request, 'rewind')
-      await followJob(job, store, run, running && waitingNotice(job, store, 'aggregator'))
+      await followJob(job, store, run.signal, running && waitingNotice(job, store, 'aggregator'))
     }
     if (running) await ask()
     else await withStandaloneAggregator(network, store, run, ask)
@@ -85,15 +81,4 @@ async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: R
   throw new UsageError(
     `Block ${to.number} of ${network} is stored as ${to.hash}, and the chain has ${header.hash} in its place: go back further.`,
   )
-}
-
-async function followJob({ network, id }: Job, store: Store, { signal }: Run, notice?: WaitingNotice): Promise<void> {
-  while (!signal.aborted) {
-    const job = await readJob(store.owner, network, id)
-    if (job?.state === 'failed') throw new Error(`The rewind failed: ${job.reason}`)
-    if (job?.state === 'done') return
-    const waits = await notice?.(job)
-    if (waits !== undefined) print(waits)
-    await pause(POLL_MS, signal)
-  }
 }

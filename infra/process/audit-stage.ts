@@ -1,7 +1,7 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
 import { createAudit } from '../../aggregator/audit/audit.ts'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
-import { pause } from '../../ingest/lib/wait.ts'
+import { pause, retried } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -25,19 +25,17 @@ export async function runAudit(
 ): Promise<void> {
   const pools = config.pools && [...config.pools]
   const step = createAudit(store.owner, endpoints, { network, pools, history, report, signal })
-  let retryMs = IDLE_MS
+  const failed = (error: unknown, retryMs: number) =>
+    report({ kind: 'audit-waiting', network: network.name, error, retryMs })
+  async function audit(): Promise<void> {
+    await whenIdle()
+    const began = performance.now()
+    const isMore = await step()
+    await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)
+  }
   while (!signal.aborted) {
-    try {
-      await whenIdle()
-      const began = performance.now()
-      const isMore = await step()
-      retryMs = IDLE_MS
-      await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)
-    } catch (error) {
-      if (signal.aborted) return
-      report({ kind: 'audit-waiting', network: network.name, error, retryMs })
-      await pause(retryMs, signal)
-      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)
-    }
+    await retried(audit, { firstMs: IDLE_MS, maxMs: MAX_RETRY_MS, signal, failed }).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
   }
 }

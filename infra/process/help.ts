@@ -1,4 +1,6 @@
 /** Help texts of the commands: `--help` prints them before the environment is read, and invalid arguments print the usage. */
+import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { UsageError } from '../lib/usage-error.ts'
 
 export type Help = {
@@ -47,6 +49,28 @@ export function parsed<Values>(help: Help, parse: () => Values): Values {
     const [message = ''] = (error as Error).message.split('. To specify')
     throw new UsageError(`${message}\n${usageOf(help)}`)
   }
+}
+
+/** Options of a command without positional arguments. */
+export function optionsOf<const Options extends NonNullable<ParseArgsConfig['options']>>(
+  help: Help,
+  options: Options,
+  args?: string[],
+) {
+  return parsed(help, () => parseArgs({ args, options, allowPositionals: false }).values)
+}
+
+/** The one positional argument of a command without options. */
+export function positionalOf(help: Help): string | undefined {
+  const [name, second] = parsed(help, () => parseArgs({ options: {}, allowPositionals: true }).positionals)
+  if (second !== undefined) throw new UsageError(`There is one NAME, and no ${second}.\n${usageOf(help)}`)
+  return name
+}
+
+export function networkOf(help: Help, name: string | undefined): NetworkName {
+  const network = NETWORK_NAMES.find((it) => it === name)
+  if (network) return network
+  throw new UsageError(`--network is none of ${NETWORK_NAMES.join(', ')}\n${usageOf(help)}`)
 }
 
 function textOf(help: Help): string {

@@ -3,9 +3,8 @@ import { ledgerStart, storedChain } from '../../aggregator/ledger/stored-blocks.
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
-import { pause } from '../../ingest/lib/wait.ts'
+import { retried } from '../../ingest/lib/wait.ts'
 import { WrongChain } from '../../ingest/model/errors.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import { getHead } from '../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
@@ -32,10 +31,19 @@ export async function listenAndAudit(
     const advice = `It is shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
     report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '', advice })
   }
-  await untilAnswered(network.name, { report, signal }, async () => {
+  const connected = async () => {
     // Endpoints check their chain id before the first request: a wrong chain fails here, before anything is stored.
     await endpoints.run(getHead)
     await warnOfEarlierStart({ network, start }, endpoints, store, report)
+  }
+  await retried(connected, {
+    firstMs: RPC_RETRY_MS,
+    maxMs: RPC_RETRY_MS,
+    signal,
+    failed(error, retryMs) {
+      if (error instanceof WrongChain) throw error
+      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs })
+    },
   })
   const stored = storedChain(store.owner, network.name)
   const pools = storedPools(store.owner, network.name)
@@ -53,24 +61,6 @@ export async function listenAndAudit(
     }),
   )
   await Promise.all([listening, runAudit(endpoints, network, backfillLog, store, run)])
-}
-
-/** Retries while endpoints are down, at start-up as later. Throws `WrongChain`. */
-async function untilAnswered(
-  network: NetworkName,
-  { report, signal }: Pick<Run, 'report' | 'signal'>,
-  task: () => Promise<void>,
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      return await task()
-    } catch (error) {
-      if (error instanceof WrongChain) throw error
-      if (signal.aborted) return
-      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network, error, retryMs: RPC_RETRY_MS })
-      await pause(RPC_RETRY_MS, signal)
-    }
-  }
 }
 
 /** The listener never reads below the stored ledger: the warning names the backfill that does. */
