@@ -11,6 +11,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { AuditCounts } from '../ledger/fact.ts'
 import { type BlockSums, countDifferences, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
 
 /** Passed from one range to the next. */
@@ -33,14 +34,9 @@ export type RangeToCompare = BlockRange & {
   signal: AbortSignal
 }
 
-export type Comparison = {
+export type Comparison = Omit<AuditCounts, 'undecided'> & {
   /** Proven content of blocks that are stored otherwise, in runs between which nothing was traded. */
   wrong: BlockContent[][]
-  logs: number
-  mismatched: number
-  omitted: number
-  invented: number
-  repriced: number
   /** Blocks that no node's receipts prove. */
   undecided: number[]
   unverified: ReadonlySet<PoolId>

@@ -3,21 +3,22 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
 import { firstChoice } from '../../ingest/audit/audit.ts'
 import { createAssembler } from '../../ingest/blocks/assemble.ts'
+import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
-import type { RangeOverwrite } from '../../ingest/model/message.ts'
+import type { BlockContent, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import { type AuditRecord, beginRecord, readRecords, writeRecord } from '../history/audit-record.ts'
-import { type StoredRange, storedRanges } from '../history/coverage.ts'
+import { isOverwritten, type StoredRange, storedRanges } from '../history/coverage.ts'
+import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import { storedPools } from '../store/stored-pools.ts'
 import { type Comparison, type ComparisonContext, compare } from './audit-compare.ts'
 import { loadPrices } from './audit-prices.ts'
-import { repair } from './audit-repair.ts'
 
 export type AuditOptions = {
   network: Network
@@ -43,6 +44,7 @@ const GOOD_RANGE_LOGS = 2_000
 const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
 const EVERY_MS = 5_000
+const POLL_MS = 100
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
   const { network, history, report, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
@@ -177,4 +179,36 @@ function newest(blocks: readonly number[]): number[] {
 
 function keyOf(job: number, first: number): string {
   return `${job} from ${first}`
+}
+
+/** Overwrites whatever is stored of final blocks by their proven content. Resolves once all of it is stored, candles too. May be repeated: the last repair counts. */
+async function repair(
+  client: ClickHouseClient,
+  history: TickLog<RangeOverwrite>,
+  { network, pools }: StoredRange,
+  runs: readonly (readonly BlockContent[])[],
+  signal: AbortSignal,
+): Promise<void> {
+  const blocks = runs.flat()
+  const [from, to] = [blocks[0]?.number, blocks.at(-1)?.number]
+  if (from === undefined || to === undefined) return
+  for (const job of await openJobs(client, network, 'audit')) await failJob(client, job, 'It was cut off.')
+  // The highest job number so far: its rows beat those of every earlier job, also late ones.
+  const job = await openJob(client, { network, from, to, pools, concurrency: 1 }, 'audit')
+  const overwrites = runs.flatMap((run): RangeOverwrite[] => {
+    const [first, last] = [run[0], run.at(-1)]
+    if (!first || !last) return []
+    const ends = { from: first.number, to: last.number, firstTimestamp: first.timestamp }
+    const { timestamp, hash } = last
+    return [{ kind: 'restatement', network, job: job.id, pools, ...ends, timestamp, hash, blocks: run }]
+  })
+  await history.append(overwrites)
+  for (const overwrite of overwrites) {
+    // In a cluster, appended is not stored yet.
+    while (!(await isOverwritten(client, overwrite))) {
+      await pause(POLL_MS, signal)
+      signal.throwIfAborted()
+    }
+  }
+  await finishJob(client, job)
 }

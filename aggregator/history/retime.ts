@@ -1,13 +1,12 @@
 /** Retime: blocks that are stored under another time than the one that a job has read. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent } from '../../ingest/model/message.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
+import type { OverwrittenRange } from './replace-range.ts'
 
 const olderTimes = loadSql(import.meta.url, './older_times.sql')
 const retimeBlocks = loadSql(import.meta.url, './retime_blocks.sql')
@@ -16,15 +15,7 @@ const tombstoneMistimedHours = loadSql(import.meta.url, './tombstone_mistimed_ho
 /** Their numbers, times and hashes go into the URL. */
 const BLOCKS_PER_STATEMENT = 500
 
-export type OverwrittenBlocks = {
-  network: NetworkName
-  first: number
-  last: number
-  /** All pools where empty. */
-  pools: readonly PoolId[]
-  job: number
-  blocks: readonly BlockContent[]
-}
+export type OverwrittenBlocks = OverwrittenRange & { blocks: readonly BlockContent[] }
 
 /**
  * A row with the time in its key stays beside the new row under another time. The overwrite itself gives such ticks tombstones; this does so

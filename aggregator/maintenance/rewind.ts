@@ -1,5 +1,6 @@
 /** A rewind: a network as it was at an older block, final or not, because the chain itself was replaced above it. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
@@ -8,12 +9,13 @@ import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { type RollbackOptions, rollBack } from '../ledger/rollback.ts'
-import { deleteRows } from '../store/delete-rows.ts'
-import { ask, loadSql, run } from '../store/store.ts'
+import { ask, loadSql, type QueryParameters, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 
 const tombstoneBlocks = loadSql(import.meta.url, '../ledger/tombstone_blocks.sql')
 const candlesSince = loadSql(import.meta.url, './candles_since.sql')
+
+const POLL_MS = 100
 
 export type RewindOptions = {
   network: NetworkName
@@ -67,5 +69,30 @@ async function lowerAudits(client: ClickHouseClient, network: NetworkName, to: n
     const owed = undecided.length + repairing.length
     if (next === record.next && owed === record.undecided.length + record.repairing.length) continue
     await writeRecord(client, { ...record, next, undecided, repairing })
+  }
+}
+
+/** Deletes rows where they are: of these no tombstone may be left. Large tables take long, so that it is watched instead of waited for by one request. Throws where ClickHouse can't do it, or the signal aborts. */
+async function deleteRows(
+  shard: ClickHouseClient,
+  table: string,
+  where: string,
+  parameters: QueryParameters,
+  signal: AbortSignal,
+): Promise<void> {
+  const [found] = await ask(shard, `SELECT 1 FROM ${table} WHERE ${where} LIMIT 1`, parameters)
+  if (!found) return
+  await run(shard, `DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_deletes_sync = 0`, parameters)
+  for (;;) {
+    const [mutation] = await ask<{ failure: string }>(
+      shard,
+      `SELECT latest_fail_reason AS failure FROM system.mutations
+       WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done ORDER BY failure DESC LIMIT 1`,
+      { table },
+    )
+    if (!mutation) return
+    if (mutation.failure !== '') throw new Error(`Rows of ${table} can't be deleted: ${mutation.failure}`)
+    await pause(POLL_MS, signal)
+    signal.throwIfAborted()
   }
 }

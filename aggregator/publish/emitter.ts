@@ -2,12 +2,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Pool } from '../../ingest/model/pool.ts'
+import type { Pool, PoolId } from '../../ingest/model/pool.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
-import { openPoolCache } from './pool-cache.ts'
+import { storedPools } from '../store/stored-pools.ts'
 import type {
   PublishedCandle,
   PublishedPool,
@@ -97,6 +97,32 @@ export function openEmitter(client: ClickHouseClient, options: EmitterOptions): 
       const named = await poolChanges(changes)
       if (ticks.length + candles.length + named.length === 0) return
       await sink.publish({ network, pools: named, ticks, candles })
+    },
+  }
+}
+
+const MAX_POOLS = 20_000
+
+/** Pools by id, with their tokens: a record names both. */
+function openPoolCache(client: ClickHouseClient, network: NetworkName) {
+  const cached = new Map<PoolId, Pool>()
+  const read = storedPools(client, network)
+
+  function add(pools: readonly Pool[]): void {
+    if (cached.size + pools.length > MAX_POOLS) cached.clear()
+    for (const pool of pools) cached.set(pool.id, pool)
+  }
+
+  return {
+    add,
+    /** Stored pools among `ids`. */
+    async get(ids: Iterable<PoolId>): Promise<ReadonlyMap<PoolId, Pool>> {
+      const wanted = [...new Set(ids)]
+      const found = new Map(wanted.flatMap((id) => [cached.get(id) ?? []].flat().map((pool) => [id, pool] as const)))
+      const pools = await read(wanted.filter((id) => !found.has(id)))
+      add(pools)
+      for (const pool of pools) found.set(pool.id, pool)
+      return found
     },
   }
 }

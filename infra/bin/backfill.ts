@@ -1,12 +1,15 @@
 /** `npm run backfill`: reads a range of final history: in a cluster, beside a running `npm start`, and alone. */
 import { z } from 'zod'
+import { failJob, readJob } from '../../aggregator/jobs/job.ts'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { cancelBackfill } from '../jobs/cancel-backfill.ts'
+import { CANCELLED } from '../jobs/job-runner.ts'
 import { type HistoryRequest, readHistory } from '../jobs/read-history.ts'
 import { UsageError } from '../lib/usage-error.ts'
+import { print } from '../process/command.ts'
+import { withTables } from '../process/deployment.ts'
 import { commandLine, type Help, optionsOf, usageOf } from '../process/help.ts'
-import { runProcess } from '../process/run.ts'
+import { type Run, runProcess } from '../process/run.ts'
 
 const HELP: Help = {
   does: 'Reads a range of final blocks, and stores what was traded in it: in a cluster, beside a running `npm start`, and alone.',
@@ -65,9 +68,19 @@ const cancelSchema = z.object({
 
 const request = commandLine(HELP, readRequest)
 await runProcess(async (run) => {
-  if ('cancel' in request) await cancelBackfill(request.network, request.cancel, run)
+  if ('cancel' in request) await cancelBackfill(request, run)
   else await readHistory(request, run)
 })
+
+async function cancelBackfill({ network, cancel: id }: z.output<typeof cancelSchema>, { deployment }: Run) {
+  await withTables(deployment, async ({ owner }) => {
+    const job = await readJob(owner, network, id)
+    if (job?.kind !== 'backfill' || job.state !== 'open')
+      throw new UsageError(`${network} has no open backfill ${id}: npm run status lists the jobs.`)
+    await failJob(owner, job, CANCELLED)
+    print(`Job ${id} of ${network} is taken back. What it has read stays.`)
+  })
+}
 
 function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
   const options = {

@@ -1,11 +1,11 @@
 /** A local chain for runs without an endpoint: real Uniswap contracts on anvil, hours of history, and simulated traders. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hash } from 'viem'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Exit } from '../lib/child.ts'
 import { lockFolder } from '../lib/folder-lock.ts'
 import { type BeginOptions, continueChain, createChain, type DevnetChain } from './begin.ts'
-import { mineLive } from './live.ts'
 import { devnetNetwork } from './network.ts'
 import { readSpotPrices } from './spot-price.ts'
 import { openStateFolder, type StateFolder } from './state-file.ts'
@@ -63,7 +63,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
     await lock.release()
     throw error
   })
-  const { kind, anvil, chain, deployment, markets, traders, genesisHash, tip } = begun
+  const { kind, anvil, deployment, markets, genesisHash, tip } = begun
   const { httpUrl, wsUrl, pid } = anvil
   report({ kind: 'devnet-started', chain: kind, httpUrl, tip: tip.number, tookMs: performance.now() - begunAt })
 
@@ -71,13 +71,7 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
   let expected = false
   const exited = anvil.exited.then((exit) => ({ ...exit, expected }))
   void exited.then(() => stopped.abort())
-  const mining = mineLive(chain, traders, {
-    after: tip.timestamp,
-    blockSeconds,
-    spotPrices: () => readSpotPrices(chain.rpc, deployment, markets),
-    signal: AbortSignal.any([stopped.signal, signal]),
-    onFailure: (error) => report({ kind: 'devnet-block-failed', reason: String(error) }),
-  })
+  const mining = mineLive(begun, blockSeconds, report, AbortSignal.any([stopped.signal, signal]))
   async function stop() {
     expected = true
     stopped.abort()
@@ -90,4 +84,30 @@ export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
 
 async function continueOrBegin(folder: StateFolder, options: BeginOptions): Promise<DevnetChain> {
   return (await continueChain(folder, options)) ?? (await createChain(folder, options))
+}
+
+/** One block every few seconds, with the wall-clock time, until the signal; a block that has been begun is finished. */
+async function mineLive(
+  { chain, traders, deployment, markets, tip }: DevnetChain,
+  blockSeconds: number,
+  report: Report<DevnetFact>,
+  signal: AbortSignal,
+): Promise<void> {
+  const blockMs = blockSeconds * 1_000
+  let previous = tip.timestamp
+  while (!signal.aborted) {
+    // On whole multiples of the block time, and past the ones that were slept through.
+    const due = (Math.floor(Date.now() / blockMs) + 1) * blockMs
+    await sleep(due - Date.now(), undefined, { signal }).catch(() => undefined)
+    if (signal.aborted) return
+    const timestamp = Math.max(Math.floor(Date.now() / 1_000), previous + 1)
+    try {
+      const spots = await readSpotPrices(chain.rpc, deployment, markets)
+      await chain.mineBlock(traders.next(blockSeconds, spots), timestamp)
+      previous = timestamp
+    } catch (error) {
+      // The next one is tried all the same.
+      if (!signal.aborted) report({ kind: 'devnet-block-failed', reason: String(error) })
+    }
+  }
 }

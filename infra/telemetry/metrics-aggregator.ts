@@ -1,10 +1,10 @@
 /** Metrics of the aggregators: the stored tip and how late it is, flushes, rollbacks, and failed writes. */
 import { Gauge, type Registry } from 'prom-client'
+import type { AuditCounts } from '../../aggregator/ledger/fact.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'
-import { instrumentsIn } from './instruments.ts'
-import { DEPTH_BLOCKS, ROWS, SECONDS } from './metrics-buckets.ts'
+import { DEPTH_BLOCKS, instrumentsIn, ROWS, SECONDS } from './instruments.ts'
 
 export function aggregatorMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
   const { counter, gauge, histogram } = instrumentsIn(registry)
@@ -90,4 +90,69 @@ function lagGauge(registry: Registry, tips: ReadonlyMap<NetworkName, UnixSeconds
       for (const [network, time] of tips) this.set({ network }, Math.max(0, Date.now() / 1000 - time))
     },
   })
+}
+
+/** The public topics: the newest published block, and failed writes. */
+export function publishMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
+  const { counter, gauge } = instrumentsIn(registry)
+  const block = gauge(
+    'candlepool_published_block',
+    'Newest block in the public topics; only of a network that this process publishes.',
+  )
+  const ticks = counter('candlepool_published_ticks_total', 'Ticks written to the public topics.')
+  const failures = counter(
+    'candlepool_publish_failures_total',
+    'Times that the public topics did not take what was written to them; all are tried again.',
+  )
+  for (const network of networks) failures.inc({ network }, 0)
+  return {
+    published: ({ network, number, ticks: count }) => {
+      block.set({ network }, number)
+      ticks.inc({ network }, count)
+    },
+    'publish-failed': ({ network }) => failures.inc({ network }),
+    // Another process may publish the network now.
+    'stage-restarted': ({ stage, network }) => {
+      if (stage === 'aggregator') block.remove({ network })
+    },
+  }
+}
+
+/** How far the audit is, and what it found. */
+const FINDINGS = ['mismatched', 'omitted', 'invented', 'repriced', 'undecided'] as const
+
+export function auditMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
+  const { counter, gauge } = instrumentsIn(registry)
+  const auditedBlock = gauge('candlepool_audited_block', 'Newest block of the stream that the audit has looked at.')
+  const auditedRanges = counter(
+    'candlepool_audited_ranges_total',
+    'Ranges of stored blocks that were compared with another endpoint.',
+  )
+  const auditedLogs = counter('candlepool_audited_logs_total', 'Logs in ranges that were audited.')
+  const found = counter(
+    'candlepool_audit_found_total',
+    'Blocks for which two answers had different logs (mismatched), logs of these added (omitted) and removed (invented) by repairs, blocks with new prices (repriced), blocks without proof (undecided).',
+    ['network', 'finding'],
+  )
+  const auditFailures = counter(
+    'candlepool_audit_failures_total',
+    'Steps of the audit that failed and are tried again.',
+  )
+  for (const network of networks) {
+    auditFailures.inc({ network }, 0)
+    for (const finding of FINDINGS) found.inc({ network, finding }, 0)
+  }
+
+  function audited({ network, job, to, ...counts }: AuditCounts & { network: NetworkName; job: number; to: number }) {
+    if (job === 0) auditedBlock.set({ network }, to)
+    auditedRanges.inc({ network })
+    auditedLogs.inc({ network }, counts.logs)
+    for (const finding of FINDINGS) found.inc({ network, finding }, counts[finding])
+  }
+
+  return {
+    audited,
+    'audit-found': audited,
+    'audit-waiting': ({ network }) => auditFailures.inc({ network }),
+  }
 }

@@ -2,8 +2,7 @@
 import type { Registry } from 'prom-client'
 import { PLANS, type PlanName } from '../../api/lib/plan.ts'
 import type { FactHandlers } from './fact.ts'
-import { instrumentsIn } from './instruments.ts'
-import { SECONDS } from './metrics-buckets.ts'
+import { instrumentsIn, SECONDS } from './instruments.ts'
 
 export function apiMetrics(registry: Registry): FactHandlers {
   const { counter, gauge, histogram } = instrumentsIn(registry)

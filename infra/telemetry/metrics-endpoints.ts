@@ -2,8 +2,7 @@
 import type { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'
-import { instrumentsIn } from './instruments.ts'
-import { SECONDS } from './metrics-buckets.ts'
+import { instrumentsIn, SECONDS } from './instruments.ts'
 
 const OF_ENDPOINT = ['network', 'endpoint'] as const
 

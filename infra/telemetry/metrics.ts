@@ -3,15 +3,12 @@ import { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { type Fact, handle } from './fact.ts'
-import { aggregatorMetrics } from './metrics-aggregator.ts'
+import { aggregatorMetrics, auditMetrics, publishMetrics } from './metrics-aggregator.ts'
 import { apiMetrics } from './metrics-api.ts'
-import { auditMetrics } from './metrics-audit.ts'
-import { chainMetrics } from './metrics-chain.ts'
 import { endpointMetrics } from './metrics-endpoints.ts'
-import { ingestMetrics } from './metrics-ingest.ts'
+import { chainMetrics, ingestMetrics } from './metrics-ingest.ts'
 import { logMetrics } from './metrics-log.ts'
 import { processMetrics } from './metrics-process.ts'
-import { publishMetrics } from './metrics-publish.ts'
 
 export type Metrics = { registry: Registry; report: Report<Fact> }
 

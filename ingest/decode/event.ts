@@ -1,18 +1,11 @@
 /** Decoded logs: the four events of a pool. */
-import type { Address, Hash } from 'viem'
-import type { PoolId } from '../model/pool.ts'
+import type { Address } from 'viem'
+import type { LiquidityChange, PoolId } from '../model/pool.ts'
+import type { Tick } from '../model/tick.ts'
 
 /** Amounts from the taker's view: received is positive, paid is negative. */
-export type Swap = {
+export type Swap = Omit<Tick, 'fee' | 'price' | 'spotPrice' | 'amountUsdMicros'> & {
   kind: 'swap'
-  pool: PoolId
-  logIndex: number
-  transactionHash: Hash
-  amount0: bigint
-  amount1: bigint
-  sqrtPriceX96: bigint
-  liquidity: bigint
-  poolTick: number
   /** Absent in v3, whose pools have one constant fee. */
   fee: number | undefined
 }
@@ -30,14 +23,7 @@ export type Created = {
 
 export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: bigint }
 
-export type Liquidity = {
-  kind: 'liquidity'
-  pool: PoolId
-  logIndex: number
-  tickLower: number
-  tickUpper: number
-  liquidityDelta: bigint
-}
+export type Liquidity = LiquidityChange & { kind: 'liquidity' }
 
 export type PoolEvent = Swap | Created | Initialized | Liquidity
 

@@ -1,14 +1,9 @@
 /** Data words of a Swap log; v3 and v4 share the first five. Nearly every log is a Swap, so the words are parsed together, as bytes. */
 import type { Hex } from 'viem'
+import type { Tick } from '../model/tick.ts'
 
-export type SwapWords = {
-  /** Signed as in the log. */
-  amount0: bigint
-  amount1: bigint
-  sqrtPriceX96: bigint
-  liquidity: bigint
-  poolTick: number
-}
+/** Amounts are signed as in the log. */
+export type SwapWords = Pick<Tick, 'amount0' | 'amount1' | 'sqrtPriceX96' | 'liquidity' | 'poolTick'>
 
 const MAX_WORDS = 6
 /** Scratch buffer without state between calls: a buffer for each log would cost more than parsing it. */
