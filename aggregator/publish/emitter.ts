@@ -3,30 +3,14 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../ingest/model/pool.ts'
-import type { CandleVersions } from '../candles/writer-epoch.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
 import { storedPools } from '../store/stored-pools.ts'
-import type {
-  PublishedCandle,
-  PublishedPool,
-  PublishedTick,
-  PublishFinality,
-  PublishSink,
-  VersionedTick,
-} from './publication.ts'
+import type { PublishedCandle, PublishedPool, PublishedTick, VersionedTick } from './publication.ts'
+import type { PublisherOptions } from './publish-options.ts'
 import type { VersionedBucket } from './stored-candles.ts'
 
 const sightedBelow = loadSql(import.meta.url, './sighted_below.sql')
-
-export type EmitterOptions = {
-  network: NetworkName
-  ledger: Pick<Ledger, 'finalized' | 'at'>
-  versions: CandleVersions
-  finality: PublishFinality
-  sink: PublishSink
-}
 
 export type PoolSighting = { pool: Pool; block: number }
 
@@ -50,7 +34,7 @@ export type Emitter = {
   emit(changes: EmittedChanges): Promise<void>
 }
 
-export function openEmitter(client: ClickHouseClient, options: EmitterOptions): Emitter {
+export function openEmitter(client: ClickHouseClient, options: PublisherOptions): Emitter {
   const { network, ledger, versions, finality, sink } = options
   const cache = openPoolCache(client, network)
   let final = { number: 0, timestamp: 0 }

@@ -6,12 +6,13 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { coalesced } from '../lib/coalesced.ts'
 import type { ApiFact } from '../lib/fact.ts'
+import { Problem } from '../lib/problem.ts'
 import { BucketCache } from './cache/bucket-cache.ts'
 import { type NetworkStates, openChangePoller } from './cache/change-poller.ts'
+import type { NetworkState } from './cache/coverage.ts'
 import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
-import { requireStored } from './find/stored.ts'
 import type { TickView } from './model/orientation.ts'
 import { openCatalogue } from './pools/catalogue.ts'
 import { openPoolRows } from './pools/pool-rows.ts'
@@ -78,4 +79,21 @@ export function openSources(options: SourceOptions): MarketSources {
     },
     onFlush: poller.onFlush,
   }
+}
+
+/** Throws `nothing_stored` where none of the `asked` networks that this service reads has anything stored. */
+function requireStored(states: NetworkStates, asked: readonly NetworkName[]): void {
+  const read = asked.flatMap((name) => {
+    const state = states.get(name)
+    return state ? [{ name, state }] : []
+  })
+  // An unknown token or pool would say nothing about the chain.
+  const isStored = ({ tip, coverage }: NetworkState) => tip !== undefined || coverage.backfilled.length > 0
+  if (read.length === 0 || read.some(({ state }) => isStored(state))) return
+  const names = read.map(({ name }) => name).join(', ')
+  throw new Problem(
+    'nothing_stored',
+    `Nothing is stored of ${names} yet, so that no pool or token of it is known. /v0/health says how far each network is.`,
+    { headers: { 'Retry-After': '10' } },
+  )
 }
