@@ -1,5 +1,6 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
 import { resolve } from 'node:path'
+import { arbitrum, base, mainnet, optimism, polygon } from 'viem/chains'
 import { z } from 'zod'
 import type { Resolution } from '../../aggregator/candles/candle.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
@@ -10,9 +11,8 @@ import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
-import { publicEndpoint } from './public-endpoint.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
-import { type ServerConfig, serverOf } from './server-config.ts'
+import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { list } from './values.ts'
 
 export type NetworkConfig = {
@@ -107,27 +107,7 @@ const schema = z.object({
   POOLS: poolIds.optional(),
   ...kafkaVariables,
   ...publishVariables,
-  CLICKHOUSE_URL: list
-    .pipe(
-      z
-        .array(
-          z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
-        )
-        .nonempty('names no address'),
-    )
-    .optional(),
-  CLICKHOUSE_CLUSTER: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name of letters, digits, underscores and hyphens')
-    .optional(),
-  CLICKHOUSE_USER: z.string().optional(),
-  CLICKHOUSE_PASSWORD: z.string().optional(),
-  CLICKHOUSE_API_PASSWORD: z.string().optional(),
-  CLICKHOUSE_ACCOUNTS_PASSWORD: z.string().optional(),
-  CLICKHOUSE_DATABASE: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
-    .default('candlepool'),
+  ...serverVariables,
   TICKS_TTL_DAYS: days.optional(),
   CANDLES_1S_TTL_DAYS: days.optional(),
   CANDLES_1M_TTL_DAYS: days.optional(),
@@ -184,6 +164,9 @@ function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DA
   return { ticks, candles }
 }
 
+/** Their default endpoints are free, shared and slow. */
+const PUBLIC_CHAINS = { ethereum: mainnet, arbitrum, polygon, base, optimism }
+
 const DEFAULT_START: StartBlock = { kind: 'seconds-ago', seconds: 86_400 }
 
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
@@ -236,7 +219,7 @@ function chainOf(
     const urls = urlsOf(name)
     return {
       network: NETWORKS[name],
-      urls: urls ?? [publicEndpoint(name)],
+      urls: urls ?? [PUBLIC_CHAINS[name].rpcUrls.default.http[0]],
       isPublic: urls === undefined,
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
     }

@@ -1,5 +1,7 @@
 /** The ClickHouse servers that the environment names: one, or all of a cluster. */
+import { z } from 'zod'
 import { BadConfiguration } from './bad-configuration.ts'
+import { list } from './values.ts'
 
 export type ServerConfig = {
   kind: 'server'
@@ -17,19 +19,32 @@ export type ServerConfig = {
 /** As ClickHouse's own configuration names it, with the address of each of its servers. */
 export type ClusterConfig = { name: string; urls: readonly string[] }
 
-/** As it was read, each variable by itself. */
-type Given = {
-  CLICKHOUSE_URL?: readonly string[] | undefined
-  CLICKHOUSE_CLUSTER?: string | undefined
-  CLICKHOUSE_USER?: string | undefined
-  CLICKHOUSE_PASSWORD?: string | undefined
-  CLICKHOUSE_API_PASSWORD?: string | undefined
-  CLICKHOUSE_ACCOUNTS_PASSWORD?: string | undefined
-  CLICKHOUSE_DATABASE: string
-}
+export const serverVariables = {
+  CLICKHOUSE_URL: list
+    .pipe(
+      z
+        .array(
+          z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
+        )
+        .nonempty('names no address'),
+    )
+    .optional(),
+  CLICKHOUSE_CLUSTER: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name of letters, digits, underscores and hyphens')
+    .optional(),
+  CLICKHOUSE_USER: z.string().optional(),
+  CLICKHOUSE_PASSWORD: z.string().optional(),
+  CLICKHOUSE_API_PASSWORD: z.string().optional(),
+  CLICKHOUSE_ACCOUNTS_PASSWORD: z.string().optional(),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
+    .default('candlepool'),
+} as const
 
 /** Undefined where none is named. */
-export function serverOf(it: Given): ServerConfig | undefined {
+export function serverOf(it: z.infer<z.ZodObject<typeof serverVariables>>): ServerConfig | undefined {
   const { CLICKHOUSE_URL: urls = [], CLICKHOUSE_CLUSTER: cluster } = it
   const [url] = urls
   if (cluster === undefined && urls.length > 1)
