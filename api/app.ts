@@ -26,9 +26,11 @@ import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
 import { getPagePairs } from './routes/page-pairs.ts'
 import { getPools } from './routes/pools.ts'
+import { inForms, streamCandles, streamTicks } from './routes/streams.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
 import { openApi } from './schema/openapi.ts'
+import { openFeeds } from './stream/feeds.ts'
 import { asyncApi } from './topics/asyncapi.ts'
 
 export type AppOptions = {
@@ -51,12 +53,13 @@ export function createApp(options: AppOptions): Application {
     ...accounts,
     charge: (account, known, query) => accounts.charge(account, known, () => limit(query)),
   }
+  const streaming = { market, accounts: charging, feeds: openFeeds(market, report), clock, report, open: new Map() }
   const authenticate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
   const document = openApi()
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage(market.networks),
-    '/v0/candles': authenticate(getCandles(market, charging)),
-    '/v0/ticks': authenticate(getTicks(market, charging)),
+    '/v0/candles': authenticate(inForms(getCandles(market, charging), streamCandles(streaming))),
+    '/v0/ticks': authenticate(inForms(getTicks(market, charging), streamTicks(streaming))),
     '/v0/pools': authenticate(getPools(market, charging)),
     '/v0/usage': authenticate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),

@@ -50,6 +50,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/market/pools',
     'api/market/find',
     'api/market',
+    'api/stream',
     'api/schema',
     'api/topics',
     'api/docs',

@@ -16,7 +16,8 @@ export type WriteEvent = {
 /** Sent once its ticks and candles are stored, and again once it is on the ledger. */
 export type FlushEvent = {
   isRecorded: boolean
-  tip: BlockRef & { timestamp: UnixSeconds }
+  /** `finalized`: as in a block message. */
+  tip: BlockRef & { timestamp: UnixSeconds; finalized: number }
   touched: readonly TouchedPool[]
   /** Pools whose balances were stored; a balance counts once its block is on the ledger. */
   balances: readonly PoolId[]

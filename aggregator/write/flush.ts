@@ -125,7 +125,8 @@ function insertCandles(
 function lastBlock(placed: readonly PlacedMessage[]): FlushEvent['tip'] {
   const last = placed.at(-1)?.message
   if (!last) throw new Error('A flush has messages.')
-  return { ...tipOf(last), timestamp: last.timestamp }
+  const { timestamp, finalized = tipOf(last).number } = last
+  return { ...tipOf(last), timestamp, finalized }
 }
 
 /** The first block that the messages cover, with or without content. */

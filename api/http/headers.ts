@@ -24,7 +24,7 @@ export function headerText(text: string): string {
 
 export function setMarket(
   res: Response,
-  { view, passedOver }: Pick<MarketAnswer<unknown>, 'view' | 'passedOver'>,
+  { view, passedOver, finalUntil }: Pick<MarketAnswer<unknown>, 'view' | 'passedOver' | 'finalUntil'>,
 ): void {
   const { network, pool } = view.listing
   res.set({
@@ -33,6 +33,7 @@ export function setMarket(
     'X-Market-Pair': headerText(viewPair(view).join('-')),
   })
   if (passedOver) res.set('X-Market-Lead', `${passedOver.reason}; passed-over=${passedOver.pool}`)
+  if (finalUntil !== undefined) res.set('X-Market-Final-Until', formatTime(finalUntil))
   if (network.devnet) setDevnet(res)
 }
 

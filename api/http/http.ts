@@ -18,6 +18,7 @@ const EXPOSED = [
   'WWW-Authenticate',
   'X-API-Suggestion',
   'X-Candlepool-Devnet',
+  'X-Market-Final-Until',
   'X-Market-Incomplete',
   'X-Market-Lead',
   'X-Market-Network',
@@ -80,7 +81,7 @@ export function crossOrigin(origins?: readonly string[]): RequestHandler {
     if (origin !== undefined) {
       res.set({
         'Access-Control-Allow-Methods': ALLOWED,
-        'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match',
+        'Access-Control-Allow-Headers': 'X-API-KEY, If-None-Match, Last-Event-ID',
         'Access-Control-Max-Age': '86400',
       })
     }

@@ -81,6 +81,16 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 
 function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Promise<void> {
   const underWay = new Set<ServerResponse>()
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  /** Node does not count a connection as idle before its first request; clients open some ahead. */
+  const closeUnused = () => {
+    server.closeIdleConnections()
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
   server.prependListener('request', (_request, response) => {
     underWay.add(response)
     response.once('close', () => underWay.delete(response))
@@ -88,10 +98,14 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
   })
   return new Promise((resolve) => {
     const stop = async () => {
-      for (const response of underWay) isLast(response)
+      for (const response of underWay) {
+        isLast(response)
+        // Streams have no end of their own.
+        response.emit('stopping')
+      }
       const timer = setTimeout(() => server.closeAllConnections(), drainMs)
       await acceptWaiting(server)
-      const sweep = setInterval(() => server.closeIdleConnections(), 50)
+      const sweep = setInterval(closeUnused, 50)
       server.close(() => {
         clearTimeout(timer)
         clearInterval(sweep)

@@ -18,6 +18,10 @@ export type ApiFact =
   | { kind: 'credits-charged'; plan: PlanName; credits: number }
   /** `isHeld`: answered from the cache alone; `bytes`: size of the cache. */
   | { kind: 'cache-read'; isHeld: boolean; bytes: number }
+  /** A stream was opened (1) or closed (-1). */
+  | { kind: 'streams-open'; change: 1 | -1 }
+  /** The events of a stream could not be read; its next refresh reads them again. */
+  | { kind: 'stream-failed'; error: unknown }
   | { kind: 'usage-stored'; rows: number }
   | { kind: 'usage-not-stored'; rows: number; error: unknown }
   | { kind: 'unknown-plan'; account: string; plan: string }

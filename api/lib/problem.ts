@@ -35,6 +35,11 @@ export const PROBLEMS = {
     title: 'Month credits exceeded',
     meaning: 'No credits are left in this month. `Retry-After` says when there are.',
   },
+  too_many_streams: {
+    status: 429,
+    title: 'Too many streams',
+    meaning: 'The key has as many open streams as its plan allows: close one first.',
+  },
   headers_too_large: {
     status: 431,
     title: 'Request header fields too large',
@@ -51,6 +56,12 @@ export const PROBLEMS = {
     title: 'Nothing stored',
     meaning:
       'Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.',
+  },
+  stream_ended: {
+    status: 503,
+    title: 'Stream ended',
+    meaning:
+      'Only the last event of a stream: the server stops, or the reader is too slow. Open it again with `Last-Event-ID`.',
   },
   overloaded: {
     status: 503,

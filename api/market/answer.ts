@@ -21,6 +21,8 @@ export type MarketAnswer<Row> = {
   closed: boolean
   /** The parts of the range that are not stored: `from ≤ time < to`, ascending. */
   incomplete: readonly TimeRange[]
+  /** No reorg changes what is before it; undefined where nothing is known to be final. */
+  finalUntil: UnixSeconds | undefined
 }
 
 /** The pool that answers, and the number of networks that were searched for it. */
@@ -69,7 +71,7 @@ export function toAnswer<Row extends { time: UnixSeconds }>(
   const { view, probed, passedOver } = found
   const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
   const incomplete = clip([...coverage.gaps, ...gapSinceTip(coverage, now)], { from: range.from, to: end })
-  return { view, passedOver, rows, cost, closed, incomplete }
+  return { view, passedOver, rows, cost, closed, incomplete, finalUntil: coverage.finalUntil }
 }
 
 /** The part of the cost that does not depend on the answer. */

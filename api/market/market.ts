@@ -11,8 +11,11 @@ import type { ApiFact } from '../lib/fact.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
 import { findMarket, type MarketAnswer, toAnswer } from './answer.ts'
+import type { NetworkStates } from './cache/change-poller.ts'
 import { isComplete, poolCoverage } from './cache/coverage.ts'
+import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
+import { readTicks } from './candles/ticks.ts'
 import { poolsOfPair } from './find/find.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
@@ -27,15 +30,20 @@ export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: rea
 export type Market = {
   networks: readonly Network[]
   candles(query: CandleQuery): Promise<MarketAnswer<CandleView>>
-  ticks(query: TickQuery): Promise<MarketAnswer<TickView>>
+  /** `stored`: past the ticks in memory, for queries that nothing repeats. */
+  ticks(query: TickQuery, from?: 'memory' | 'stored'): Promise<MarketAnswer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
   /** Pairs of trusted tokens; at most a minute old. */
   pairs(): Promise<readonly PairSummary[]>
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
+  /** Tips and coverage; rejects where the store does not answer. */
+  states(): Promise<NetworkStates>
   /** Called by the aggregator of this process after each write: its candles reach the cache without a poll. */
   onFlush(written: WriteEvent): void
+  /** Told of each change of what answers are read from. Returns what removes the listener. */
+  listen(listener: StateListener): () => void
 }
 
 const PAIRS_FRESH_MS = 60_000
@@ -65,7 +73,7 @@ export function openMarket(options: {
   return {
     networks,
     candles: (query) => answerCandles(sources, query, now()),
-    ticks: (query) => answerTicks(sources, query, now()),
+    ticks: (query, from = 'memory') => answerTicks(sources, query, now(), from),
     pools: (query) => answerPools(sources, names, query, wholeSecond(now())),
     pairs: pairs.get,
     async pairsOf(token) {
@@ -80,7 +88,9 @@ export function openMarket(options: {
         halts: halted.filter((halt) => halt.network === network.name),
       }))
     },
+    states: sources.states,
     onFlush: sources.onFlush,
+    listen: sources.listen,
   }
 }
 
@@ -104,7 +114,12 @@ async function answerCandles(
   return toAnswer(found, rows, { swaps, range, end, closed, coverage, now: now.seconds })
 }
 
-async function answerTicks(sources: MarketSources, query: TickQuery, now: Instant): Promise<MarketAnswer<TickView>> {
+async function answerTicks(
+  sources: MarketSources,
+  query: TickQuery,
+  now: Instant,
+  from: 'memory' | 'stored',
+): Promise<MarketAnswer<TickView>> {
   const { limit, price } = query
   const range = tickRange(query, now)
   const end = Math.min(range.to, wholeSecond(now))
@@ -112,7 +127,8 @@ async function answerTicks(sources: MarketSources, query: TickQuery, now: Instan
   const found = await findMarket(store, query, range, end)
   const coverage = poolCoverage(states, found.view.listing)
   const closed = isComplete(range, coverage)
-  const rows = await sources.ticks({ view: found.view, range, limit, price }, closed)
+  const request = { view: found.view, range, limit, price }
+  const rows = await (from === 'stored' ? readTicks(sources.reader, request) : sources.ticks(request, closed))
   return toAnswer(found, rows, { swaps: rows.length, range, end, closed, coverage, now: now.seconds })
 }
 

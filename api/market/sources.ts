@@ -10,6 +10,7 @@ import { Problem } from '../lib/problem.ts'
 import { BucketCache } from './cache/bucket-cache.ts'
 import { type NetworkStates, openChangePoller } from './cache/change-poller.ts'
 import type { NetworkState } from './cache/coverage.ts'
+import type { StateListener } from './cache/state-listeners.ts'
 import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
@@ -31,6 +32,7 @@ export type MarketSources = {
   ticks(request: TickRequest, closed: boolean): Promise<readonly TickView[]>
   /** Called by the aggregator of this process after each write, see cache/. */
   onFlush(written: WriteEvent): void
+  listen(listener: StateListener): () => void
 }
 
 export type SourceOptions = {
@@ -78,6 +80,7 @@ export function openSources(options: SourceOptions): MarketSources {
       return closedTicks(key, () => readTicks(reader, request))
     },
     onFlush: poller.onFlush,
+    listen: poller.listen,
   }
 }
 

@@ -4,12 +4,12 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { headerText, sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
+import { candleRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
 import type { CandleView } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { type CandleQuery, readCandleQuery } from '../query/query.ts'
-import { formatTime } from '../query/time.ts'
 
 export function getCandles(market: Market, accounts: Accounts): AccountHandler {
   return async function candles(account, req, res) {
@@ -23,14 +23,7 @@ export function getCandles(market: Market, accounts: Accounts): AccountHandler {
 }
 
 function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>) {
-  const data = answer.rows.map(({ time, open, high, low, close, volume }) => ({
-    time: formatTime(time),
-    open,
-    high,
-    low,
-    close,
-    volume,
-  }))
+  const data = answer.rows.map(candleRow)
   if (query.symbol === undefined) return { data, credits_used: answer.cost }
   return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
 }

@@ -3,11 +3,11 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
+import { tickRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
 import { type TickView, viewPair } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { readTickQuery } from '../query/query.ts'
-import { formatTime } from '../query/time.ts'
 
 export function getTicks(market: Market, accounts: Accounts): AccountHandler {
   return async function ticks(account, req, res) {
@@ -20,17 +20,7 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
 }
 
 function toBody(answer: MarketAnswer<TickView>) {
-  const [token0, token1] = viewPair(answer.view)
-  const data = answer.rows.map((tick) => ({
-    id: tick.id,
-    timestamp: formatTime(tick.time),
-    price: tick.price,
-    side: tick.side,
-    amount0: tick.amount0,
-    amount1: tick.amount1,
-    amountUSD: tick.amountUsd,
-    token0,
-    token1,
-  }))
+  const pair = viewPair(answer.view)
+  const data = answer.rows.map((tick) => tickRow(tick, pair))
   return { data, credits_used: answer.cost }
 }

@@ -85,6 +85,8 @@ const Tick = z
     amountUSD: z.number().min(0).describe('0 where neither token has a price.'),
     token0: z.string().describe('The first symbol of the pair.'),
     token1: z.string().describe('The second symbol of the pair.'),
+    block: count().describe('The number of its block.'),
+    logIndex: count().describe('Its place among the logs of the block.'),
   })
   .describe('One swap, as its taker saw it.')
 

@@ -28,6 +28,11 @@ export const HEADERS = {
       'Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`.',
     schema: text,
   },
+  'X-Market-Final-Until': {
+    description:
+      'Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it.',
+    schema: text,
+  },
   'X-Market-Incomplete': {
     description:
       'Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas.',

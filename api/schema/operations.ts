@@ -22,7 +22,7 @@ const ANY = ['bad_request', 'uri_too_long', 'headers_too_large', 'internal', 'st
 const KEYED = [...ANY, 'unauthorized', 'too_many_failures'] as const
 const PAID = [...KEYED, 'invalid_parameters', 'minute_credits_exceeded', 'month_credits_exceeded'] as const
 const STORED = [...PAID, 'nothing_stored'] as const
-const MARKET = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool'] as const
+const MARKET = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool', 'too_many_streams', 'stream_ended'] as const
 
 const MARKET_HEADERS = [
   'X-Market-Network',
@@ -30,9 +30,12 @@ const MARKET_HEADERS = [
   'X-Market-Pair',
   'X-Market-Lead',
   'X-Market-Incomplete',
+  'X-Market-Final-Until',
   'X-Candlepool-Devnet',
   'ETag',
 ] as const
+const STREAMS =
+  ' With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.'
 const CREDITS =
   '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, one token under two names) costs 1, every other error nothing.'
 
@@ -41,7 +44,8 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     id: 'candles',
     summary: 'OHLCV candles of a pair or a pool',
     description:
-      'Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.',
+      'Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.' +
+      STREAMS,
     credits: CREDITS,
     parameters: CandleShape,
     answer: 'Candles',
@@ -65,7 +69,8 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     id: 'ticks',
     summary: 'Swaps, one by one',
     description:
-      'Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.',
+      'Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.' +
+      STREAMS,
     credits: CREDITS,
     parameters: TickShape,
     answer: 'Ticks',

@@ -57,6 +57,8 @@ export const LOG_MESSAGES = {
   'request-failed': ['error', 'a request failed with a server error'],
   'credits-charged': ['trace', 'credits were charged for an answer'],
   'cache-read': ['trace', 'candles were read from the cache'],
+  'streams-open': ['trace', 'a stream was opened or closed'],
+  'stream-failed': ['warn', 'the changes of a stream could not be read; they are read again'],
   'usage-stored': ['debug', 'credits and calls are stored'],
   'usage-not-stored': ['warn', 'credits and calls could not be stored; they are kept and stored later'],
   'unknown-plan': ['warn', 'a key has a plan that this version does not know; it has what the free plan has'],

@@ -30,6 +30,12 @@ export function apiMetrics(registry: Registry): FactHandlers {
     ['result'],
   )
   const cached = gauge('candlepool_cache_bytes', 'Candles held in memory.', [])
+  const streams = gauge('candlepool_open_streams', 'Streams of candles and ticks that are open.', [])
+  const streamFailures = counter(
+    'candlepool_stream_failures_total',
+    'Times that the changes of a stream could not be read.',
+    [],
+  )
   for (const plan of Object.keys(PLANS) as PlanName[]) credits.inc({ plan }, 0)
 
   return {
@@ -40,6 +46,8 @@ export function apiMetrics(registry: Registry): FactHandlers {
       reads.inc({ result: isHeld ? 'hit' : 'miss' })
       cached.set(bytes)
     },
+    'streams-open': ({ change }) => streams.inc(change),
+    'stream-failed': () => streamFailures.inc(),
     'usage-stored': () => unstored.set(0),
     'usage-not-stored': ({ rows }) => {
       unstored.set(rows)

@@ -11,7 +11,7 @@ export interface paths {
         };
         /**
          * OHLCV candles of a pair or a pool
-         * @description Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.
+         * @description Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.
          */
         get: operations["candles"];
         put?: never;
@@ -51,7 +51,7 @@ export interface paths {
         };
         /**
          * Swaps, one by one
-         * @description Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.
+         * @description Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.
          */
         get: operations["ticks"];
         put?: never;
@@ -201,6 +201,10 @@ export interface components {
             token0: string;
             /** @description The second symbol of the pair. */
             token1: string;
+            /** @description The number of its block. */
+            block: number;
+            /** @description Its place among the logs of the block. */
+            logIndex: number;
         };
         Ticks: {
             /** @description Ascending by block, and by log index within a block. */
@@ -290,7 +294,7 @@ export interface components {
             /** @description The same as `message`. */
             detail: string;
             /** @enum {string} */
-            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "headers_too_large" | "internal" | "store_unavailable" | "nothing_stored" | "overloaded";
+            code: "bad_request" | "invalid_parameters" | "unauthorized" | "not_found" | "unknown_pool" | "unknown_symbol" | "no_pool" | "method_not_allowed" | "request_timeout" | "uri_too_long" | "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "too_many_streams" | "headers_too_large" | "internal" | "store_unavailable" | "nothing_stored" | "stream_ended" | "overloaded";
             /** @description What happened, and what to do. */
             message: string;
             /**
@@ -437,7 +441,7 @@ export interface components {
             /** @description The same as `message`. */
             detail: string;
             /** @enum {string} */
-            code: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded";
+            code: "too_many_failures" | "minute_credits_exceeded" | "month_credits_exceeded" | "too_many_streams";
             /** @description What happened, and what to do. */
             message: string;
             /**
@@ -500,7 +504,7 @@ export interface components {
             /** @description The same as `message`. */
             detail: string;
             /** @enum {string} */
-            code: "store_unavailable" | "nothing_stored" | "overloaded";
+            code: "store_unavailable" | "nothing_stored" | "stream_ended" | "overloaded";
             /** @description What happened, and what to do. */
             message: string;
             /**
@@ -590,6 +594,8 @@ export interface operations {
                     "X-Market-Lead"?: string;
                     /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
+                    /** @description Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it. */
+                    "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
@@ -695,6 +701,8 @@ export interface operations {
              *     `minute_credits_exceeded`: No credits are left in this minute. `Retry-After` says when there are.
              *
              *     `month_credits_exceeded`: No credits are left in this month. `Retry-After` says when there are.
+             *
+             *     `too_many_streams`: The key has as many open streams as its plan allows: close one first.
              */
             429: {
                 headers: {
@@ -748,6 +756,8 @@ export interface operations {
              *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
              *
              *     `nothing_stored`: Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.
+             *
+             *     `stream_ended`: Only the last event of a stream: the server stops, or the reader is too slow. Open it again with `Last-Event-ID`.
              */
             503: {
                 headers: {
@@ -979,6 +989,8 @@ export interface operations {
                     "X-Market-Lead"?: string;
                     /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
+                    /** @description Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it. */
+                    "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
@@ -1082,6 +1094,8 @@ export interface operations {
              *     `minute_credits_exceeded`: No credits are left in this minute. `Retry-After` says when there are.
              *
              *     `month_credits_exceeded`: No credits are left in this month. `Retry-After` says when there are.
+             *
+             *     `too_many_streams`: The key has as many open streams as its plan allows: close one first.
              */
             429: {
                 headers: {
@@ -1135,6 +1149,8 @@ export interface operations {
              *     `overloaded`: Too many questions at once. Ask again after `Retry-After`.
              *
              *     `nothing_stored`: Nothing is stored yet of the networks asked. Ask again after `Retry-After`; `/v0/health` says how far they are.
+             *
+             *     `stream_ended`: Only the last event of a stream: the server stops, or the reader is too slow. Open it again with `Last-Event-ID`.
              */
             503: {
                 headers: {

@@ -37,6 +37,14 @@ export const POOLS: readonly Pool[] = ['a1', 'a2', 'a3'].map((digits, index) =>
   }),
 )
 
+/** Plans whose ticks are each of a transaction of its own, as on a real chain: `salt` tells those of one call from those of another. */
+export function withOwnTransactions(plans: readonly BlockPlan[], salt: string): readonly BlockPlan[] {
+  return plans.map((plan, index) => ({
+    ...plan,
+    ticks: plan.ticks.map((tick, place) => ({ ...tick, transactionHash: hashOf(`${salt} ${index} ${place}`) })),
+  }))
+}
+
 /** The chain with more blocks on top. Blocks of another branch have other hashes, whatever they hold. */
 export function mine(chain: Chain, plans: readonly BlockPlan[], branch = 'main'): Chain {
   const mined = [...chain]

@@ -25,7 +25,11 @@ export async function startSchemaRegistry(): Promise<RunningRegistry | undefined
 async function start(): Promise<RunningRegistry> {
   await javaAtLeast(11)
   const unpack = ['org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack', `-Dartifact=${ARTIFACT}`]
-  const folder = await fetched(`apicurio-${VERSION}`, (into) => [...unpack, `-DoutputDirectory=${into}`])
+  const folder = await fetched(`apicurio-${VERSION}`, (into) => [
+    ...unpack,
+    `-DoutputDirectory=${into}`,
+    `-DmarkersDirectory=${into}`,
+  ])
   const [port = 0] = await freePorts(1)
   const jar = join(folder, `apicurio-registry-app-${VERSION}-runner.jar`)
   const java = ['java', '-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1']

@@ -12,6 +12,7 @@ import { openChangeCounter } from './change-counter.ts'
 import { type ChangeLog, type OnChange, openChangeLog } from './change-log.ts'
 import { type NetworkState, readCoverages } from './coverage.ts'
 import { type OwnFlushes, openOwnFlushes } from './own-flushes.ts'
+import { openStateListeners, type StateListener } from './state-listeners.ts'
 
 /** Polls continue for so long after the last query. */
 const ACTIVE_MS = 2_000
@@ -27,23 +28,28 @@ export type ChangePoller = {
   states(): Promise<NetworkStates>
   /** This process has written, or has failed to. */
   onFlush(written: WriteEvent): void
+  /** Polls as long as there is a listener. Returns what removes it. */
+  listen(listener: StateListener): () => void
 }
 
-export function openChangePoller(options: {
+export type PollerOptions = {
   reader: ClickHouseClient
   networks: readonly NetworkName[]
   cache: BucketCache
   freshMs: number
   pollMs: number
   onChange: OnChange
-}): ChangePoller {
-  const { reader, networks, cache, freshMs, pollMs, onChange } = options
-  const { states, setState, setTip } = openStates(onChange)
+}
+
+export function openChangePoller(options: PollerOptions): ChangePoller {
+  const { reader, networks, cache, freshMs, pollMs } = options
+  const listeners = openStateListeners()
+  const onChange = listeners.noting(options.onChange)
+  const { states, setState, setTip } = openStates(onChange, listeners.tell)
   const refresh = openCacheRefresh(reader, cache)
   const logs = new Map<NetworkName, ChangeLog>(
     networks.map((network) => [network, openChangeLog({ reader, network, cache, refresh, onChange })]),
   )
-  const evictAll = () => evictWhole(cache, logs, onChange)
   const counter = openChangeCounter(reader)
   const serialize = serial()
   const flushes = openOwnFlushes({ cache, refresh, onChange, serialize, setTip, onRecorded: counter.add })
@@ -53,12 +59,10 @@ export function openChangePoller(options: {
 
   async function poll(): Promise<NetworkStates> {
     const began = performance.now()
-    if (age.isUnpolled(began)) evictAll()
+    if (age.isUnpolled(began)) evictWhole(cache, logs, onChange)
     // Tips before changes: every block up to a tip has its change in the table by then.
     const [tips, newCoverages] = await Promise.all([readTips(reader, networks, states), coverages.get()])
-    const changes = await Promise.all(
-      [...logs].map(async ([network, log]) => ({ network, log, rows: await log.read() })),
-    )
+    const changes = await Promise.all([...logs].map(readFrom))
     await serialize(async () => {
       await Promise.all(changes.map(({ network, log, rows }) => log.apply(rows, tips.get(network))))
       for (const [network, coverage] of newCoverages) {
@@ -67,6 +71,7 @@ export function openChangePoller(options: {
         setState(network, { tip: own ? own.tip : tips.get(network), coverage })
       }
       age.polled(began)
+      for (const network of networks) listeners.tell(network)
     })
     return states
   }
@@ -87,7 +92,7 @@ export function openChangePoller(options: {
     if (isDue || (await counter.hasNew(age.isFlushing()))) await polled.reload()
   }
 
-  const activity = whileActive(pollMs, probe)
+  const activity = whileActive(pollMs, probe, () => !listeners.isEmpty())
   return {
     states() {
       activity.touch()
@@ -97,7 +102,15 @@ export function openChangePoller(options: {
       // The second notification of a flush ends what the first one began, whether queries arrive or not.
       if (activity.isActive() || flushes.isAhead(written.network)) void onFlush(written).catch(() => undefined)
     },
+    listen(listener) {
+      activity.touch()
+      return listeners.add(listener)
+    },
   }
+}
+
+async function readFrom([network, log]: [NetworkName, ChangeLog]) {
+  return { network, log, rows: await log.read() }
 }
 
 function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog>, onChange: OnChange): void {
@@ -129,7 +142,7 @@ function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'a
   }
 }
 
-function openStates(onChange: OnChange) {
+function openStates(onChange: OnChange, onShown: (network: NetworkName) => void) {
   const states = new Map<NetworkName, NetworkState>()
   function setState(network: NetworkName, state: NetworkState): void {
     // A rollback: rows of the abandoned blocks are evicted before the lower tip is shown.
@@ -138,17 +151,19 @@ function openStates(onChange: OnChange) {
   }
   function setTip(network: NetworkName, tip: NetworkState['tip']): boolean {
     const coverage = states.get(network)?.coverage
-    if (coverage) setState(network, { tip, coverage })
-    return coverage !== undefined
+    if (!coverage) return false
+    setState(network, { tip, coverage })
+    onShown(network)
+    return true
   }
   return { states, setState, setTip }
 }
 
-/** Runs `work` every so often until no query has come for ACTIVE_MS. */
-function whileActive(everyMs: number, work: () => Promise<void>) {
+/** Runs `work` every so often until no query has come for ACTIVE_MS and nothing keeps it up. */
+function whileActive(everyMs: number, work: () => Promise<void>, isKept: () => boolean) {
   let touchedMs = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | undefined
-  const isActive = () => performance.now() - touchedMs < ACTIVE_MS
+  const isActive = () => isKept() || performance.now() - touchedMs < ACTIVE_MS
 
   function schedule(): void {
     if (timer) return

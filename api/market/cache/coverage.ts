@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { gapsBetween, joined, type KnownRange } from '../../../aggregator/history/known-ranges.ts'
 import { isDigest, poolsIn, poolsOfFilters } from '../../../aggregator/history/pool-filter.ts'
-import { type LedgerStart, ledgerStart } from '../../../aggregator/ledger/stored-blocks.ts'
+import { type LedgerStart, ledgerStart, readBlocks } from '../../../aggregator/ledger/stored-blocks.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
@@ -18,6 +18,8 @@ export type Coverage = {
   ledger: LedgerStart | undefined
   /** Runs of blocks that backfills have read, each for the pools of a filter: ids joined by commas, or all where it is empty. */
   backfilled: readonly CoveredRun[]
+  /** The newest stored block that was final when the states were read; its trades and all before it are final. */
+  final?: { finalized: number; timestamp: UnixSeconds } | undefined
 }
 
 /** `pools`: the members of a filter that is a digest. */
@@ -27,7 +29,13 @@ type CoveredRun = KnownRange & { filter: string; pools?: ReadonlySet<PoolId> }
 export type NetworkState = { tip: Tip | undefined; coverage: Coverage }
 
 /** The same for one pool: its backfilled runs and its gaps up to the tip, both ascending. */
-export type PoolCoverage = { tip: Tip | undefined; backfilled: readonly KnownRange[]; gaps: readonly TimeRange[] }
+export type PoolCoverage = {
+  tip: Tip | undefined
+  backfilled: readonly KnownRange[]
+  gaps: readonly TimeRange[]
+  /** No reorg changes what is before it. */
+  finalUntil: UnixSeconds | undefined
+}
 
 const NOTHING_STORED: NetworkState = { tip: undefined, coverage: { ledger: undefined, backfilled: [] } }
 
@@ -36,30 +44,50 @@ export function poolCoverage(
   { network, pool, created }: Listing,
 ): PoolCoverage {
   const { tip, coverage } = states.get(network.name) ?? NOTHING_STORED
-  return { tip, backfilled: coveredRuns(coverage, pool), gaps: gapsOf(coverage, tip, pool, created) }
+  return {
+    tip,
+    backfilled: coveredRuns(coverage, pool),
+    gaps: gapsOf(coverage, tip, pool, created),
+    finalUntil: coverage.final?.timestamp,
+  }
 }
 
 /** `before`: the last states, whose ledger starts and digests are immutable and are not read again. */
 export async function readCoverages(
   reader: ClickHouseClient,
   networks: readonly NetworkName[],
-  before: ReadonlyMap<NetworkName, { coverage: Coverage }> = new Map(),
+  before: ReadonlyMap<NetworkName, { tip?: Tip | undefined; coverage: Coverage }> = new Map(),
 ): Promise<ReadonlyMap<NetworkName, Coverage>> {
-  const [runs, ledgers] = await Promise.all([
+  const [runs, ledgers, finals] = await Promise.all([
     queryRows<CoveredRun & { network: string }>(reader, COVERAGE, { networks }),
     Promise.all(
       networks.map(
         (network) => before.get(network)?.coverage.ledger ?? orUnavailable(() => ledgerStart(reader, network)),
       ),
     ),
+    Promise.all(networks.map((network) => readFinal(reader, network, before.get(network)))),
   ])
   const found = new Map<NetworkName, Coverage>()
   for (const [index, network] of networks.entries()) {
     const known = before.get(network)?.coverage.backfilled ?? []
     const ofNetwork = runs.filter((run) => run.network === network)
-    found.set(network, { ledger: ledgers[index], backfilled: await withPools(reader, network, ofNetwork, known) })
+    const backfilled = await withPools(reader, network, ofNetwork, known)
+    found.set(network, { ledger: ledgers[index], backfilled, final: finals[index] })
   }
   return found
+}
+
+/** Read again where the tip names a newer final block. */
+async function readFinal(
+  reader: ClickHouseClient,
+  network: NetworkName,
+  before: { tip?: Tip | undefined; coverage: Coverage } | undefined,
+): Promise<Coverage['final']> {
+  const finalized = before?.tip?.finalized ?? 0
+  const known = before?.coverage.final
+  if (finalized === 0 || known?.finalized === finalized) return finalized === 0 ? undefined : known
+  const [block] = await orUnavailable(() => readBlocks(reader, network, finalized + 1, 1))
+  return block && { finalized, timestamp: block.timestamp }
 }
 
 async function withPools(

@@ -1,6 +1,7 @@
 -- The newest swaps of a pool that end before `to`, newest first.
 SELECT
     toUnixTimestamp(t.time)              AS time,
+    toFloat64(t.block)                   AS block,
     lower(hex(t.transaction_hash))       AS transaction_hash,
     t.log_index                          AS log_index,
     toString(t.amount0)                  AS amount0,

@@ -54,6 +54,7 @@ export function viewPair({ listing, forward }: PairView): readonly [string, stri
 
 export type StoredTick = {
   time: number
+  block: number
   transaction_hash: string
   log_index: number
   amount0: string
@@ -69,6 +70,8 @@ export type StoredTick = {
 export type TickView = {
   id: string
   time: number
+  block: number
+  logIndex: number
   price: number
   side: Side
   amount0: string
@@ -91,6 +94,8 @@ export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): T
   return {
     id: `0x${stored.transaction_hash}-${stored.log_index}`,
     time: stored.time,
+    block: stored.block,
+    logIndex: stored.log_index,
     price: viewPrice(view.forward, price),
     side: sideOf({ amount0: base.raw, amount1: quote.raw }),
     amount0: decimalText(base.raw, base.decimals),

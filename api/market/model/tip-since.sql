@@ -2,7 +2,8 @@
 SELECT
     toString(number)     AS number,
     lower(hex(hash))     AS hash,
-    toUnixTimestamp(time) AS time
+    toUnixTimestamp(time) AS time,
+    toFloat64(finalized)  AS finalized
 FROM blocks FINAL
 WHERE network = {network:String}
   AND blocks.number >= {known:UInt64}

@@ -5,7 +5,8 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 
-export type Tip = { number: number; hash: string; timestamp: UnixSeconds }
+/** `finalized`: the newest block that was final when the tip was read; 0 where that is not known. */
+export type Tip = { number: number; hash: string; timestamp: UnixSeconds; finalized: number }
 
 export type Tips = ReadonlyMap<NetworkName, Tip>
 
@@ -13,7 +14,7 @@ type KnownTips = ReadonlyMap<NetworkName, { tip: Tip | undefined }>
 
 const TIP_SINCE = readSql(new URL('./tip-since.sql', import.meta.url))
 
-type TipRow = { number: string; hash: string; time: number }
+type TipRow = { number: string; hash: string; time: number; finalized: number }
 
 /** A network without a tip has no ledger yet. `known`: the last tips, from which the newest block is found without a scan. */
 export async function readTips(
@@ -38,8 +39,8 @@ async function readSince(client: ClickHouseClient, network: NetworkName, known: 
   return row && tipOf(row)
 }
 
-function tipOf({ number, hash, time }: TipRow): Tip {
-  return { number: Number(number), hash: `0x${hash}`, timestamp: time }
+function tipOf({ number, hash, time, finalized }: TipRow): Tip {
+  return { number: Number(number), hash: `0x${hash}`, timestamp: time, finalized }
 }
 
 /** Seconds that the ledger is behind the clock; 0 where block times are ahead of the local clock. */

@@ -140,6 +140,15 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     await expectOthersAnswered()
   })
 
+  test('a connection without a request does not keep a service from stopping', SLOW_TEST, async () => {
+    const timeouts = { drainMs: 60_000 }
+    const stopping = await startService({ client: database.client, networks, clock, key: service.key, timeouts })
+    const unused = await open(stopping.url)
+    await stopping.get('/v0/usage')
+    await stopping.stop()
+    expect(await unused.ended).toBe('')
+  })
+
   test('half a request does not keep a service from stopping', async () => {
     const timeouts = { drainMs: 300 }
     const stopping = await startService({ client: database.client, networks, clock, key: service.key, timeouts })

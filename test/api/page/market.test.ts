@@ -90,6 +90,8 @@ describe('orientation', () => {
       amountUSD: 2,
       token0: 'USDC',
       token1: 'WETH',
+      block: 1,
+      logIndex: 2,
     }
     expect(flipTick(tick)).toEqual({
       ...tick,

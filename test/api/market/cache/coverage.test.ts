@@ -5,7 +5,7 @@ import { addressOf, poolOf } from '../../../support/store.ts'
 const token = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
 const POOL = poolOf(addressOf('aa'), token, token)
 const timeOf = (block: number) => block * 10
-const tip = { number: 900, hash: '0x', timestamp: timeOf(900) }
+const tip = { number: 900, hash: '0x', timestamp: timeOf(900), finalized: 0 }
 const ledger = { first: 700, time: timeOf(700) }
 const read = (from: number, to: number, filter = '') => ({
   filter,

@@ -31,7 +31,7 @@ test('the newest rows are kept', () => {
 })
 
 test('filling ends with the bucket that holds the tip, or with now while the ledger keeps up', () => {
-  const tip = { number: 1, hash: '0x', timestamp: 1_000 }
+  const tip = { number: 1, hash: '0x', timestamp: 1_000, finalized: 0 }
   expect(lastFillable({ tip, backfilled: [] }, 1_059, 60)).toBe(1_020)
   expect(lastFillable({ tip, backfilled: [] }, 1_060, 60)).toBe(960)
   expect(lastFillable({ tip, backfilled: [] }, 990, 60)).toBe(960)

@@ -1,0 +1,24 @@
+/** Rows as JSON answers, streams and files have them. */
+import { formatTime } from '../query/time.ts'
+import type { CandleView, TickView } from './model/orientation.ts'
+
+export function candleRow({ time, open, high, low, close, volume }: CandleView) {
+  return { time: formatTime(time), open, high, low, close, volume }
+}
+
+/** `pair`: the symbols in the order of the view. */
+export function tickRow(tick: TickView, [token0, token1]: readonly [string, string]) {
+  return {
+    id: tick.id,
+    timestamp: formatTime(tick.time),
+    price: tick.price,
+    side: tick.side,
+    amount0: tick.amount0,
+    amount1: tick.amount1,
+    amountUSD: tick.amountUsd,
+    token0,
+    token1,
+    block: tick.block,
+    logIndex: tick.logIndex,
+  }
+}

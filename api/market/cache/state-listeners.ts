@@ -1,0 +1,35 @@
+/** Tells listeners of a network's state once it is shown, with the pools that changed since they were told before. */
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { OnChange } from './change-log.ts'
+
+export type ChangedPools = ReadonlySet<PoolId> | 'all'
+
+/** Called after each poll and each flush of this process, with an empty set where nothing changed. */
+export type StateListener = (network: NetworkName, changed: ChangedPools) => void
+
+export function openStateListeners() {
+  const listeners = new Set<StateListener>()
+  const changed = new Map<NetworkName, Set<PoolId> | 'all'>()
+  return {
+    isEmpty: () => listeners.size === 0,
+    add(listener: StateListener): () => void {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    /** Calls `onChange`, and keeps the pools until the state is shown. */
+    noting(onChange: OnChange): OnChange {
+      return (network, pools) => {
+        onChange(network, pools)
+        if (listeners.size === 0) return
+        const known = changed.get(network) ?? new Set()
+        changed.set(network, pools === undefined || known === 'all' ? 'all' : new Set([...known, ...pools]))
+      }
+    },
+    tell(network: NetworkName): void {
+      const pools = changed.get(network) ?? new Set()
+      changed.delete(network)
+      for (const listener of listeners) listener(network, pools)
+    },
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * One query that readers follow: the rows that they know, and the events that bring them to each newer answer. Events are the difference
+ * of two answers, so that whatever changed the tables, the folded events equal the answer at the tip that they end with.
+ */
+import { randomUUID } from 'node:crypto'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
+import { serial } from '../lib/serial.ts'
+import type { ChangedPools } from '../market/cache/state-listeners.ts'
+import type { Market } from '../market/market.ts'
+import { formatTime } from '../query/time.ts'
+import { EventLog } from './event-log.ts'
+import type { ReadScope, RowReader } from './row-reader.ts'
+import { difference, type Known } from './rows.ts'
+
+/** Gets each event once, in order. */
+export type FeedReader = { write(text: string): void }
+
+/** A pool of the feed. */
+export type FeedMember = { network: NetworkName; pool: PoolId; pair: string; reader: RowReader }
+
+type Member = FeedMember & Known & { pending: ReadScope | undefined }
+
+export class Feed {
+  readonly #id = randomUUID()
+  readonly #market: Market
+  readonly #members: readonly Member[]
+  readonly #onFailure: (error: unknown) => void
+  readonly #log = new EventLog()
+  readonly #readers = new Set<FeedReader>()
+  readonly #serialize = serial()
+  /** By network: as the last tip event told it. */
+  readonly #tips = new Map<NetworkName, string>()
+  #isScheduled = false
+  /** When the last reader left, on the clock of `performance.now`. */
+  #idleSince = performance.now()
+
+  constructor(market: Market, members: readonly FeedMember[], onFailure: (error: unknown) => void) {
+    this.#market = market
+    this.#members = members.map((member) => ({ ...member, rows: [], shown: new Set(), pending: 'all' }))
+    this.#onFailure = onFailure
+  }
+
+  /** Undefined while there is a reader. */
+  get idleMs(): number | undefined {
+    return this.#readers.size > 0 ? undefined : performance.now() - this.#idleSince
+  }
+
+  /** The state of a network is shown, and these pools have changed. */
+  onState(network: NetworkName, changed: ChangedPools): void {
+    for (const member of this.#members) {
+      if (member.network !== network) continue
+      if (changed === 'all') member.pending = 'all'
+      else if (changed.has(member.pool)) member.pending ??= 'tail'
+    }
+    if (this.#readers.size === 0 || this.#isScheduled || !this.#members.some((one) => one.network === network)) return
+    this.#isScheduled = true
+    this.#serialize(() => this.#refresh()).catch(this.#onFailure)
+  }
+
+  /**
+   * Adds a reader: `after` is the id of the last event that it has. It gets what it missed, or else a snapshot. Resolves with whether it
+   * was resumed. `credits` goes into the snapshot.
+   */
+  join(reader: FeedReader, after: string | undefined, credits: number): Promise<boolean> {
+    return this.#serialize(async () => {
+      // A feed without readers does not follow the tables.
+      if (this.#readers.size === 0) for (const member of this.#members) member.pending = 'all'
+      await this.#refresh()
+      const missed = this.#missedSince(after)
+      if (missed) for (const { text } of missed) reader.write(text)
+      else this.#writeSnapshot(reader, credits)
+      this.#readers.add(reader)
+      return missed !== undefined
+    })
+  }
+
+  leave(reader: FeedReader): void {
+    if (this.#readers.delete(reader)) this.#idleSince = performance.now()
+  }
+
+  close(): void {
+    this.#log.clear()
+  }
+
+  #missedSince(after: string | undefined) {
+    const [id, sequence] = after?.split('.') ?? []
+    return id === this.#id && /^\d{1,15}$/.test(sequence ?? '') ? this.#log.since(Number(sequence)) : undefined
+  }
+
+  #writeSnapshot(reader: FeedReader, credits: number): void {
+    const id = `${this.#id}.${this.#log.sequence}`
+    for (const [index, { network, pool, pair, reader: rows, rows: known }] of this.#members.entries()) {
+      const data = rows.shown(known).map(({ json }) => json)
+      const market = JSON.stringify({ network, pool, pair }).slice(1, -1)
+      const used = index === 0 ? credits : 0
+      // A reader that has only the first of several snapshots must not resume after it.
+      const isLast = index === this.#members.length - 1
+      reader.write(
+        eventText('snapshot', `{${market},"data":[${data.join()}],"credits_used":${used}}`, isLast ? id : undefined),
+      )
+    }
+    for (const tip of this.#tips.values()) reader.write(eventText('tip', tip, id))
+  }
+
+  async #refresh(): Promise<void> {
+    this.#isScheduled = false
+    const states = await this.#market.states()
+    const networks = new Set(this.#members.map(({ network }) => network))
+    const tips = new Map([...networks].map((network) => [network, states.get(network)?.tip]))
+    for (const member of this.#members) await this.#read(member)
+    for (const [network, tip] of tips) {
+      const state = states.get(network)
+      // A newer tip has its own refresh.
+      if (!tip || state?.tip !== tip) continue
+      const { number, hash, timestamp } = tip
+      const finalUntil = state.coverage.final && { final_until: formatTime(state.coverage.final.timestamp) }
+      const told = JSON.stringify({ network, block: number, hash, timestamp: formatTime(timestamp), ...finalUntil })
+      if (this.#tips.get(network) === told) continue
+      this.#tips.set(network, told)
+      this.#send('tip', told)
+    }
+  }
+
+  async #read(member: Member): Promise<void> {
+    const { network, pool, reader, pending } = member
+    const scope = pending ?? (reader.isDue() ? 'all' : undefined)
+    if (!scope) return
+    member.pending = undefined
+    const reading = await reader.read(member.rows, scope).catch((error: unknown) => {
+      member.pending = 'all'
+      throw error
+    })
+    const market = JSON.stringify({ network, pool }).slice(1, -1)
+    const shown = reader.shown(reading.rows)
+    const { retracted, changed } = difference(member, reading, shown)
+    member.rows = reading.rows
+    member.shown = new Set(shown.map(({ key }) => key))
+    if (reading.isCut) {
+      const data = shown.map(({ json }) => json)
+      this.#send(
+        'snapshot',
+        `{${market},"pair":${JSON.stringify(member.pair)},"data":[${data.join()}],"credits_used":0}`,
+      )
+      return
+    }
+    if (retracted.length > 0) {
+      const keys = JSON.stringify(retracted.map(({ key }) => key))
+      this.#send('retract', `{${market},"${reader.kind === 'tick' ? 'ids' : 'times'}":${keys}}`)
+    }
+    for (const { json } of changed) this.#send(reader.kind, `{${market},${json.slice(1)}`)
+  }
+
+  #send(event: string, data: string): void {
+    const { text } = this.#log.add((sequence) => eventText(event, data, `${this.#id}.${sequence}`))
+    for (const reader of this.#readers) reader.write(text)
+  }
+}
+
+function eventText(event: string, data: string, id: string | undefined): string {
+  return `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${data}\n\n`
+}

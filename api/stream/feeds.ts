@@ -1,0 +1,54 @@
+/** The feeds of this process, one for each distinct query, kept for some minutes after their last reader has left. */
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Report } from '../../ingest/model/report.ts'
+import { overloaded } from '../lib/concurrency-limit.ts'
+import type { ApiFact } from '../lib/fact.ts'
+import type { Market } from '../market/market.ts'
+import { Feed, type FeedMember } from './feed.ts'
+
+/** As long as events are kept for a reader that resumes. */
+const KEPT_MS = 5 * 60_000
+const MAX_FEEDS = 4_000
+
+export type Feeds = {
+  /** The feed of this key, made of `members` where there is none. Throws `overloaded` where there are too many. */
+  open(key: string, members: () => readonly FeedMember[]): Feed
+}
+
+export function openFeeds(market: Market, report: Report<ApiFact>): Feeds {
+  /** Least recently opened first. */
+  const feeds = new Map<string, Feed>()
+  let ignore: (() => void) | undefined
+
+  function onState(network: NetworkName, changed: Parameters<Feed['onState']>[1]): void {
+    for (const feed of feeds.values()) feed.onState(network, changed)
+    for (const [key, feed] of feeds) if ((feed.idleMs ?? 0) > KEPT_MS) drop(key, feed)
+  }
+
+  function drop(key: string, feed: Feed): void {
+    feed.close()
+    feeds.delete(key)
+    if (feeds.size > 0) return
+    ignore?.()
+    ignore = undefined
+  }
+
+  function makeRoom(): void {
+    if (feeds.size < MAX_FEEDS) return
+    const idle = [...feeds].find(([, feed]) => feed.idleMs !== undefined)
+    if (!idle) throw overloaded()
+    drop(...idle)
+  }
+
+  return {
+    open(key, members) {
+      const known = feeds.get(key)
+      if (!known) makeRoom()
+      const feed = known ?? new Feed(market, members(), (error) => report({ kind: 'stream-failed', error }))
+      feeds.delete(key)
+      feeds.set(key, feed)
+      ignore ??= market.listen(onState)
+      return feed
+    },
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Reads the ticks of a feed. Beside the rows of an answer all that are not final stay watched, so that a reorg retracts each of them.
+ * After new blocks only the ticks since the last reading are read.
+ */
+import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { NetworkName } from '../../ingest/model/network.ts'
+import type { MarketAnswer } from '../market/answer.ts'
+import { tickRow } from '../market/answer-rows.ts'
+import type { Market } from '../market/market.ts'
+import { type TickView, viewPair } from '../market/model/orientation.ts'
+import { type TickQuery, tickRange } from '../query/query.ts'
+import { instantOf } from '../query/time.ts'
+import type { ReadScope, RowReader } from './row-reader.ts'
+import type { FeedRow, Reading } from './rows.ts'
+
+/** Ticks of a pool that trades more before its blocks are final: its oldest ones are no longer watched. */
+const MAX_WATCHED = 20_000
+
+export function tickReader(market: Market, network: NetworkName, query: TickQuery, clock: () => Date): RowReader {
+  const start = () => tickRange(query, instantOf(clock())).from
+  /** Ticks that were not there at the last reading are of this second or later. */
+  let readUntil: UnixSeconds | undefined
+
+  const stored = (from: UnixSeconds, limit: number) =>
+    market.ticks({ ...query, from: { seconds: from, fraction: '' }, limit }, 'stored')
+
+  /** The rows of an answer, and all since the oldest known one. */
+  async function whole(before: readonly FeedRow[]): Promise<MarketAnswer<TickView>> {
+    const from = start()
+    const answer = await stored(from, query.limit)
+    const oldestKnown = before[0]?.time ?? Number.POSITIVE_INFINITY
+    const isRangeRead = answer.rows.length < query.limit && from <= oldestKnown
+    const reachesKnown = (answer.rows[0]?.time ?? oldestKnown) < oldestKnown
+    return isRangeRead || reachesKnown ? answer : stored(oldestKnown, MAX_WATCHED)
+  }
+
+  /** Drops the final rows that no answer would have. */
+  function watched(rows: readonly FeedRow[], finalUntil: UnixSeconds): Reading {
+    const shownFrom = Math.max(start(), rows.at(-query.limit)?.time ?? 0)
+    const from = Math.max(Math.min(shownFrom, finalUntil), rows.at(-MAX_WATCHED)?.time ?? 0)
+    return { rows: rows.filter(({ time }) => time >= from), from, isCut: false }
+  }
+
+  async function read(before: readonly FeedRow[], scope: ReadScope): Promise<Reading> {
+    const tip = (await market.states()).get(network)?.tip
+    const since = scope === 'tail' ? readUntil : undefined
+    const answer = since === undefined ? await whole(before) : await stored(since, MAX_WATCHED)
+    const isCut = since !== undefined && answer.rows.length === MAX_WATCHED
+    const pair = viewPair(answer.view)
+    // Ticks are stored before their block is on the ledger.
+    const told = answer.rows.filter(({ block }) => tip === undefined || block <= tip.number)
+    const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)
+    const rows = [...kept, ...told.map((tick) => rowOf(tick, pair))]
+    readUntil = tip?.timestamp
+    return { ...watched(rows, answer.finalUntil ?? 0), isCut }
+  }
+
+  return {
+    kind: 'tick',
+    isDue: () => false,
+    read,
+    shown: (rows) => rows.filter(({ time }) => time >= start()).slice(-query.limit),
+  }
+}
+
+function rowOf(tick: TickView, pair: readonly [string, string]): FeedRow {
+  const row = tickRow(tick, pair)
+  return { key: tick.id, time: tick.time, json: JSON.stringify(row) }
+}
