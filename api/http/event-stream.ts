@@ -27,10 +27,13 @@ export function eventStream(res: Response): EventStream {
   let isEnded = false
 
   const heartbeat = setInterval(() => send(':\n\n'), HEARTBEAT_MS).unref()
-  res.once('close', () => {
+  const onClose = () => {
     clearInterval(heartbeat)
     closing.abort()
-  })
+  }
+  // A client may hang up while its key is looked up.
+  if (res.closed || res.destroyed || res.socket?.destroyed) onClose()
+  else res.once('close', onClose)
   const stop = () => end(new Problem('stream_ended', 'The server stops. Open the stream again.'))
   res.once('stopping', stop)
 

@@ -78,6 +78,7 @@ function streamOf<Query extends CandleQuery | TickQuery>(
     }
     requireFree(open.get(account.id) ?? 0, account)
     const events = eventStream(res)
+    if (events.closed.aborted) return
     count(1)
     events.closed.addEventListener('abort', () => count(-1))
     const known = queries.reduce((sum, query) => sum + knownCost(query), 0)
@@ -94,6 +95,7 @@ function streamOf<Query extends CandleQuery | TickQuery>(
       if (first) setIncomplete(res, first.incomplete)
       return { cost: isResumed ? 1 : cost }
     })
+    if (events.closed.aborted) return
     events.open()
     chargeMinutes(options, account, req, events)
   }

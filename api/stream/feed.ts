@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
 import { serial } from '../lib/serial.ts'
 import type { ChangedPools } from '../market/cache/state-listeners.ts'
 import type { Market } from '../market/market.ts'
@@ -25,6 +26,7 @@ export class Feed {
   readonly #id = randomUUID()
   readonly #market: Market
   readonly #members: readonly Member[]
+  readonly #limit: ConcurrencyLimit
   readonly #onFailure: (error: unknown) => void
   readonly #log = new EventLog()
   readonly #readers = new Set<FeedReader>()
@@ -35,8 +37,15 @@ export class Feed {
   /** When the last reader left, on the clock of `performance.now`. */
   #idleSince = performance.now()
 
-  constructor(market: Market, members: readonly FeedMember[], onFailure: (error: unknown) => void) {
+  /** `limit` bounds the refreshes of all feeds. */
+  constructor(
+    market: Market,
+    members: readonly FeedMember[],
+    limit: ConcurrencyLimit,
+    onFailure: (error: unknown) => void,
+  ) {
     this.#market = market
+    this.#limit = limit
     this.#members = members.map((member) => ({ ...member, rows: [], shown: new Set(), pending: 'all' }))
     this.#onFailure = onFailure
   }
@@ -55,7 +64,11 @@ export class Feed {
     }
     if (this.#readers.size === 0 || this.#isScheduled || !this.#members.some((one) => one.network === network)) return
     this.#isScheduled = true
-    this.#serialize(() => this.#refresh()).catch(this.#onFailure)
+    this.#serialize(() => this.#limit(() => this.#refresh())).catch((error: unknown) => {
+      // The next state begins a new refresh.
+      this.#isScheduled = false
+      this.#onFailure(error)
+    })
   }
 
   /**

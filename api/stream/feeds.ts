@@ -1,7 +1,7 @@
 /** The feeds of this process, one for each distinct query, kept for some minutes after their last reader has left. */
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { overloaded } from '../lib/concurrency-limit.ts'
+import { limitConcurrency, overloaded } from '../lib/concurrency-limit.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import type { Market } from '../market/market.ts'
 import { Feed, type FeedMember } from './feed.ts'
@@ -9,6 +9,9 @@ import { Feed, type FeedMember } from './feed.ts'
 /** As long as events are kept for a reader that resumes. */
 const KEPT_MS = 5 * 60_000
 const MAX_FEEDS = 4_000
+/** Feeds that read their changes at once: questions come first. */
+const MAX_REFRESHES = 8
+const MAX_WAIT_MS = 30_000
 
 export type Feeds = {
   /** The feed of this key, made of `members` where there is none. Throws `overloaded` where there are too many. */
@@ -18,6 +21,8 @@ export type Feeds = {
 export function openFeeds(market: Market, report: Report<ApiFact>): Feeds {
   /** Least recently opened first. */
   const feeds = new Map<string, Feed>()
+  const limit = limitConcurrency({ maxRunning: MAX_REFRESHES, maxQueued: MAX_FEEDS, maxWaitMs: MAX_WAIT_MS })
+  const onFailure = (error: unknown) => report({ kind: 'stream-failed', error })
   let ignore: (() => void) | undefined
 
   function onState(network: NetworkName, changed: Parameters<Feed['onState']>[1]): void {
@@ -44,7 +49,7 @@ export function openFeeds(market: Market, report: Report<ApiFact>): Feeds {
     open(key, members) {
       const known = feeds.get(key)
       if (!known) makeRoom()
-      const feed = known ?? new Feed(market, members(), (error) => report({ kind: 'stream-failed', error }))
+      const feed = known ?? new Feed(market, members(), limit, onFailure)
       feeds.delete(key)
       feeds.set(key, feed)
       ignore ??= market.listen(onState)

@@ -1,4 +1,6 @@
 /** Streams of candles and ticks: a snapshot, the changes of each block and reorg, and what a reader that comes back gets. */
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { createKey, createNamedKey, revokeKey } from '../../../api/accounts/keys.ts'
 import { formatTime } from '../../../api/query/time.ts'
@@ -238,6 +240,33 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       return opened.map(({ events }) => events.at(-1)?.data['code'])
     }
     await expect.poll(ended, { timeout: 10_000 }).toContain('minute_credits_exceeded')
+  })
+
+  test('of a client that hangs up at any moment leaves nothing open', async () => {
+    const open = () => service.facts.reduce((sum, fact) => sum + (fact.kind === 'streams-open' ? fact.change : 0), 0)
+    const before = open()
+    const { hostname, port } = new URL(service.url)
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    for (let wait = 0; wait < 40; wait++) {
+      const socket = connect(Number(port), hostname)
+      socket.write(`GET ${TICKS} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.key}\r\nAccept: text/event-stream\r\n\r\n`)
+      await sleep(wait / 2)
+      socket.destroy()
+    }
+    await expect.poll(open, { timeout: 10_000 }).toBe(before)
+    const used = async () =>
+      ((await service.get('/v0/usage')).body as { credits: { month: { used: number } } }).credits.month.used
+    // Those that were asked for before the client hung up are charged.
+    const isQuiet = async () => {
+      const spent = await used()
+      await sleep(300)
+      return (await used()) === spent
+    }
+    await expect.poll(isQuiet, { timeout: 20_000 }).toBe(true)
+    const spent = await used()
+    vi.advanceTimersByTime(120_000)
+    await sleep(200)
+    expect(await used()).toBe(spent)
   })
 
   test('of a reader that does not read is ended, and holds no more than its bound', async () => {
