@@ -54,6 +54,8 @@ export const Ticks = z.strictObject({
       amountUSD: z.number(),
       token0: z.string(),
       token1: z.string(),
+      block: Count,
+      logIndex: Count,
     }),
   ),
   credits_used: Credits,

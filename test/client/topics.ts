@@ -114,8 +114,9 @@ export function ticksOf({ ticks }: TopicReader, pool: string) {
   return [...ticks.values()]
     .filter((tick) => tick.pool === pool && tick.op === 'insert')
     .sort((one, other) => one.blockNumber - other.blockNumber || one.logIndex - other.logIndex)
-    .map(({ id, timestamp, price, side, amount0, amount1, amountUSD, token0, token1 }) => ({
-      ...{ id, timestamp, price, side, amount0, amount1, amountUSD },
+    .map(({ id, timestamp, price, side, amount0, amount1, amountUSD, token0, token1, blockNumber, logIndex }) => ({
+      ...{ id, timestamp, price, side, amount0, amount1, amountUSD, logIndex },
+      block: blockNumber,
       token0: token0.symbol,
       token1: token1.symbol,
     }))

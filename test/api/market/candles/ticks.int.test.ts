@@ -56,6 +56,8 @@ describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
         amountUSD: 2_050,
         token0: 'WETH',
         token1: 'USDC',
+        block: expect.any(Number),
+        logIndex: expect.any(Number),
       },
     ])
     expect(credits_used).toBe(2)
