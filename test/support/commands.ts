@@ -10,6 +10,7 @@ export type Reasons = readonly (readonly [start: string, reason: string])[]
 
 /** On a machine with Node, bash and curl. */
 export const NOT_RUN: Reasons = [
+  ['curl -N', 'a stream, which has no end: stream.int.test.ts reads it'],
   ['npm install && npm test', 'every test: .ci/run'],
   ['ETHEREUM_RPC_URL=wss://…', 'a real chain'],
   ['NETWORKS=arbitrum,base npm start', 'real chains'],
