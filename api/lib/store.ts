@@ -27,6 +27,7 @@ export function readSql(url: URL): string {
   return readFileSync(url, 'utf8')
 }
 
+/** Independent of the server's defaults: rows are stored once their insert has answered. */
 export const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
 
 /** ClickHouse accepts 128 kB in a parameter. */
@@ -65,7 +66,7 @@ export function queryBytes(
   })
 }
 
-/** Independent of the server's defaults: the rows are stored once it resolves. `query` is an INSERT of JSONEachRow. */
+/** The rows are stored once it resolves. `query` is an INSERT of JSONEachRow. */
 export async function insertJson(client: ClickHouseClient, query: string, rows: readonly object[]): Promise<void> {
   const values = Readable.from([rows.map((row) => JSON.stringify(row)).join('\n')])
   const { stream } = await client.exec({ query, values, clickhouse_settings: DURABLE })

@@ -1,5 +1,5 @@
 /** GET /v0/candles and /v0/ticks with `Accept: text/event-stream`: a snapshot, then what changes it. */
-import type { Request, Response } from 'express'
+import type { Request } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
@@ -61,7 +61,7 @@ export function streamTicks(options: StreamOptions): AccountHandler {
 }
 
 /** True where the request prefers a stream to one answer. */
-export function wantsStream(req: Request): boolean {
+function wantsStream(req: Request): boolean {
   return req.method === 'GET' && req.accepts(['application/json', 'text/event-stream']) === 'text/event-stream'
 }
 
@@ -160,7 +160,7 @@ function chargeMinutes({ accounts }: StreamOptions, account: Account, req: Reque
 
 /** Chooses the form of the answer by `Accept`. */
 export function inForms(json: AccountHandler, stream: AccountHandler): AccountHandler {
-  return (account: Account, req: Request, res: Response) => {
+  return (account, req, res) => {
     res.vary('Accept')
     return wantsStream(req) ? stream(account, req, res) : json(account, req, res)
   }

@@ -9,7 +9,7 @@ import { bucketOf } from '../query/interval.ts'
 import { type CandleQuery, candleRange } from '../query/query.ts'
 import { type Instant, instantOf } from '../query/time.ts'
 import type { RowReader } from './row-reader.ts'
-import type { FeedRow } from './rows.ts'
+import { type FeedRow, feedRow } from './rows.ts'
 
 export function candleReader(market: Market, query: CandleQuery, clock: () => Date): RowReader {
   const bucketAt = (now: Instant) => bucketOf(now.seconds, query.interval)
@@ -29,7 +29,7 @@ export function candleReader(market: Market, query: CandleQuery, clock: () => Da
 
 function rowOf(candle: CandleView): FeedRow {
   const row = candleRow(candle)
-  return { key: row.time, time: candle.time, json: JSON.stringify(row) }
+  return feedRow(row.time, candle.time, row)
 }
 
 /** The start of the window; where the answer has as many rows as it may, its first one. */

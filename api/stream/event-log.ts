@@ -3,7 +3,8 @@
 /** As server-sent events are written: `id`, `event` and `data` lines. */
 export type LoggedEvent = { sequence: number; text: string }
 
-const KEPT_MS = 5 * 60_000
+/** An event is kept for so long for a reader that resumes. */
+export const KEPT_MS = 5 * 60_000
 /** Characters of all feeds of a process; beyond them a feed forgets its older half. */
 const MAX_CHARACTERS = 64 * 2 ** 20
 const total = { characters: 0 }

@@ -12,7 +12,7 @@ import type { Market } from '../market/market.ts'
 import { formatTime } from '../query/time.ts'
 import { EventLog } from './event-log.ts'
 import type { ReadScope, RowReader } from './row-reader.ts'
-import { difference, type Known } from './rows.ts'
+import { difference, type FeedRow, type Known } from './rows.ts'
 
 /** Gets each event once, in order. */
 export type FeedReader = { write(text: string): void }
@@ -103,15 +103,12 @@ export class Feed {
 
   #writeSnapshot(reader: FeedReader, credits: number): void {
     const id = `${this.#id}.${this.#log.sequence}`
-    for (const [index, { network, pool, pair, reader: rows, rows: known }] of this.#members.entries()) {
-      const data = rows.shown(known).map(({ json }) => json)
-      const market = JSON.stringify({ network, pool, pair }).slice(1, -1)
-      const used = index === 0 ? credits : 0
+    for (const [index, member] of this.#members.entries()) {
       // A reader that has only the first of several snapshots must not resume after it.
       const isLast = index === this.#members.length - 1
-      reader.write(
-        eventText('snapshot', `{${market},"data":[${data.join()}],"credits_used":${used}}`, isLast ? id : undefined),
-      )
+      const shown = member.reader.shown(member.rows)
+      const data = snapshotOf(member, shown, index === 0 ? credits : 0)
+      reader.write(eventText('snapshot', data, isLast ? id : undefined))
     }
     for (const tip of this.#tips.values()) reader.write(eventText('tip', tip, id))
   }
@@ -144,19 +141,12 @@ export class Feed {
       member.pending = 'all'
       throw error
     })
-    const market = JSON.stringify({ network, pool }).slice(1, -1)
     const shown = reader.shown(reading.rows)
     const { retracted, changed } = difference(member, reading, shown)
     member.rows = reading.rows
     member.shown = new Set(shown.map(({ key }) => key))
-    if (reading.isCut) {
-      const data = shown.map(({ json }) => json)
-      this.#send(
-        'snapshot',
-        `{${market},"pair":${JSON.stringify(member.pair)},"data":[${data.join()}],"credits_used":0}`,
-      )
-      return
-    }
+    if (reading.isCut) return this.#send('snapshot', snapshotOf(member, shown, 0))
+    const market = membersOf({ network, pool })
     if (retracted.length > 0) {
       const keys = JSON.stringify(retracted.map(({ key }) => key))
       this.#send('retract', `{${market},"${reader.kind === 'tick' ? 'ids' : 'times'}":${keys}}`)
@@ -168,6 +158,16 @@ export class Feed {
     const { text } = this.#log.add((sequence) => eventText(event, data, `${this.#id}.${sequence}`))
     for (const reader of this.#readers) reader.write(text)
   }
+}
+
+function snapshotOf({ network, pool, pair }: FeedMember, shown: readonly FeedRow[], credits: number): string {
+  const data = shown.map(({ json }) => json).join()
+  return `{${membersOf({ network, pool, pair })},"data":[${data}],"credits_used":${credits}}`
+}
+
+/** The members of a JSON object, without its braces. */
+function membersOf(value: object): string {
+  return JSON.stringify(value).slice(1, -1)
 }
 
 function eventText(event: string, data: string, id: string | undefined): string {

@@ -1,13 +1,12 @@
 /** The feeds of this process, one for each distinct query, kept for some minutes after their last reader has left. */
-import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { limitConcurrency, overloaded } from '../lib/concurrency-limit.ts'
 import type { ApiFact } from '../lib/fact.ts'
+import type { StateListener } from '../market/cache/state-listeners.ts'
 import type { Market } from '../market/market.ts'
+import { KEPT_MS } from './event-log.ts'
 import { Feed, type FeedMember } from './feed.ts'
 
-/** As long as events are kept for a reader that resumes. */
-const KEPT_MS = 5 * 60_000
 const MAX_FEEDS = 4_000
 /** Feeds that read their changes at once: questions come first. */
 const MAX_REFRESHES = 8
@@ -25,9 +24,11 @@ export function openFeeds(market: Market, report: Report<ApiFact>): Feeds {
   const onFailure = (error: unknown) => report({ kind: 'stream-failed', error })
   let ignore: (() => void) | undefined
 
-  function onState(network: NetworkName, changed: Parameters<Feed['onState']>[1]): void {
-    for (const feed of feeds.values()) feed.onState(network, changed)
-    for (const [key, feed] of feeds) if ((feed.idleMs ?? 0) > KEPT_MS) drop(key, feed)
+  const onState: StateListener = (network, changed) => {
+    for (const [key, feed] of feeds) {
+      feed.onState(network, changed)
+      if ((feed.idleMs ?? 0) > KEPT_MS) drop(key, feed)
+    }
   }
 
   function drop(key: string, feed: Feed): void {

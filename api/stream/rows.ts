@@ -4,6 +4,10 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 /** `key`: a tick's id or a candle's time, as it is written in `json`, the row of the answer. */
 export type FeedRow = { key: string; time: UnixSeconds; json: string }
 
+export function feedRow(key: string, time: UnixSeconds, row: object): FeedRow {
+  return { key, time, json: JSON.stringify(row) }
+}
+
 /** `from`: rows before it are no longer watched, and leave without an event. `isCut`: rows between those of before and these are left out. */
 export type Reading = { rows: readonly FeedRow[]; from: UnixSeconds; isCut: boolean }
 

@@ -11,7 +11,7 @@ import { type TickView, viewPair } from '../market/model/orientation.ts'
 import { type TickQuery, tickRange } from '../query/query.ts'
 import { instantOf } from '../query/time.ts'
 import type { ReadScope, RowReader } from './row-reader.ts'
-import type { FeedRow, Reading } from './rows.ts'
+import { type FeedRow, feedRow, type Reading } from './rows.ts'
 
 /** Ticks of a pool that trades more before its blocks are final: its oldest ones are no longer watched. */
 const MAX_WATCHED = 20_000
@@ -35,10 +35,10 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
   }
 
   /** Drops the final rows that no answer would have. */
-  function watched(rows: readonly FeedRow[], finalUntil: UnixSeconds): Reading {
+  function watched(rows: readonly FeedRow[], finalUntil: UnixSeconds): Omit<Reading, 'isCut'> {
     const shownFrom = Math.max(start(), rows.at(-query.limit)?.time ?? 0)
     const from = Math.max(Math.min(shownFrom, finalUntil), rows.at(-MAX_WATCHED)?.time ?? 0)
-    return { rows: rows.filter(({ time }) => time >= from), from, isCut: false }
+    return { rows: rows.filter(({ time }) => time >= from), from }
   }
 
   async function read(before: readonly FeedRow[], scope: ReadScope): Promise<Reading> {
@@ -50,7 +50,7 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     // Ticks are stored before their block is on the ledger.
     const told = answer.rows.filter(({ block }) => tip === undefined || block <= tip.number)
     const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)
-    const rows = [...kept, ...told.map((tick) => rowOf(tick, pair))]
+    const rows = [...kept, ...told.map((tick) => feedRow(tick.id, tick.time, tickRow(tick, pair)))]
     readUntil = tip?.timestamp
     return { ...watched(rows, answer.finalUntil ?? 0), isCut }
   }
@@ -61,9 +61,4 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     read,
     shown: (rows) => rows.filter(({ time }) => time >= start()).slice(-query.limit),
   }
-}
-
-function rowOf(tick: TickView, pair: readonly [string, string]): FeedRow {
-  const row = tickRow(tick, pair)
-  return { key: tick.id, time: tick.time, json: JSON.stringify(row) }
 }

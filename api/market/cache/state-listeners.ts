@@ -23,7 +23,8 @@ export function openStateListeners() {
         onChange(network, pools)
         if (listeners.size === 0) return
         const known = changed.get(network) ?? new Set()
-        changed.set(network, pools === undefined || known === 'all' ? 'all' : new Set([...known, ...pools]))
+        if (pools !== undefined && known !== 'all') for (const pool of pools) known.add(pool)
+        changed.set(network, pools === undefined ? 'all' : known)
       }
     },
     tell(network: NetworkName): void {
