@@ -6,6 +6,7 @@ import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { SchemaRegistry } from '../config/publish-config.ts'
 import type { LogFact } from '../kafka/facts.ts'
+import { describeError } from '../telemetry/describe-error.ts'
 
 const SCHEMAS = { ticks: TickRecordSchema, pools: PoolRecordSchema, candles: CandleRecordSchema } as const
 const CONTENT_TYPE = 'application/vnd.schemaregistry.v1+json'
@@ -23,7 +24,7 @@ export async function registerSchemas(
   for (const [kind, topic] of topics) {
     const subject = `${topic}-value`
     const failed = (error: unknown, waitMs: number) =>
-      report({ kind: 'schema-not-registered', subject, waitMs, error: textOf(error) })
+      report({ kind: 'schema-not-registered', subject, waitMs, error: describeError(error) })
     const id = await retried(() => register(registry, subject, SCHEMAS[kind], signal), { ...RETRY, signal, failed })
     report({ kind: 'schema-registered', subject, id })
   }
@@ -45,10 +46,4 @@ async function register(
   const text = (await response.text()).slice(0, MAX_ANSWER)
   if (!response.ok) throw new Error(`SCHEMA_REGISTRY_URL answered ${response.status}: ${text}`)
   return (JSON.parse(text) as { id: number }).id
-}
-
-/** The cause of a failed connection is below it. */
-function textOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
 }

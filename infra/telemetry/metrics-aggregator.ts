@@ -118,9 +118,9 @@ export function publishMetrics(registry: Registry, networks: readonly NetworkNam
   }
 }
 
-/** How far the audit is, and what it found. */
 const FINDINGS = ['mismatched', 'omitted', 'invented', 'repriced', 'undecided'] as const
 
+/** How far the audit is, and what it found. */
 export function auditMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
   const { counter, gauge } = instrumentsIn(registry)
   const auditedBlock = gauge('candlepool_audited_block', 'Newest block of the stream that the audit has looked at.')
