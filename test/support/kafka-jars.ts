@@ -1,18 +1,17 @@
 /** One KRaft node from Apache Kafka's own jars, which Maven fetches once for this machine. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { freePorts } from './free-ports.ts'
+import { type JavaProcess, startJava } from './java.ts'
 import { fetchedJars, javaAtLeast } from './maven.ts'
 
 const run = promisify(execFile)
 
 export const KAFKA_VERSION = '4.1.1'
-const START_TIMEOUT_MS = 60_000
 
 export type JarBroker = {
   brokers: string[]
@@ -74,41 +73,8 @@ async function startOnce(classpath: string, first: JarBroker | undefined): Promi
   }
 }
 
-/**
- * A shell stands between: it kills the broker when its standard input ends, which the system sees to when this process dies in
- * whatever way. In a shell's background, standard input is /dev/null, hence descriptor 3.
- */
-export const DIE_WITH_PARENT =
-  'exec 3<&0; "$@" & broker=$!; (cat <&3 >/dev/null; kill -9 $broker 2>/dev/null) & wait $broker'
-
-export async function startProcess(
-  classpath: string,
-  properties: string,
-  port: number,
-): Promise<{ kill(): Promise<void> }> {
-  const java = ['java', '-Xmx512m', '-Xms256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classpath]
-  const command = [...java, 'kafka.Kafka', properties]
-  const child = spawn('sh', ['-c', DIE_WITH_PARENT, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })
-  let output = ''
-  const keep = (chunk: Buffer) => {
-    output = (output + chunk.toString()).slice(-2000)
-  }
-  child.stdout.on('data', keep)
-  child.stderr.on('data', keep)
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  const kill = async () => {
-    child.stdin.end()
-    await exited
-  }
-  const deadline = Date.now() + START_TIMEOUT_MS
-  while (!(await answers(port))) {
-    if (child.exitCode !== null || Date.now() > deadline) {
-      await kill()
-      throw new Error(`Kafka did not start: ${output.trim().split('\n').at(-1) ?? 'it said nothing'}`)
-    }
-    await sleep(50)
-  }
-  return { kill }
+export function startProcess(classpath: string, properties: string, port: number): Promise<JavaProcess> {
+  return startJava('Kafka', ['-cp', classpath, 'kafka.Kafka', properties], () => answers(port))
 }
 
 function answers(port: number): Promise<boolean> {

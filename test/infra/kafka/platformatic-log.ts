@@ -17,7 +17,7 @@ import { assembler, type LogRecord, type StoredRecord, toBatches, toRecords } fr
 import type { Message } from '../../../ingest/model/message.ts'
 import type { Entry, Offset, TickLog } from '../../../ingest/model/tick-log.ts'
 
-type Record = ConsumedRecord<Buffer, Buffer, string, string>
+type TextRecord = ConsumedRecord<Buffer, Buffer, string, string>
 
 export async function platformaticLog(options: {
   brokers: readonly string[]
@@ -129,7 +129,7 @@ export async function platformaticLog(options: {
   }
 }
 
-function toStoredRecord({ offset, value, headers }: Record): StoredRecord {
+function toStoredRecord({ offset, value, headers }: TextRecord): StoredRecord {
   const messageId = headers.get('message')
   const part =
     messageId === undefined
