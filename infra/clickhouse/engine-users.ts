@@ -67,53 +67,37 @@ ${ANALYST_SETTINGS.map((setting) => `        <${setting}><changeable_in_readonly
 }
 
 function grantedUsersXml(passwords: Record<EngineUser, string>): string {
+  const ofAccounts = ['api_keys', 'usage', 'credit_claims'].map((table) => `${ENGINE_DATABASE}.${table}`)
+  const revoked = ofAccounts.map((table) => `REVOKE SELECT ON ${table}`)
+  const granted = ofAccounts.map((table) => `GRANT SELECT, INSERT ON ${table}`)
+  const views = ANALYST_TABLES.map((table) => `GRANT SELECT ON ${ENGINE_DATABASE}.${table}`)
   return `    <default>
       <password/>
       <networks><ip>127.0.0.1</ip></networks>
       <profile>startup</profile>
       <quota>startup</quota>
-      <grants>
-        <query>GRANT SYSTEM LISTEN ON *.*</query>
-        <query>GRANT CREATE TEMPORARY TABLE ON *.*</query>
-        <query>GRANT READ ON FILE</query>
-      </grants>
+      ${grantsXml('GRANT SYSTEM LISTEN ON *.*', 'GRANT CREATE TEMPORARY TABLE ON *.*', 'GRANT READ ON FILE')}
     </default>
-    <owner>
-      ${authentication(passwords.owner)}
-      <profile>default</profile>
+${userXml('owner', passwords, 'default', '<access_management>1</access_management>')}
+${userXml('api', passwords, 'api', grantsXml(`GRANT SELECT ON ${ENGINE_DATABASE}.*`, ...revoked))}
+${userXml('accounts', passwords, 'default', grantsXml(...granted))}
+${userXml('analyst', passwords, 'analyst', grantsXml(...views, 'GRANT SELECT ON information_schema.*'))}`
+}
+
+function userXml(name: EngineUser, passwords: Record<EngineUser, string>, profile: string, rights: string): string {
+  return `    <${name}>
+      <password_sha256_hex>${createHash('sha256').update(passwords[name]).digest('hex')}</password_sha256_hex>
+      <networks><ip>127.0.0.1</ip></networks>
+      <profile>${profile}</profile>
       <quota>default</quota>
-      <access_management>1</access_management>
-    </owner>
-    <api>
-      ${authentication(passwords.api)}
-      <profile>api</profile>
-      <quota>default</quota>
-      <grants>
-        <query>GRANT SELECT ON ${ENGINE_DATABASE}.*</query>
-        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.api_keys</query>
-        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.usage</query>
-        <query>REVOKE SELECT ON ${ENGINE_DATABASE}.credit_claims</query>
-      </grants>
-    </api>
-    <accounts>
-      ${authentication(passwords.accounts)}
-      <profile>default</profile>
-      <quota>default</quota>
-      <grants>
-        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.api_keys</query>
-        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.usage</query>
-        <query>GRANT SELECT, INSERT ON ${ENGINE_DATABASE}.credit_claims</query>
-      </grants>
-    </accounts>
-    <analyst>
-      ${authentication(passwords.analyst)}
-      <profile>analyst</profile>
-      <quota>default</quota>
-      <grants>
-${ANALYST_TABLES.map((table) => `        <query>GRANT SELECT ON ${ENGINE_DATABASE}.${table}</query>`).join('\n')}
-        <query>GRANT SELECT ON information_schema.*</query>
-      </grants>
-    </analyst>`
+      ${rights}
+    </${name}>`
+}
+
+function grantsXml(...statements: readonly string[]): string {
+  return `<grants>
+${statements.map((statement) => `        <query>${statement}</query>`).join('\n')}
+      </grants>`
 }
 
 /** Limits of one query of the API; the user `api` can lower but not raise them. */
@@ -152,9 +136,3 @@ const ANALYST_SETTINGS = [
   'http_headers_progress_interval_ms',
   'enable_http_compression',
 ]
-
-function authentication(password: string): string {
-  const hash = createHash('sha256').update(password).digest('hex')
-  return `<password_sha256_hex>${hash}</password_sha256_hex>
-      <networks><ip>127.0.0.1</ip></networks>`
-}
