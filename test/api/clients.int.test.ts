@@ -6,6 +6,7 @@ import { NETWORKS } from '../../ingest/model/networks.ts'
 import { createClient } from '../client/client.ts'
 import { type Bar, chartDatafeed, type Datafeed, type SymbolInfo } from '../client/datafeed.ts'
 import { fetchOhlcv, pageBack } from '../client/ohlcv.ts'
+import { udfDatafeed } from '../client/udf-datafeed.ts'
 import { until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { type FoldTick, fillFolded, foldTicks } from '../support/fold.ts'
@@ -87,28 +88,40 @@ describe.skipIf(withoutClickHouse)('clients', () => {
       }
     }
 
+    const feeds = {
+      candles: () => chartDatafeed(client(), { pollMs: 50 }),
+      UDF: () => udfDatafeed(service.url, { 'X-API-KEY': service.key }),
+    } as const
+
     test.each([
-      ['7', 7 * 60, POOL.id],
-      ['60', HOUR, POOL.id],
-      ['240', 4 * HOUR, POOL.id],
-      ['1D', 24 * HOUR, POOL.id],
-      ['60', HOUR, 'USDC-WETH'],
-    ])('scrolls from now to the first trade over every bar once: %s, %i s, %s', async (resolution, interval, name) => {
-      const feed = chartDatafeed(client(), { pollMs: 50 })
-      const ready = await new Promise<{ supported_resolutions: readonly string[] }>((done) => feed.onReady(done))
-      expect(ready.supported_resolutions).toContain(resolution)
-      const bars = await scrollBack(feed, await resolve(feed, name), resolution, interval)
-      expect(bars.length).toBeGreaterThan(30)
-      expect(bars).toEqual(folded(interval))
-      expect(bars).toEqual(await whole(name, interval))
+      ['candles', '7', 7 * 60, POOL.id],
+      ['candles', '60', HOUR, POOL.id],
+      ['candles', '240', 4 * HOUR, POOL.id],
+      ['candles', '1D', 24 * HOUR, POOL.id],
+      ['candles', '60', HOUR, 'USDC-WETH'],
+      ['UDF', '15', 15 * 60, POOL.id],
+      ['UDF', '60', HOUR, POOL.id],
+      ['UDF', '240', 4 * HOUR, POOL.id],
+      ['UDF', '1D', 24 * HOUR, 'USDC-WETH'],
+    ] as const)(
+      'scrolls from now to the first trade over every bar once: %s, %s, %i s, %s',
+      async (kind, resolution, interval, name) => {
+        const feed = feeds[kind]()
+        const ready = await new Promise<{ supported_resolutions: readonly string[] }>((done) => feed.onReady(done))
+        expect(ready.supported_resolutions).toContain(resolution)
+        const bars = await scrollBack(feed, await resolve(feed, name), resolution, interval)
+        expect(bars.length).toBeGreaterThan(30)
+        expect(bars).toEqual(folded(interval))
+        expect(bars).toEqual(await whole(name, interval))
+      },
+    )
+
+    test.each(['candles', 'UDF'] as const)('a symbol that nothing trades is told of: %s', async (kind) => {
+      await expect(resolve(feeds[kind](), 'NOPE-WETH')).rejects.toThrow('NOPE-WETH')
     })
 
-    test('a symbol that nothing trades is told of', async () => {
-      await expect(resolve(chartDatafeed(client(), { pollMs: 50 }), 'NOPE-WETH')).rejects.toThrow('NOPE-WETH')
-    })
-
-    test('grows live, bar by bar, and never goes back', async () => {
-      const feed = chartDatafeed(client(), { pollMs: 20 })
+    test.each(['candles', 'UDF'] as const)('grows live, bar by bar, and never goes back: %s', async (kind) => {
+      const feed = feeds[kind]()
       const symbol = await resolve(feed, POOL.id)
       const seen: Bar[] = []
       feed.subscribeBars(symbol, '60', (bar) => seen.push(bar), 'chart')

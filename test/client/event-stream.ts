@@ -1,26 +1,7 @@
-/** A reader of `Accept: text/event-stream`: it folds the events into the answer that GET would give. Uses fetch, since an EventSource sends no header. */
-
-export type StreamEvent = { id: string | undefined; event: string; data: Record<string, unknown> }
+/** Folds the events of a stream into the answer that GET would give. */
+import type { StreamEvent } from '../../api/clients/typescript/src/stream.ts'
 
 type Row = Record<string, unknown>
-
-/** Parses the events of a body as they arrive. */
-export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
-  const decoder = new TextDecoder()
-  let rest = ''
-  for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true })
-    const blocks = rest.split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const fields = new Map(
-        block.split('\n').map((line) => [line.split(': ', 1)[0] ?? '', line.slice(line.indexOf(': ') + 2)]),
-      )
-      const event = fields.get('event')
-      if (event !== undefined) yield { id: fields.get('id'), event, data: JSON.parse(fields.get('data') ?? '{}') }
-    }
-  }
-}
 
 /** The rows that a reader knows after its events, by pool. */
 export class FoldedStream {

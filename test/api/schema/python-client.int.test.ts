@@ -4,8 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { openVenv } from '../../support/python.ts'
 import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -54,26 +55,15 @@ describe.skipIf(withoutClickHouse)('a Python client', () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  const bin = () => join(folder, 'venv/bin')
-
-  /** Why the generator is not to be had; undefined once it is installed. */
-  async function whyNot(): Promise<string | undefined> {
-    try {
-      await execute('python3', ['-m', 'venv', join(folder, 'venv')])
-      await execute(join(bin(), 'pip'), ['install', '--quiet', '--disable-pip-version-check', GENERATOR])
-      return undefined
-    } catch (error) {
-      return `no ${GENERATOR}: ${String(error).split('\n')[0]}`
-    }
-  }
-
   test('is generated without a warning, and has a type for each error', { timeout: 300_000 }, async ({ skip }) => {
-    const reason = await whyNot()
-    if (reason !== undefined) return skip(reason)
-    const environment = { ...process.env, PATH: `${bin()}:${process.env['PATH']}`, COLUMNS: '200' }
+    const venv = await openVenv([GENERATOR])
+    if ('unavailable' in venv) return skip(venv.unavailable)
+    const { bin } = venv
+    onTestFinished(venv.remove)
+    const environment = { ...process.env, PATH: `${bin}:${process.env['PATH']}`, COLUMNS: '200' }
     const out = ['--meta', 'none', '--output-path', join(folder, 'candlepool'), '--fail-on-warning']
     const generated = await execute(
-      join(bin(), 'openapi-python-client'),
+      join(bin, 'openapi-python-client'),
       ['generate', '--url', `${service.url}/v0/openapi.json`, ...out],
       { env: environment },
     ).catch((error: { stdout: string; stderr: string }) => error)
@@ -81,7 +71,7 @@ describe.skipIf(withoutClickHouse)('a Python client', () => {
 
     await writeFile(join(folder, 'ask.py'), SCRIPT)
     const { stdout } = await execute(
-      join(bin(), 'python'),
+      join(bin, 'python'),
       [join(folder, 'ask.py'), service.url, service.key, POOLS.main.id],
       { env: environment, cwd: folder },
     )

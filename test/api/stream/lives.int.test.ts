@@ -4,12 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { eventsOf } from '../../../api/clients/typescript/src/stream.ts'
 import { formatTime } from '../../../api/query/time.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { startAggregator } from '../../aggregator/running.ts'
-import { eventsOf, FoldedStream } from '../../client/event-stream.ts'
+import { FoldedStream } from '../../client/event-stream.ts'
 import { type Random, randomOf } from '../../simulation/random.ts'
 import { until } from '../../support/candlepool.ts'
 import {

@@ -11,7 +11,7 @@ export interface paths {
         };
         /**
          * OHLCV candles of a pair or a pool
-         * @description Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.
+         * @description Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1. With `Accept: text/csv` or `application/x-ndjson` the answer is its bare rows, and `X-Credits-Used` is the cost.
          */
         get: operations["candles"];
         put?: never;
@@ -30,7 +30,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The pools of a pair, on all networks
+         * The pools of a pair, or one pool, on all networks
          * @description At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.
          */
         get: operations["pools"];
@@ -51,7 +51,7 @@ export interface paths {
         };
         /**
          * Swaps, one by one
-         * @description Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.
+         * @description Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped. With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1. With `Accept: text/csv` or `application/x-ndjson` the answer is its bare rows, and `X-Credits-Used` is the cost.
          */
         get: operations["ticks"];
         put?: never;
@@ -159,6 +159,18 @@ export interface components {
             /** @description Swaps and changes of liquidity since the first block that is stored. */
             txCount: string;
             totalValueLockedUSD: string;
+            /** @description Of token0 in token1, of the last trade; null before the first. */
+            price: number | null;
+            /** @description Of the price, 0.01 is 1 %; null where there was none 24 hours ago. */
+            change24h: number | null;
+            /** @description Over the last 24 hours. */
+            volumeUSD24h: string;
+            /**
+             * Format: date-time
+             * @description The first block that is stored of it.
+             * @example 2024-01-05T00:00:00Z
+             */
+            firstSeen: string;
             token0: components["schemas"]["Token"];
             token1: components["schemas"]["Token"];
         };
@@ -598,6 +610,8 @@ export interface operations {
                     "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
+                    /** @description Present where the answer is bare rows: what it cost. */
+                    "X-Credits-Used"?: string;
                     /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
                     /** @description Present where the query has `symbol`: the query by pool that costs fewer credits. */
@@ -779,9 +793,11 @@ export interface operations {
     };
     pools: {
         parameters: {
-            query: {
-                /** @description The pair, in either order and any letter case. `ETH` is WETH and native ether alike. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
-                symbol: string;
+            query?: {
+                /** @description The pair, in either order and any letter case. `ETH` is WETH and native ether alike. One of `symbol` and `pool` is required. It must be two different token symbols joined by a hyphen, such as WETH-USDC. */
+                symbol?: string;
+                /** @description One pool, on each network that has it. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
+                pool?: string;
             };
             header?: never;
             path?: never;
@@ -789,7 +805,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The pools of a pair, on all networks */
+            /** @description The pools of a pair, or one pool, on all networks */
             200: {
                 headers: {
                     /** @description Identifies this request: quote it in a report to the operator. */
@@ -853,6 +869,21 @@ export interface operations {
                 };
                 content: {
                     "application/problem+json": components["schemas"]["Problem401"];
+                };
+            };
+            /** @description `unknown_pool`: The pool is not known on the networks asked. */
+            404: {
+                headers: {
+                    /** @description Identifies this request: quote it in a report to the operator. */
+                    "X-Request-Id": string;
+                    /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
+                    RateLimit?: string;
+                    /** @description Present for a valid key: the credits of each window, and its length in seconds. */
+                    "RateLimit-Policy"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem404"];
                 };
             };
             /** @description `uri_too_long`: The address is too long. */
@@ -993,6 +1024,8 @@ export interface operations {
                     "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
+                    /** @description Present where the answer is bare rows: what it cost. */
+                    "X-Credits-Used"?: string;
                     /** @description Present where the range is complete: send it back in `If-None-Match`. A 304 costs what its 200 costs. */
                     ETag?: string;
                     /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */
