@@ -9,7 +9,7 @@ import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { type SqlPort, startSqlPort } from '../clickhouse/sql-port.ts'
 import { openStore, type Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
-import { currentStoreFolder, devnetStoreFolder } from '../config/folders.ts'
+import { currentStoreFolder, devnetStoreFolder, saveDevnetNetwork } from '../config/folders.ts'
 import { describeExit } from '../devnet/anvil.ts'
 import { startDevnet } from '../devnet/devnet.ts'
 import { runJobs } from '../jobs/job-runner.ts'
@@ -73,6 +73,7 @@ async function openChains({ config, report, signal, fail }: Run): Promise<Chains
   })
   const { folder, replaces } = await devnetStoreFolder(config.dataDir, devnet.genesisHash)
   if (replaces !== undefined) report({ kind: 'another-devnet', folder, replaces })
+  await saveDevnetNetwork(folder, devnet.network)
   const network: NetworkConfig = {
     network: devnet.network,
     urls: [devnet.wsUrl, devnet.httpUrl],

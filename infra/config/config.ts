@@ -13,7 +13,7 @@ import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
-import { list } from './values.ts'
+import { list, listOf, matching, numberUpTo } from './values.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -51,17 +51,10 @@ export type Config = {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'is not a port: a number from 0 to 65535')
-  .transform(Number)
-  .refine((it) => it <= 65_535, 'is not a port: a number from 0 to 65535')
-const rpcUrls = list.pipe(
-  z
-    .array(
-      z.url({ protocol: /^(https?|wss?)$/, error: 'is not a list of http(s) or ws(s) addresses, comma separated' }),
-    )
-    .nonempty('names no address'),
+const port = numberUpTo(65_535, /^\d{1,5}$/, 'is not a port: a number from 0 to 65535')
+const rpcUrls = listOf(
+  z.url({ protocol: /^(https?|wss?)$/, error: 'is not a list of http(s) or ws(s) addresses, comma separated' }),
+  'names no address',
 )
 const start = z.string().transform((text, context) => {
   const parsed = parseStart(text)
@@ -70,21 +63,10 @@ const start = z.string().transform((text, context) => {
   return z.NEVER
 })
 const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
-const poolIds = list.pipe(
-  z
-    .array(
-      z
-        .string()
-        .toLowerCase()
-        .regex(POOL, 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'),
-    )
-    .nonempty('names no pool'),
-)
+const NO_POOL = 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'
 
 /** An outage shorter than a week must not reach what is dropped already. */
-const days = z
-  .string()
-  .regex(/^\d{1,5}$/, 'is not a number of days')
+const days = matching(/^\d{1,5}$/, 'is not a number of days')
   .transform(Number)
   .refine((it) => it >= 7, 'is less than 7 days')
 
@@ -97,14 +79,11 @@ const perNetwork = Object.fromEntries(
 
 const schema = z.object({
   ...perNetwork,
-  NETWORKS: list
-    .pipe(
-      z
-        .array(z.enum(NETWORK_NAMES, `names something else than ${NETWORK_NAMES.join(', ')}`))
-        .nonempty('names no network'),
-    )
-    .optional(),
-  POOLS: poolIds.optional(),
+  NETWORKS: listOf(
+    z.enum(NETWORK_NAMES, `names something else than ${NETWORK_NAMES.join(', ')}`),
+    'names no network',
+  ).optional(),
+  POOLS: listOf(z.string().toLowerCase().regex(POOL, NO_POOL), 'names no pool').optional(),
   ...kafkaVariables,
   ...publishVariables,
   ...serverVariables,
@@ -121,9 +100,7 @@ const schema = z.object({
   ADMIN_HOST: z.string().default('127.0.0.1'),
   SQL_PORT: port.optional(),
   SQL_HOST: z.string().default('127.0.0.1'),
-  READY_TIP_SECONDS: z
-    .string()
-    .regex(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
+  READY_TIP_SECONDS: matching(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
     .default('300')
     .transform(Number),
   CORS_ORIGINS: list
@@ -206,6 +183,25 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
   }
+}
+
+/** A running service, and a key of it, for processes that only ask it. */
+export type ServiceAccess = { url: string; key: string }
+
+const accessSchema = z.object({
+  API_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).default('http://127.0.0.1:3000'),
+  API_KEY: z.string('is missing: the key that `npm start` or `npm run keys` prints').regex(KEY_CHARACTERS, 'is no key'),
+})
+
+/** The names of all that such processes read. */
+export const ACCESS_VARIABLES: readonly string[] = Object.keys(accessSchema.shape)
+
+export function readServiceAccess(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ServiceAccess {
+  const { data, error } = accessSchema.safeParse(environment)
+  if (error) throw new BadConfiguration(error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`))
+  return { url: data.API_URL.replace(/\/+$/, ''), key: data.API_KEY }
 }
 
 function chainOf(

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Hash } from 'viem'
+import type { Network } from '../../ingest/model/network.ts'
 import type { Config } from './config.ts'
 
 type StoreLocation = Pick<Config, 'dataDir' | 'chain'>
@@ -29,6 +30,19 @@ export async function devnetStoreFolder(
   await writeFile(devnetPointer(dataDir), `${name}\n`)
   return { folder, replaces: before !== undefined && before !== folder && existsSync(before) ? before : undefined }
 }
+
+/** For commands beside `npm start`: a devnet's contracts have addresses of their own. */
+export async function saveDevnetNetwork(storeFolder: string, network: Network): Promise<void> {
+  await writeFile(join(storeFolder, NETWORK_FILE), JSON.stringify(network))
+}
+
+/** Undefined where no devnet has saved it. */
+export async function savedDevnetNetwork(storeFolder: string): Promise<Network | undefined> {
+  const text = await readFile(join(storeFolder, NETWORK_FILE), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : (JSON.parse(text) as Network)
+}
+
+const NETWORK_FILE = 'network.json'
 
 function devnetPointer(dataDir: string): string {
   return join(dataDir, 'devnet-store')

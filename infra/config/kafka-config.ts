@@ -9,28 +9,20 @@ import { z } from 'zod'
 import { BadConfiguration } from './bad-configuration.ts'
 import { bearerToken } from './bearer-token.ts'
 import { COMPRESSIONS, type KafkaConnection } from './kafka-connection.ts'
-import { list } from './values.ts'
+import { listOf, matching, numberUpTo } from './values.ts'
 
 const ON_OFF = ['on', 'off'] as const
 const onOff = z.enum(ON_OFF, 'is neither on nor off')
-const count = (most: number) =>
-  z
-    .string()
-    .regex(/^[1-9]\d{0,4}$/, `is not a number from 1 to ${most}`)
-    .transform(Number)
-    .refine((it) => it <= most, `is not a number from 1 to ${most}`)
+const count = (max: number) => numberUpTo(max, /^[1-9]\d{0,4}$/, `is not a number from 1 to ${max}`)
 
 const MECHANISMS = ['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'] as const
 type MechanismName = (typeof MECHANISMS)[number]
 
 export const kafkaVariables = {
-  KAFKA_BROKERS: list
-    .pipe(
-      z
-        .array(z.string().regex(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'))
-        .nonempty('names no broker'),
-    )
-    .optional(),
+  KAFKA_BROKERS: listOf(
+    matching(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'),
+    'names no broker',
+  ).optional(),
   KAFKA_SSL: onOff.optional(),
   KAFKA_SSL_CA_FILE: z.string().optional(),
   KAFKA_SSL_CERT_FILE: z.string().optional(),
@@ -46,10 +38,10 @@ export const kafkaVariables = {
   KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
   KAFKA_SASL_TOKEN_FILE: z.string().optional(),
   KAFKA_SASL_TOKEN_COMMAND: z.string().optional(),
-  KAFKA_TOPIC_PREFIX: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,100}$/, 'is not 1 to 100 letters, digits, dots, underscores and hyphens')
-    .optional(),
+  KAFKA_TOPIC_PREFIX: matching(
+    /^[A-Za-z0-9._-]{1,100}$/,
+    'is not 1 to 100 letters, digits, dots, underscores and hyphens',
+  ).optional(),
   KAFKA_CREATE_TOPICS: onOff.default('on'),
   KAFKA_REPLICATION: count(100).optional(),
   KAFKA_MIN_INSYNC_REPLICAS: count(100).optional(),

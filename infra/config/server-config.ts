@@ -1,7 +1,7 @@
 /** The ClickHouse servers that the environment names: one, or all of a cluster. */
 import { z } from 'zod'
 import { BadConfiguration } from './bad-configuration.ts'
-import { list } from './values.ts'
+import { listOf, matching } from './values.ts'
 
 export type ServerConfig = {
   kind: 'server'
@@ -20,27 +20,22 @@ export type ServerConfig = {
 export type ClusterConfig = { name: string; urls: readonly string[] }
 
 export const serverVariables = {
-  CLICKHOUSE_URL: list
-    .pipe(
-      z
-        .array(
-          z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
-        )
-        .nonempty('names no address'),
-    )
-    .optional(),
-  CLICKHOUSE_CLUSTER: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'is not a name of letters, digits, underscores and hyphens')
-    .optional(),
+  CLICKHOUSE_URL: listOf(
+    z.url({ protocol: /^https?$/, error: 'is not an http(s) address, or those of a cluster, comma separated' }),
+    'names no address',
+  ).optional(),
+  CLICKHOUSE_CLUSTER: matching(
+    /^[A-Za-z0-9_-]{1,64}$/,
+    'is not a name of letters, digits, underscores and hyphens',
+  ).optional(),
   CLICKHOUSE_USER: z.string().optional(),
   CLICKHOUSE_PASSWORD: z.string().optional(),
   CLICKHOUSE_API_PASSWORD: z.string().optional(),
   CLICKHOUSE_ACCOUNTS_PASSWORD: z.string().optional(),
-  CLICKHOUSE_DATABASE: z
-    .string()
-    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'is not a name of letters, digits and underscores')
-    .default('candlepool'),
+  CLICKHOUSE_DATABASE: matching(
+    /^[A-Za-z_][A-Za-z0-9_]{0,63}$/,
+    'is not a name of letters, digits and underscores',
+  ).default('candlepool'),
 } as const
 
 /** Undefined where none is named. */

@@ -8,3 +8,15 @@ export const list = z.string().transform((text) =>
     .map((item) => item.trim())
     .filter((item) => item !== ''),
 )
+
+/** A list of at least one. */
+export const listOf = <Item extends z.ZodType<unknown, string>>(item: Item, ifEmpty: string) =>
+  list.pipe(z.array(item).nonempty(ifEmpty))
+
+export const matching = (pattern: RegExp, rule: string) => z.string().regex(pattern, rule)
+
+/** `pattern` takes digits only. */
+export const numberUpTo = (max: number, pattern: RegExp, rule: string) =>
+  matching(pattern, rule)
+    .transform(Number)
+    .refine((it) => it <= max, rule)

@@ -20,23 +20,27 @@ export async function readProgress({ owner }: Store, { network, id, from, to, po
 
 const BAR_CELLS = 30
 
+/** `share`: 0 to 1. */
+export function barOf(share: number): string {
+  return '█'.repeat(Math.floor(share * BAR_CELLS)).padEnd(BAR_CELLS, '░')
+}
+
 /** `start` is what was known before the job began: it counts as done, but not as speed. */
 export function progressLine(total: number, start: Progress, now: Progress, seconds: number): string {
   const share = now.blocks / total
-  const bar = '█'.repeat(Math.floor(share * BAR_CELLS)).padEnd(BAR_CELLS, '░')
   const blocksPerSecond = (now.blocks - start.blocks) / Math.max(seconds, 0.001)
   const ticksPerSecond = (now.ticks - start.ticks) / Math.max(seconds, 0.001)
   const left = now.blocks === total ? 'done' : `${durationOf((total - now.blocks) / blocksPerSecond)} left`
   const percent = (share * 100).toFixed(1)
   const counts = `${now.blocks.toLocaleString('en')} of ${total.toLocaleString('en')} blocks`
-  return `${bar} ${percent} %  ${counts}  ${rate(blocksPerSecond)} blocks/s  ${rate(ticksPerSecond)} ticks/s  ${left}`
+  return `${barOf(share)} ${percent} %  ${counts}  ${rate(blocksPerSecond)} blocks/s  ${rate(ticksPerSecond)} ticks/s  ${left}`
 }
 
 function rate(perSecond: number): string {
   return Math.round(perSecond).toLocaleString('en')
 }
 
-function durationOf(seconds: number): string {
+export function durationOf(seconds: number): string {
   if (!Number.isFinite(seconds)) return 'unknown time'
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor((seconds % 3_600) / 60)]
   if (hours > 0) return `${hours} h ${minutes} min`

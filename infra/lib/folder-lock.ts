@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type FolderLock = { release(): Promise<void> }
 
+/** Holds the claims of processes, within the locked folder. */
+export const LOCKS_FOLDER = 'locks'
 const ATTEMPTS = 10
 const MAX_PAUSE_MS = 100
 
@@ -14,7 +16,7 @@ const MAX_PAUSE_MS = 100
  * its process or after its death. Those who see each other withdraw and retry after a random pause.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
-  const claims = join(folder, 'locks')
+  const claims = join(folder, LOCKS_FOLDER)
   await mkdir(claims, { recursive: true })
   const own = `${process.pid}-${await startOf(process.pid)}-${randomBytes(4).toString('hex')}`
   const release = () => rm(join(claims, own), { force: true })
@@ -58,7 +60,10 @@ function isAlive(pid: number): boolean {
 export class FolderInUse extends Error {
   override readonly name = 'FolderInUse'
 
+  readonly pid: number
+
   constructor(folder: string, pid: number) {
     super(`the data folder ${folder} is in use by process ${pid}: stop that one, or set another DATA_DIR`)
+    this.pid = pid
   }
 }

@@ -15,6 +15,7 @@ export function shapeOf(days: number): Shape {
 }
 
 export type PipelineProcess = {
+  pid: number
   url: string
   /** Resolves with the moment just before, in ms of `now`. */
   append(number: number): Promise<number>
@@ -44,6 +45,7 @@ export async function startPipelineProcess(
     else appended.get(Number(number))?.(at)
   })
   return {
+    pid: child.pid ?? 0,
     url,
     stored,
     append(number) {

@@ -1,0 +1,16 @@
+-- Candles of a stored resolution. Prices are those of one kind.
+SELECT
+    network, pool, time AS bucket,
+    {price:String} = 'spot' ? spot_open  : open   AS first_price,
+    {price:String} = 'spot' ? spot_high  : high   AS high_price,
+    {price:String} = 'spot' ? spot_low   : low    AS low_price,
+    {price:String} = 'spot' ? spot_close : close  AS last_price,
+    volume0, volume1, trades
+FROM candles FINAL
+WHERE network = {network:String}
+  AND ({pool:String} = '' OR pool = {pool:String})
+  AND resolution = {interval:UInt32}
+  AND time >= toDateTime({from:UInt32}, 'UTC')
+  AND time < toDateTime({to:UInt32}, 'UTC')
+  AND trades > 0
+ORDER BY network, pool, resolution, time

@@ -1,0 +1,22 @@
+-- The candles of a range as the API answers them, with their network, pool and pair. 1/x falls where x rises: inverted prices swap high and low.
+WITH
+    {forward:UInt8} = 1                                                                      AS is_forward,
+    is_forward ? (c.volume1, p.decimals1) : (c.volume0, p.decimals0)                         AS quote,
+    leftPad(toString(quote.1), greatest(length(toString(quote.1)), quote.2 + 1), '0')        AS digits,
+    toUnixTimestamp(c.bucket)                                                                AS start
+SELECT
+    c.network                                                                                AS network,
+    c.pool                                                                                   AS pool,
+    is_forward ? concat(p.symbol0, '-', p.symbol1) : concat(p.symbol1, '-', p.symbol0)       AS pair,
+    toDateTime64(c.bucket, 0, 'UTC')                                                         AS time,
+    is_forward ? c.first_price : 1 / c.first_price                                           AS open,
+    is_forward ? c.high_price : 1 / c.low_price                                              AS high,
+    is_forward ? c.low_price : 1 / c.high_price                                              AS low,
+    is_forward ? c.last_price : 1 / c.last_price                                             AS close,
+    toFloat64(concat(left(digits, length(digits) - quote.2), '.', right(digits, quote.2)))   AS volume,
+    c.trades                                                                                 AS trades
+FROM exported_rows AS c
+ANY LEFT JOIN exported_pools AS p ON p.pool = c.pool
+-- Without the buckets that are being stored beyond the tip and beyond what backfills have read.
+WHERE start <= {tip:Int64}
+   OR arrayExists((first, last) -> start <= last AND first < start + {interval:UInt32}, {firsts:Array(UInt32)}, {lasts:Array(UInt32)})
