@@ -5,6 +5,7 @@ import type { Report } from '../ingest/model/report.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { openAuthThrottle } from './http/auth-throttle.ts'
 import { openAuthenticate } from './http/authenticate.ts'
+import { inForms } from './http/forms.ts'
 import {
   crossOrigin,
   limitUrlLength,
@@ -26,8 +27,9 @@ import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
 import { getPagePairs } from './routes/page-pairs.ts'
 import { getPools } from './routes/pools.ts'
-import { inForms, streamCandles, streamTicks } from './routes/streams.ts'
+import { streamCandles, streamTicks } from './routes/streams.ts'
 import { getTicks } from './routes/ticks.ts'
+import { udfRoutes } from './routes/udf.ts'
 import { getUsage } from './routes/usage.ts'
 import { openApi } from './schema/openapi.ts'
 import { openFeeds } from './stream/feeds.ts'
@@ -56,11 +58,15 @@ export function createApp(options: AppOptions): Application {
   const streaming = { market, accounts: charging, feeds: openFeeds(market, report), clock, report, open: new Map() }
   const authenticate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
   const document = openApi()
+  const udf = Object.fromEntries(
+    Object.entries(udfRoutes(market, charging, clock)).map(([path, handler]) => [path, authenticate(handler)]),
+  )
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage(market.networks),
     '/v0/candles': authenticate(inForms(getCandles(market, charging), streamCandles(streaming))),
     '/v0/ticks': authenticate(inForms(getTicks(market, charging), streamTicks(streaming))),
     '/v0/pools': authenticate(getPools(market, charging)),
+    ...udf,
     '/v0/usage': authenticate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock),
     '/v0/openapi.json': getDocument(document),

@@ -41,6 +41,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'aggregator',
   ],
   [
+    'api/clients/typescript/src',
     'api/lib',
     'api/query',
     'api/accounts',
@@ -50,6 +51,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/market/pools',
     'api/market/find',
     'api/market',
+    'api/export',
     'api/stream',
     'api/schema',
     'api/topics',

@@ -7,12 +7,15 @@ import { SOURCES } from './support/sources.ts'
 const MAX_FILE_LINES = 250
 const MAX_FUNCTION_LINES = 70
 const MAX_FILES = 25
+const GENERATED = 'api/clients/typescript/src/schema.ts'
 
-const FILES = SOURCES.filter(({ path }) => path.endsWith('.ts') && !path.startsWith('test/')).map(({ path, text }) => ({
-  path,
-  text,
-  tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
-}))
+const FILES = SOURCES.filter(({ path }) => path.endsWith('.ts') && !path.startsWith('test/') && path !== GENERATED).map(
+  ({ path, text }) => ({
+    path,
+    text,
+    tree: ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
+  }),
+)
 
 function nodesOf(tree: ts.SourceFile): ts.Node[] {
   const nodes: ts.Node[] = []

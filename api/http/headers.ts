@@ -49,21 +49,27 @@ export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void
   res.set('X-Market-Incomplete', shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '))
 }
 
+/** For forms whose rows have no room for it. */
+export const CREDITS_USED = 'X-Credits-Used'
+
 /** Marks trades of a devnet. */
 export function setDevnet(res: Response): void {
   res.set('X-Candlepool-Devnet', 'true')
 }
 
 /**
- * A closed answer may be stored and revalidated; all others must not be stored. The ETag is weak: it identifies the JSON, and the bytes may
+ * A closed answer may be stored and revalidated; all others must not be stored. The ETag is weak: it identifies the text, and the bytes may
  * be compressed. `Vary` is set here because a 304 has no Content-Type by which the compression middleware would set it.
  */
-export function sendAnswer(res: Response, body: unknown, closed: boolean): void {
-  const text = JSON.stringify(body)
+export function sendText(res: Response, { text, type, closed }: { text: string; type: string; closed: boolean }): void {
   res.vary('Accept-Encoding')
   if (closed) {
     res.set('Cache-Control', 'private, no-cache')
     res.set('ETag', `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`)
   } else res.set('Cache-Control', 'private, no-store')
-  res.type('application/json').send(text)
+  res.type(type).send(text)
+}
+
+export function sendAnswer(res: Response, body: unknown, closed: boolean): void {
+  sendText(res, { text: JSON.stringify(body), type: 'application/json', closed })
 }

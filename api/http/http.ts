@@ -18,6 +18,7 @@ const EXPOSED = [
   'WWW-Authenticate',
   'X-API-Suggestion',
   'X-Candlepool-Devnet',
+  'X-Credits-Used',
   'X-Market-Final-Until',
   'X-Market-Incomplete',
   'X-Market-Lead',
@@ -147,11 +148,13 @@ export function problems(report: Report<ApiFact>): ErrorRequestHandler {
   }
 }
 
-function sendProblem(_req: Request, res: Response, problem: Problem, requestId: string): void {
+function sendProblem(req: Request, res: Response, problem: Problem, requestId: string): void {
   res.removeHeader('ETag')
   res.set({ 'Cache-Control': 'private, no-store', ...problem.headers })
   res.status(PROBLEMS[problem.code].status).type('application/problem+json')
-  res.send(JSON.stringify(problemBody(problem, requestId)))
+  const body = problemBody(problem, requestId)
+  // Charts show the reason that they find in their protocol's own members.
+  res.send(JSON.stringify(req.path.startsWith('/v0/udf/') ? { s: 'error', errmsg: problem.message, ...body } : body))
 }
 
 function toProblem(error: unknown): Problem {

@@ -2,6 +2,29 @@
 import { formatTime } from '../query/time.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 
+export const CANDLE_COLUMNS = [
+  'time',
+  'open',
+  'high',
+  'low',
+  'close',
+  'volume',
+] as const satisfies readonly (keyof ReturnType<typeof candleRow>)[]
+
+export const TICK_COLUMNS = [
+  'id',
+  'timestamp',
+  'price',
+  'side',
+  'amount0',
+  'amount1',
+  'amountUSD',
+  'token0',
+  'token1',
+  'block',
+  'logIndex',
+] as const satisfies readonly (keyof ReturnType<typeof tickRow>)[]
+
 export function candleRow({ time, open, high, low, close, volume }: CandleView) {
   return { time: formatTime(time), open, high, low, close, volume }
 }

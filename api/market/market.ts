@@ -16,15 +16,14 @@ import { isComplete, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
-import { poolsOfPair } from './find/find.ts'
+import { poolsOfId, poolsOfPair } from './find/find.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
 import { listedPools, type PairSummary, poolsOfToken, readPairs } from './pools/pairs.ts'
-import type { PoolState } from './pools/pool-state.ts'
-import { readRankedPools } from './pools/ranked-pools.ts'
+import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
 import { type MarketSources, openSources } from './sources.ts'
 
-export type PoolsAnswer = { rows: readonly PoolState[]; cost: number }
+export type PoolsAnswer = { rows: readonly RankedPool[]; cost: number }
 export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: readonly Halt[] }
 
 export type Market = {
@@ -135,11 +134,12 @@ async function answerTicks(
 async function answerPools(
   sources: MarketSources,
   networks: readonly NetworkName[],
-  { symbol }: PoolQuery,
+  query: PoolQuery,
   now: UnixSeconds,
 ): Promise<PoolsAnswer> {
   const { store } = await sources.snapshot(networks)
-  const listings = await poolsOfPair(store, symbol, networks)
+  const listings =
+    'pool' in query ? poolsOfId(store, query.pool, networks) : await poolsOfPair(store, query.symbol, networks)
   const rows = await readRankedPools(store, listings, now)
   return { rows, cost: 1 + Math.floor(rows.length / 20) }
 }

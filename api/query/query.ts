@@ -100,12 +100,17 @@ export const TickShape = z.object({
 })
 
 export const PoolShape = z.object({
-  symbol: symbol.describe('The pair, in either order and any letter case. `ETH` is WETH and native ether alike.'),
+  symbol: symbol
+    .optional()
+    .describe(
+      'The pair, in either order and any letter case. `ETH` is WETH and native ether alike. One of `symbol` and `pool` is required.',
+    ),
+  pool: pool.optional().describe('One pool, on each network that has it.'),
 })
 
 export type CandleQuery = z.output<typeof CandleShape>
 export type TickQuery = z.output<typeof TickShape>
-export type PoolQuery = z.output<typeof PoolShape>
+export type PoolQuery = { symbol: NonNullable<z.output<typeof PoolShape>['symbol']> } | { pool: PoolId }
 
 export function readCandleQuery(parameters: RawParameters): CandleQuery {
   return readQuery(CandleShape, parameters, marketRules)
@@ -116,7 +121,17 @@ export function readTickQuery(parameters: RawParameters): TickQuery {
 }
 
 export function readPoolQuery(parameters: RawParameters): PoolQuery {
-  return readQuery(PoolShape, parameters)
+  const { symbol, pool } = readQuery(PoolShape, parameters, poolRules)
+  if (pool !== undefined) return { pool }
+  if (symbol !== undefined) return { symbol }
+  throw new Error('A query names a symbol or a pool: the rules ensure it.')
+}
+
+const poolRules: JointRule = (given) => {
+  if (given.has('symbol') !== given.has('pool')) return []
+  return given.has('symbol')
+    ? [{ field: 'pool', message: 'must not be given beside symbol' }]
+    : [{ field: 'symbol', message: 'is required, or pool: ask for one of them' }]
 }
 
 /** Without `from`, `limit` intervals before `to`: such a range holds exactly that many bucket starts. */

@@ -2,9 +2,10 @@
 import type { Request } from 'express'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
-import { headerText, sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
+import { sendRows } from '../http/forms.ts'
+import { headerText, setIncomplete, setMarket } from '../http/headers.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
-import { candleRow } from '../market/answer-rows.ts'
+import { CANDLE_COLUMNS, candleRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
 import type { CandleView } from '../market/model/orientation.ts'
@@ -18,12 +19,12 @@ export function getCandles(market: Market, accounts: Accounts): AccountHandler {
     setMarket(res, answer)
     setIncomplete(res, answer.incomplete)
     if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
-    sendAnswer(res, toBody(req, query, answer), answer.closed)
+    const data = answer.rows.map(candleRow)
+    sendRows(req, res, answer, { data, columns: CANDLE_COLUMNS, body: () => toBody(req, query, answer, data) })
   }
 }
 
-function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>) {
-  const data = answer.rows.map(candleRow)
+function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>, data: readonly object[]) {
   if (query.symbol === undefined) return { data, credits_used: answer.cost }
   return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
 }

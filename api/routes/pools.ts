@@ -7,9 +7,10 @@ import { sendAnswer, setDevnet } from '../http/headers.ts'
 import { plainText } from '../lib/decimal.ts'
 import type { Market } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
-import type { PoolState } from '../market/pools/pool-state.ts'
+import type { RankedPool } from '../market/pools/ranked-pools.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { readPoolQuery } from '../query/query.ts'
+import { formatTime } from '../query/time.ts'
 
 export function getPools(market: Market, accounts: Accounts): AccountHandler {
   return async function pools(account, req, res) {
@@ -20,7 +21,7 @@ export function getPools(market: Market, accounts: Accounts): AccountHandler {
   }
 }
 
-function toPool(state: PoolState) {
+function toPool(state: RankedPool) {
   const { network, pool } = state.listing
   return {
     id: pool.id,
@@ -32,6 +33,10 @@ function toPool(state: PoolState) {
     volumeUSD: state.volumeUsd,
     txCount: String(state.transactions),
     totalValueLockedUSD: plainText(state.valueUsd),
+    price: state.price ?? null,
+    change24h: state.change ?? null,
+    volumeUSD24h: state.dayVolumeUsd,
+    firstSeen: formatTime(state.listing.firstSeen),
     token0: toToken(network, pool.token0),
     token1: toToken(network, pool.token1),
   }

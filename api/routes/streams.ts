@@ -60,11 +60,6 @@ export function streamTicks(options: StreamOptions): AccountHandler {
   })
 }
 
-/** True where the request prefers a stream to one answer. */
-function wantsStream(req: Request): boolean {
-  return req.method === 'GET' && req.accepts(['application/json', 'text/event-stream']) === 'text/event-stream'
-}
-
 function streamOf<Query extends CandleQuery | TickQuery>(
   options: StreamOptions,
   kind: StreamKind<Query>,
@@ -156,12 +151,4 @@ function chargeMinutes({ accounts }: StreamOptions, account: Account, req: Reque
   }
   const timers = [setInterval(charge, MINUTE_MS), setInterval(() => checkKey().catch(endOn), KEY_CHECK_MS)]
   events.closed.addEventListener('abort', () => timers.forEach(clearInterval))
-}
-
-/** Chooses the form of the answer by `Accept`. */
-export function inForms(json: AccountHandler, stream: AccountHandler): AccountHandler {
-  return (account, req, res) => {
-    res.vary('Accept')
-    return wantsStream(req) ? stream(account, req, res) : json(account, req, res)
-  }
 }

@@ -1,11 +1,12 @@
 /** GET /v0/ticks */
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
-import { sendAnswer, setIncomplete, setMarket } from '../http/headers.ts'
-import { knownCost, type MarketAnswer } from '../market/answer.ts'
-import { tickRow } from '../market/answer-rows.ts'
+import { sendRows } from '../http/forms.ts'
+import { setIncomplete, setMarket } from '../http/headers.ts'
+import { knownCost } from '../market/answer.ts'
+import { TICK_COLUMNS, tickRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
-import { type TickView, viewPair } from '../market/model/orientation.ts'
+import { viewPair } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { readTickQuery } from '../query/query.ts'
 
@@ -15,12 +16,8 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
     const answer = await accounts.charge(account, knownCost(query), () => market.ticks(query))
     setMarket(res, answer)
     setIncomplete(res, answer.incomplete)
-    sendAnswer(res, toBody(answer), answer.closed)
+    const pair = viewPair(answer.view)
+    const data = answer.rows.map((tick) => tickRow(tick, pair))
+    sendRows(req, res, answer, { data, columns: TICK_COLUMNS, body: () => ({ data, credits_used: answer.cost }) })
   }
-}
-
-function toBody(answer: MarketAnswer<TickView>) {
-  const pair = viewPair(answer.view)
-  const data = answer.rows.map((tick) => tickRow(tick, pair))
-  return { data, credits_used: answer.cost }
 }

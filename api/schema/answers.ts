@@ -57,6 +57,10 @@ const Pool = z
     volumeUSD: decimal().describe('Since the first block that is stored.'),
     txCount: whole().describe('Swaps and changes of liquidity since the first block that is stored.'),
     totalValueLockedUSD: decimal(),
+    price: z.number().nullable().describe('Of token0 in token1, of the last trade; null before the first.'),
+    change24h: z.number().nullable().describe('Of the price, 0.01 is 1 %; null where there was none 24 hours ago.'),
+    volumeUSD24h: decimal().describe('Over the last 24 hours.'),
+    firstSeen: time().describe('The first block that is stored of it.'),
     token0: Token,
     token1: Token,
   })

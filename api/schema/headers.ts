@@ -38,6 +38,7 @@ export const HEADERS = {
       'Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas.',
     schema: text,
   },
+  'X-Credits-Used': { description: 'Present where the answer is bare rows: what it cost.', schema: text },
   'X-API-Suggestion': {
     description: 'Present where the query has `symbol`: the query by pool that costs fewer credits.',
     schema: text,

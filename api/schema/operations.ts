@@ -32,10 +32,11 @@ const MARKET_HEADERS = [
   'X-Market-Incomplete',
   'X-Market-Final-Until',
   'X-Candlepool-Devnet',
+  'X-Credits-Used',
   'ETag',
 ] as const
-const STREAMS =
-  ' With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1.'
+const FORMS =
+  ' With `Accept: text/event-stream` and without `to`, the answer stays open: the events `snapshot`, `candle` or `tick`, `retract`, `tip` and `error`, each with an `id` by which the header `Last-Event-ID` resumes. `pool` may be repeated then. A further minute costs 1. With `Accept: text/csv` or `application/x-ndjson` the answer is its bare rows, and `X-Credits-Used` is the cost.'
 const CREDITS =
   '1, plus 1 for each network that is searched for a symbol, plus 1 for each full 1,000 swaps, plus 1 for each full 7 days from the oldest row of the answer to the end of the range. A refusal that took a search for a pool (`unknown_symbol`, `no_pool`, `unknown_pool`, one token under two names) costs 1, every other error nothing.'
 
@@ -45,7 +46,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     summary: 'OHLCV candles of a pair or a pool',
     description:
       'Candles begin at multiples of the interval and are never cut to the range; one counts where it starts in the range. The one in progress changes with every trade. A pool without trades in the range answers with an empty list.' +
-      STREAMS,
+      FORMS,
     credits: CREDITS,
     parameters: CandleShape,
     answer: 'Candles',
@@ -55,14 +56,14 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
   },
   '/v0/pools': {
     id: 'pools',
-    summary: 'The pools of a pair, on all networks',
+    summary: 'The pools of a pair, or one pool, on all networks',
     description:
       'At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.',
     credits: '1, plus 1 for each full 20 pools.',
     parameters: PoolShape,
     answer: 'Pools',
     headers: ['X-Candlepool-Devnet'],
-    problems: STORED,
+    problems: [...STORED, 'unknown_pool'],
     needsKey: true,
   },
   '/v0/ticks': {
@@ -70,7 +71,7 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     summary: 'Swaps, one by one',
     description:
       'Swaps of one block share a second, so the next page of a long history ends one second after the oldest swap of the last one, and known ids are dropped.' +
-      STREAMS,
+      FORMS,
     credits: CREDITS,
     parameters: TickShape,
     answer: 'Ticks',

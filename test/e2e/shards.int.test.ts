@@ -1,10 +1,14 @@
 /** Tables over two shards say what those of a single server say, row by row and answer by answer. */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { applyRetention, readHorizon } from '../../aggregator/candles/retention.ts'
 import { deleteCoverage, readCoverage } from '../../aggregator/history/coverage.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
+import { exportHistory } from '../../api/export/export.ts'
+import { openMarket } from '../../api/market/market.ts'
 import { shardDatabaseOf } from '../../infra/clickhouse/cluster.ts'
 import { openStore, type Store } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
@@ -70,6 +74,35 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     for (const store of [single, over]) await live(store)
     await expectSameRows()
     for await (const wrong of verify(over.owner, { network, signal: never })) expect.fail(JSON.stringify(wrong))
+  })
+
+  test('an export has the same files', async () => {
+    const { path: folder, remove } = await temporaryFolder()
+    const exported = async ({ owner, reader }: Store, what: 'ticks' | 'candles', interval: number) => {
+      const networks = [NETWORKS[network]]
+      const market = openMarket({ reader, networks, clock: () => new Date(), freshMs: 0 })
+      const out = join(folder, randomUUID())
+      const request = {
+        network: NETWORKS[network],
+        view: undefined,
+        what,
+        interval,
+        price: 'spot',
+        format: 'ndjson',
+      } as const
+      const { days, rows } = await exportHistory({ client: owner, market, folder: out, signal: never }, request, {})
+      return { rows, days: days.map(({ file, sha256 }) => [file, sha256]) }
+    }
+    for (const [what, interval] of [
+      ['ticks', 1],
+      ['candles', 60],
+      ['candles', 420],
+    ] as const) {
+      const expected = await exported(single, what, interval)
+      expect(expected.rows).toBeGreaterThan(10)
+      expect(await exported(over, what, interval), `${what} of ${interval} s`).toEqual(expected)
+    }
+    await remove()
   })
 
   test('a candle that is wrong on either shard is found, and is right after a rebuild', async () => {

@@ -41,7 +41,7 @@ const NOTHING_STORED: NetworkState = { tip: undefined, coverage: { ledger: undef
 
 export function poolCoverage(
   states: ReadonlyMap<NetworkName, NetworkState>,
-  { network, pool, created }: Listing,
+  { network, pool, created }: Pick<Listing, 'network' | 'created'> & { pool: Pick<Pool, 'id'> },
 ): PoolCoverage {
   const { tip, coverage } = states.get(network.name) ?? NOTHING_STORED
   return {
@@ -111,12 +111,17 @@ function covers({ filter, pools }: CoveredRun, pool: PoolId): boolean {
   return filter === '' || (pools ? pools.has(pool) : poolsIn(filter).includes(pool))
 }
 
-function coveredRuns({ backfilled }: Coverage, pool: Pool): KnownRange[] {
+function coveredRuns({ backfilled }: Coverage, pool: Pick<Pool, 'id'>): KnownRange[] {
   return joined(backfilled.filter((run) => covers(run, pool.id)))
 }
 
 /** Ascending: the time up to the tip in which trades of the pool may be missing. `created`: the pool's first block, where it is stored. */
-export function gapsOf(coverage: Coverage, tip: Tip | undefined, pool: Pool, created: number | undefined): TimeRange[] {
+export function gapsOf(
+  coverage: Coverage,
+  tip: Tip | undefined,
+  pool: Pick<Pool, 'id'>,
+  created: number | undefined,
+): TimeRange[] {
   const { ledger } = coverage
   const runs = joined([...coveredRuns(coverage, pool), ...(ledger && tip ? [runOf(ledger, tip)] : [])])
   const [first] = runs

@@ -147,6 +147,17 @@ async function trustedMatches(store: MarketStore, { listed, unlisted }: SymbolMa
   return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)
 }
 
+/** One for each network that has it. Throws `unknown_pool` where none does. */
+export function poolsOfId(
+  { catalogue }: MarketStore,
+  id: PoolId,
+  networks: readonly NetworkName[],
+): readonly Listing[] {
+  const known = knownOn(catalogue, id, networks)
+  if (known.length === 0) throw unknownPool(catalogue, id, networks)
+  return known
+}
+
 function listingsOf(matches: readonly Match[]): readonly Listing[] {
   return matches.map((match) => match.listing)
 }

@@ -1,4 +1,5 @@
 /** A pool on a network, and the symbols of its tokens. */
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName, type TrustedToken } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId, Token } from '../../../ingest/model/pool.ts'
 
@@ -7,6 +8,8 @@ export type Listing = {
   pool: Pool
   /** The block of its initialisation, where that is stored. */
   created: number | undefined
+  /** The time of the first block that is stored of it. */
+  firstSeen: UnixSeconds
 }
 
 /** Unique over all networks. */

@@ -6,6 +6,7 @@ SELECT
     argMax(p.fee, p.block)              AS fee,
     toString(max(p.initial_sqrt_price)) AS initial_sqrt_price,
     toFloat64(minIf(p.block, p.initial_sqrt_price > 0)) AS created,
+    toUnixTimestamp(min(p.time))        AS first_seen,
     argMax(p.token0_address, p.block)   AS token0_address,
     argMax(p.token0_symbol, p.block)    AS token0_symbol,
     argMax(p.token0_name, p.block)      AS token0_name,

@@ -49,6 +49,7 @@ export type PoolRow = {
   initial_sqrt_price: string
   /** 0 where the block of its initialisation is not stored. */
   created: number
+  first_seen: number
   token0_address: string
   token0_symbol: string
   token0_name: string
@@ -118,6 +119,7 @@ function fromRow(network: Network, row: PoolRow): Listing {
   return {
     network,
     created: row.created || undefined,
+    firstSeen: row.first_seen,
     pool: {
       id: row.pool as PoolId,
       protocol: row.protocol as ProtocolVersion,

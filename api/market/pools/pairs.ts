@@ -7,7 +7,7 @@ import { groupBy } from '../../lib/group.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
 import { type Catalogue, pairKey, tokenKey } from './catalogue.ts'
-import { type MarketStore, readHeld, readValues } from './pool-state.ts'
+import { type MarketStore, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { readVolumes } from './volumes.ts'
 
 /** In the order of the lead pool, whose price it is. */
@@ -75,8 +75,6 @@ export async function readPairs(
       const [lead] = group.toSorted((one, other) => other.heldUsd - one.heldUsd || other.valueUsd - one.valueUsd)
       if (lead === undefined) return []
       const { listing } = lead
-      const price = await priceBefore(store, listing, now + 1)
-      const before = await priceBefore(store, listing, now - DAY)
       const sum = (of: (pool: (typeof pools)[number]) => number) => group.reduce((total, pool) => total + of(pool), 0)
       const summary: PairSummary = {
         symbols: symbolsOf(listing),
@@ -84,8 +82,7 @@ export async function readPairs(
         network: listing.network.name,
         pool: listing.pool.id,
         isListed: bothListed(listing),
-        price,
-        change: price === undefined || before === undefined ? undefined : price / before - 1,
+        ...(await readDayPrice(store, listing, now)),
         volumeUsd: sum(({ volumeUsd }) => volumeUsd),
         valueUsd: sum(({ valueUsd }) => valueUsd),
       }
@@ -96,10 +93,6 @@ export async function readPairs(
     .flat()
     .toSorted((one, other) => other.counted - one.counted || other.summary.valueUsd - one.summary.valueUsd)
     .map(({ summary }) => summary)
-}
-
-async function priceBefore({ cache }: MarketStore, listing: Listing, second: UnixSeconds): Promise<number | undefined> {
-  return (await cache.closeBefore(listing, second))?.close
 }
 
 /** Symbols of unlisted tokens can be copied, so that each of their pools is a pair of its own. */

@@ -56,6 +56,21 @@ export async function readPoolStates(store: MarketStore, listings: readonly List
   })
 }
 
+const DAY: UnixSeconds = 86_400
+
+/** Prices of token0 in token1. */
+export type DayPrice = {
+  /** The last trade; undefined where the pool has not traded. */
+  price: number | undefined
+  /** 0.01 is 1 %; undefined where there was no price 24 h ago. */
+  change: number | undefined
+}
+
+export async function readDayPrice({ cache }: MarketStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
+  const [last, before] = await Promise.all([cache.closeBefore(listing, now + 1), cache.closeBefore(listing, now - DAY)])
+  return { price: last?.close, change: last && before && last.close / before.close - 1 }
+}
+
 /** Value locked in US dollars. Positions are read only for pools without balances. */
 export async function readValues(store: MarketStore, listings: readonly Listing[]): Promise<readonly number[]> {
   const [balances, prices] = await Promise.all([store.rows.balances(listings), readPrices(store, listings)])

@@ -1,22 +1,56 @@
 /** The pools of a pair in the order in which they are listed. */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import { decimalText } from '../../lib/decimal.ts'
+import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
-import { type MarketStore, type PoolState, readHeld, readPoolStates } from './pool-state.ts'
+import {
+  type DayPrice,
+  type MarketStore,
+  type PoolState,
+  readDayPrice,
+  readHeld,
+  readPoolStates,
+} from './pool-state.ts'
+import { readVolumes } from './volumes.ts'
 
 const MAX_POOLS = 100
+const DAY: UnixSeconds = 86_400
+
+export type RankedPool = PoolState &
+  DayPrice & {
+    /** Decimal text, over the last 24 h. */
+    dayVolumeUsd: string
+  }
 
 /** At most 100, by the value held over the last 24 hours, weighted by time: liquidity that was added for a moment does not raise a pool. */
 export async function readRankedPools(
   store: MarketStore,
   listings: readonly Listing[],
   now: UnixSeconds,
-): Promise<readonly PoolState[]> {
+): Promise<readonly RankedPool[]> {
   const [states, held] = await Promise.all([readPoolStates(store, listings), readHeld(store, listings, now)])
-  return states
+  const ranked = states
     .map((state, index) => ({ state, heldUsd: held[index] ?? 0 }))
     .sort(byHeldValue)
     .slice(0, MAX_POOLS)
     .map(({ state }) => state)
+  return withLastDay(store, ranked, now)
+}
+
+async function withLastDay(
+  store: MarketStore,
+  states: readonly PoolState[],
+  now: UnixSeconds,
+): Promise<readonly RankedPool[]> {
+  const listings = states.map(({ listing }) => listing)
+  const volumes = await readVolumes(store.cache, listings, { from: now - DAY, to: now + 1 })
+  return Promise.all(
+    states.map(async (state, index) => ({
+      ...state,
+      ...(await readDayPrice(store, state.listing, now)),
+      dayVolumeUsd: decimalText((volumes[index] ?? NO_VOLUME).usdMicros, 6),
+    })),
+  )
 }
 
 type HeldState = { state: PoolState; heldUsd: number }

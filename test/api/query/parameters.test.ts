@@ -83,7 +83,13 @@ test('symbol and pool: one of them, or both', () => {
     pool: POOL.toLowerCase(),
     symbol: { text: 'WETH-USDC' },
   })
-  expect(errorsOf(() => readPoolQuery(parseParameters(`pool=${POOL}`)))).toHaveProperty('symbol')
+})
+
+test('pools are asked for by symbol or by pool, not by both', () => {
+  expect(readPoolQuery(parseParameters(`pool=${POOL}`))).toEqual({ pool: POOL.toLowerCase() })
+  expect(errorsOf(() => readPoolQuery(parseParameters('')))).toHaveProperty('symbol')
+  expect(errorsOf(() => readPoolQuery(parseParameters(`symbol=WETH-USDC&pool=${POOL}`)))).toHaveProperty('pool')
+  expect(errorsOf(() => readPoolQuery(parseParameters('pool=0x12')))).toHaveProperty('pool')
 })
 
 test.each(['WETH', 'WETH-', '-WETH', '-', 'WETH-WETH', 'weth-WETH', 'WETH- USDC', ' -USDC', 'WETH/USDC'])(
@@ -130,6 +136,6 @@ test.each([
 
 test('two of the longest symbols that a token can have make a pair', () => {
   const [base, quote] = ['\u{1F40B}'.repeat(64), '\u{1F42C}'.repeat(64)]
-  const { symbol } = readPoolQuery(parseParameters(`symbol=${encodeURIComponent(`${base}-${quote}`)}`))
-  expect(symbol.splits).toEqual([{ base, quote }])
+  const { symbol } = readTickQuery(parseParameters(`symbol=${encodeURIComponent(`${base}-${quote}`)}`))
+  expect(symbol?.splits).toEqual([{ base, quote }])
 })

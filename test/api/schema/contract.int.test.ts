@@ -120,6 +120,10 @@ describe.skipIf(withoutClickHouse)('the service keeps its contract', () => {
     expect(await statusOf(`${path}?symbol=&limit[]=1&interval=1w`, key())).toBe(400)
   })
 
+  test('/v0/pools: 404 to a pool that is not known', async () => {
+    expect(await statusOf(`/v0/pools?pool=0x${'12'.repeat(20)}`, key())).toBe(404)
+  })
+
   test.each(['/v0/candles', '/v0/ticks'])('%s: 404 to what is not known', async (path) => {
     for (const unknown of UNKNOWN) expect(await statusOf(`${path}?interval=1h&${unknown}`, key())).toBe(404)
   })

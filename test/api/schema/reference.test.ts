@@ -9,6 +9,7 @@ import { PROBLEMS, Problem } from '../../../api/lib/problem.ts'
 import { readCandleQuery } from '../../../api/query/query.ts'
 import { openApi, type Schema } from '../../../api/schema/openapi.ts'
 import { clientTypes } from '../../client/generate.ts'
+import { pythonModels } from '../../client/generate-python.ts'
 import { seeded } from '../../support/seed.ts'
 
 const document = openApi()
@@ -39,7 +40,11 @@ test('generators of clients find each answer as one named schema, and none that 
 })
 
 test('the typed client is what the document generates', async () => {
-  await expect(await clientTypes(document)).toMatchFileSnapshot('../../client/schema.ts')
+  await expect(await clientTypes(document)).toMatchFileSnapshot('../../../api/clients/typescript/src/schema.ts')
+})
+
+test('the models of the Python client are those of the document', async () => {
+  await expect(pythonModels(document)).toMatchFileSnapshot('../../../api/clients/python/src/candlepool/_models.py')
 })
 
 /** Texts that come near to what a parameter takes. */

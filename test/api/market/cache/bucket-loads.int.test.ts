@@ -52,7 +52,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
   }
 
   const wanted = (pool: Pool, ranges: ReadonlyMap<Resolution, TimeRange>): ChunkRequest => ({
-    listing: { network: NETWORKS.ethereum, pool, created: undefined },
+    listing: { network: NETWORKS.ethereum, pool, created: undefined, firstSeen: 0 },
     ranges,
     chunks: ranges.size,
   })

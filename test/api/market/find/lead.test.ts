@@ -7,7 +7,12 @@ const TOKEN = { address: addressOf('01'), symbol: 'A', name: 'A', decimals: 18 }
 const SOUND = { trades: 1, rangeUsdMicros: 0n, dayUsdMicros: 0n, valueUsd: 10_000, heldUsd: 0, deviation: 0 }
 
 function candidate(id: string, facts: Partial<Candidate>): Candidate {
-  const listing = { network: NETWORKS.ethereum, pool: poolOf(addressOf(id), TOKEN, TOKEN), created: undefined }
+  const listing = {
+    network: NETWORKS.ethereum,
+    pool: poolOf(addressOf(id), TOKEN, TOKEN),
+    created: undefined,
+    firstSeen: 0,
+  }
   return { listing, forward: true, ...SOUND, ...facts }
 }
 

@@ -23,6 +23,7 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
     protocol: 'dex-v3',
     fee: 500,
     initial_sqrt_price: '0',
+    first_seen: 0,
     created: 0,
     token0_address: token0[0],
     token0_symbol: token0[1],

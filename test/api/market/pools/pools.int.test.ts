@@ -42,10 +42,37 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       volumeUSD: '12150',
       txCount: '6',
       totalValueLockedUSD: '2000000',
+      price: 1 / 2000,
+      change24h: null,
+      volumeUSD24h: '12150',
+      firstSeen: '2024-01-05T00:00:00Z',
       token0: { symbol: 'USDC', name: 'USD Coin', address: POOLS.main.token0.address, decimals: 6 },
       token1: { symbol: 'WETH', name: 'Wrapped Ether', address: POOLS.main.token1.address, decimals: 18 },
     })
     expect(credits_used).toBe(1)
+  })
+
+  test('one pool by its id, on each network that has it', async () => {
+    const [listed] = (await ask('WETH-USDC')).data
+    const { status, body } = await service.get(`/v0/pools?pool=${POOLS.main.id.toUpperCase().replace('0X', '0x')}`)
+    expect([status, body]).toEqual([200, { data: [listed], credits_used: 1 }])
+    const twins = Pools.parse((await service.get(`/v0/pools?pool=${POOLS.silent.id}`)).body).data
+    expect(twins.map(({ network }) => network).sort()).toEqual(['arbitrum', 'ethereum'])
+    expect(twins.map(({ price, change24h, volumeUSD24h }) => [price, change24h, volumeUSD24h])).toEqual([
+      [null, null, '0'],
+      [null, null, '0'],
+    ])
+    const unknown = await service.get(`/v0/pools?pool=0x${'12'.repeat(20)}`)
+    expect(unknown.body).toMatchObject({ status: 404, code: 'unknown_pool' })
+  })
+
+  test('price and volume of the last day move with the clock', async () => {
+    const clock = () => new Date((minute(119) + 86_400 + 30) * 1000)
+    const later = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
+    const { data } = Pools.parse((await later.get(`/v0/pools?pool=${POOLS.main.id}`)).body)
+    await later.stop()
+    // The trade of minute 119 is both the newest and the one of a day ago.
+    expect(data[0]).toMatchObject({ price: 1 / 2000, change24h: 0, volumeUSD24h: '0' })
   })
 
   test('ETH finds native pools too, with the fee of the last swap and the liquidity minted since', async () => {
