@@ -3,19 +3,23 @@ import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { EXPORT_SETTINGS, type ExportStatement } from './statement.ts'
 
 export type WrittenFile = { rows: number; bytes: number; sha256: string }
 
-/** Without rows there is no file. Rejects where the tables do not answer or the disk is full; then nothing is left of the file. */
-export async function writeDayFile(
+/**
+ * Resolves once the tables have answered, with the function that writes the answer: meanwhile the tables may read the next day. Without rows
+ * there is no file. Rejects where the tables do not answer; the function, where the disk is full: then nothing is left of the file.
+ */
+export async function readDay(
   client: ClickHouseClient,
   { query, parameters }: ExportStatement,
   path: string,
   signal: AbortSignal,
-): Promise<WrittenFile> {
+): Promise<() => Promise<WrittenFile>> {
   const { stream, response_headers } = await client.exec({
     query,
     query_params: parameters,
@@ -24,6 +28,10 @@ export async function writeDayFile(
     abort_signal: signal,
   })
   const rows = rowsOf(response_headers['x-clickhouse-summary'])
+  return () => writeDayFile(stream, rows, path, signal)
+}
+
+async function writeDayFile(stream: Readable, rows: number, path: string, signal: AbortSignal): Promise<WrittenFile> {
   const partial = `${path}.partial`
   const hash = createHash('sha256')
   let bytes = 0

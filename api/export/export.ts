@@ -11,7 +11,7 @@ import { clip, lastCovered, type PoolCoverage, poolCoverage } from '../market/ca
 import type { Market } from '../market/market.ts'
 import { formatTime } from '../query/time.ts'
 import type { TimeRange } from '../query/time-range.ts'
-import { writeDayFile } from './day-file.ts'
+import { readDay } from './day-file.ts'
 import {
   differences,
   type ExportedDay,
@@ -66,36 +66,55 @@ export async function exportHistory(
   const manifest = () => withDays(fresh, [...byStart.values()])
   let writtenMs = performance.now()
   let rows = 0
+  let done = 0
+  // The tables read a day while the file of the one before it is written.
+  let writing = Promise.resolve()
+  const failed = new AbortController()
+  const stopped = AbortSignal.any([signal, failed.signal])
   try {
-    for (const [index, day] of days.entries()) {
+    for (const day of days) {
       signal.throwIfAborted()
       const name = formatTime(day.from).slice(0, 10)
       const before = byStart.get(name)
       const coverage = await coverageOf(market, request)
       const state = stateOf(day, coverage)
       const isKept = before !== undefined && (await isCurrent(before, state, folder))
-      const exported = isKept ? before : await exportDay(name, day, coverage, state)
-      byStart.set(name, exported)
-      rows += exported.rows
-      onDay({ day: exported, done: index + 1, days: days.length, rows })
-      if (performance.now() - writtenMs < MANIFEST_MS) continue
-      await writeManifest(folder, manifest())
-      writtenMs = performance.now()
+      const reading = isKept ? async () => before : readExportedDay(name, day, coverage, state)
+      const [write] = await Promise.all([reading, writing])
+      writing = write().then((exported) => onWritten(name, exported))
+      // Without it, Node would end the process for one that fails while the next day is read.
+      writing.catch(() => {})
     }
+    await writing
   } finally {
+    await writing.catch(() => {})
+    failed.abort()
     await writeManifest(folder, manifest())
   }
   return manifest()
 
-  async function exportDay(
+  async function onWritten(name: string, exported: ExportedDay): Promise<void> {
+    byStart.set(name, exported)
+    rows += exported.rows
+    done++
+    onDay({ day: exported, done, days: days.length, rows })
+    if (performance.now() - writtenMs < MANIFEST_MS) return
+    await writeManifest(folder, manifest())
+    writtenMs = performance.now()
+  }
+
+  async function readExportedDay(
     name: string,
     day: TimeRange,
     coverage: PoolCoverage,
     state: DayState,
-  ): Promise<ExportedDay> {
+  ): Promise<() => Promise<ExportedDay>> {
     const file = `${name}.${request.format}`
-    const written = await writeDayFile(client, exportStatement(request, day, coverage), join(folder, file), signal)
-    return { file: written.rows > 0 ? file : null, ...written, ...state }
+    const write = await readDay(client, exportStatement(request, day, coverage), join(folder, file), stopped)
+    return async () => {
+      const written = await write()
+      return { file: written.rows > 0 ? file : null, ...written, ...state }
+    }
   }
 }
 
