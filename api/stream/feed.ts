@@ -83,6 +83,7 @@ export class Feed {
       const missed = this.#missedSince(after)
       if (missed) for (const { text } of missed) reader.write(text)
       else this.#writeSnapshot(reader, credits)
+      for (const tip of this.#tips.values()) reader.write(this.#tipText(tip))
       this.#readers.add(reader)
       return missed !== undefined
     })
@@ -110,7 +111,11 @@ export class Feed {
       const data = snapshotOf(member, shown, index === 0 ? credits : 0)
       reader.write(eventText('snapshot', data, isLast ? id : undefined))
     }
-    for (const tip of this.#tips.values()) reader.write(eventText('tip', tip, id))
+  }
+
+  /** A tip has the id of the event before it, and only the newest is kept: what is logged grows with changes, not with blocks. */
+  #tipText(tip: string): string {
+    return eventText('tip', tip, `${this.#id}.${this.#log.sequence}`)
   }
 
   async #refresh(): Promise<void> {
@@ -128,7 +133,7 @@ export class Feed {
       const told = JSON.stringify({ network, block: number, hash, timestamp: formatTime(timestamp), ...finalUntil })
       if (this.#tips.get(network) === told) continue
       this.#tips.set(network, told)
-      this.#send('tip', told)
+      this.#write(this.#tipText(told))
     }
   }
 
@@ -155,7 +160,10 @@ export class Feed {
   }
 
   #send(event: string, data: string): void {
-    const { text } = this.#log.add((sequence) => eventText(event, data, `${this.#id}.${sequence}`))
+    this.#write(this.#log.add((sequence) => eventText(event, data, `${this.#id}.${sequence}`)).text)
+  }
+
+  #write(text: string): void {
     for (const reader of this.#readers) reader.write(text)
   }
 }

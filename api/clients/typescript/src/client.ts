@@ -1,10 +1,11 @@
 /** A client of the HTTP API: one request a method, whole ranges by pages, and streams. */
 import { CandlepoolError, type CandlepoolErrorCode } from './error.ts'
+import { FoldedRows } from './folded.ts'
 import { type ClientOptions, type RequestOptions, send } from './request.ts'
 import type { components, paths } from './schema.ts'
 import { type StreamEvent, streamOf } from './stream.ts'
 
-export { CandlepoolError, type CandlepoolErrorCode, type ClientOptions, type StreamEvent }
+export { CandlepoolError, type CandlepoolErrorCode, type ClientOptions, FoldedRows, type StreamEvent }
 export type CandleParameters = NonNullable<paths['/v0/candles']['get']['parameters']['query']>
 export type TickParameters = NonNullable<paths['/v0/ticks']['get']['parameters']['query']>
 export type PoolParameters = NonNullable<paths['/v0/pools']['get']['parameters']['query']>

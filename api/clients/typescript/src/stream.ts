@@ -8,17 +8,23 @@ export type StreamEvent = { id: string | undefined; event: string; data: Record<
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder()
   let rest = ''
-  for await (const chunk of body) {
-    rest += decoder.decode(chunk, { stream: true })
-    const blocks = rest.split('\n\n')
-    rest = blocks.pop() ?? ''
-    for (const block of blocks) {
-      const fields = new Map(
-        block.split('\n').map((line) => [line.split(': ', 1)[0] ?? '', line.slice(line.indexOf(': ') + 2)]),
-      )
-      const event = fields.get('event')
-      if (event !== undefined) yield { id: fields.get('id'), event, data: JSON.parse(fields.get('data') ?? '{}') }
+  // Some browsers do not iterate over a body.
+  const reader = body.getReader()
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      rest += decoder.decode(part.value, { stream: true })
+      const blocks = rest.split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const fields = new Map(
+          block.split('\n').map((line) => [line.split(': ', 1)[0] ?? '', line.slice(line.indexOf(': ') + 2)]),
+        )
+        const event = fields.get('event')
+        if (event !== undefined) yield { id: fields.get('id'), event, data: JSON.parse(fields.get('data') ?? '{}') }
+      }
     }
+  } finally {
+    await reader.cancel().catch(() => undefined)
   }
 }
 

@@ -1,0 +1,56 @@
+/** Folds the events of a stream into the answer that the same request gives at its tip. */
+import type { StreamEvent } from './stream.ts'
+
+type Row = Record<string, unknown>
+
+/** Rows by pool: candles by their `time`, ticks by their `id`. */
+export class FoldedRows {
+  readonly #limit: number
+  readonly #rows = new Map<string, Map<string, Row>>()
+  /** The newest tip of each network. */
+  readonly tips = new Map<string, Row>()
+
+  /** `limit`: that of the request, 100 if it has none. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  take({ event, data }: StreamEvent): void {
+    if (event === 'error') return
+    if (event === 'tip') {
+      this.tips.set(String(data['network']), data)
+      return
+    }
+    const { network: _, pool, ...row } = data
+    const rows = this.#rows.get(String(pool)) ?? new Map<string, Row>()
+    this.#rows.set(String(pool), rows)
+    if (event === 'snapshot') {
+      rows.clear()
+      for (const one of data['data'] as Row[]) rows.set(keyOf(one), one)
+    } else if (event === 'retract') {
+      for (const key of (data['ids'] ?? data['times']) as string[]) rows.delete(key)
+    } else {
+      rows.set(keyOf(row), row)
+      // Rows that left the answer are not retracted.
+      if (rows.size > this.#limit) rows.delete(keyOf(inOrder(rows)[0] ?? row))
+    }
+  }
+
+  /** The rows at or after a time, in the order of an answer. */
+  rowsOf(pool: string, from = ''): Row[] {
+    return inOrder(this.#rows.get(pool) ?? new Map()).filter((row) => timeOf(row) >= from)
+  }
+}
+
+function inOrder(rows: ReadonlyMap<string, Row>): Row[] {
+  return [...rows.values()].sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+}
+
+const timeOf = (row: Row) => String(row['time'] ?? row['timestamp'])
+const keyOf = (row: Row) => String(row['id'] ?? row['time'])
+
+/** Ticks of one second are in the order of the chain. */
+function placeOf(row: Row): string {
+  const digits = (name: string) => String(row[name] ?? '').padStart(12, '0')
+  return `${timeOf(row)} ${digits('block')} ${digits('logIndex')}`
+}
