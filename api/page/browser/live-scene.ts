@@ -1,18 +1,20 @@
 /// <reference lib="dom" />
-/** A scene from its first candles on: loaded, then updated by one small request at a time. */
+/** A scene from its first candles on: loaded, then updated by streams, or else by one small request at a time. */
 import { parseInterval } from '../../query/interval.ts'
 import { showState } from './account/account.ts'
 import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './account/budget.ts'
-import type { CreditBudget } from './account/credit-budget.ts'
+import { type CreditBudget, type LiveRequest, showWait } from './account/credit-budget.ts'
 import { persist } from './account/persist.ts'
 import type { CarriedData } from './carried-data.ts'
-import { continues, joined, reaches, shareTrades } from './chart/candles.ts'
-import type { QueryApi } from './lib/client.ts'
+import { type ChartCandle, continued, continues, joined, reaches, shareTrades } from './chart/candles.ts'
+import type { QueryApi, StreamApi } from './lib/client.ts'
 import { amountText } from './lib/format.ts'
 import { pause, untilVisible } from './lib/wait.ts'
-import { openCandleQuery } from './market/candle-query.ts'
+import { type CandleQuery, openCandleQuery } from './market/candle-query.ts'
+import type { TickRow } from './market/orientation.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
+import { openSceneStreams, type SceneStreams, type ToldAnswer } from './scene-streams.ts'
 import type { SceneData, Screen } from './screen.ts'
 
 const PAGE = 100
@@ -23,8 +25,6 @@ const QUIET_MS = 15_000
 /** At the earliest; where credits are few, once in so many credits. */
 const DAY_EVERY = { ms: 300_000, credits: 40 } as const
 const POOL_EVERY = { ms: 60_000, credits: 20 } as const
-/** A longer pause is shown. */
-const SAVING_MS = 15_000
 
 export type Live = {
   /** Ends only by the signal, or rejects where a retry would not help. */
@@ -34,11 +34,9 @@ export type Live = {
   held(): SceneData
 }
 
-/** A live request. */
-type Turn = { cost: number; at: number }
-
 export type SceneOptions = {
   ask: QueryApi
+  stream: StreamApi
   purse: CreditBudget
   screen: Screen
   on: {
@@ -57,7 +55,8 @@ class LiveScene implements Live {
   readonly #options: SceneOptions
   readonly #scene: Scene
   readonly #known: CarriedData
-  readonly #askCandles: ReturnType<typeof openCandleQuery>
+  readonly #query: CandleQuery
+  readonly #streams: SceneStreams
   readonly #seconds: number
   readonly #times = { candles: 0, day: 0, pool: performance.now() }
   #held: SceneData
@@ -73,7 +72,12 @@ class LiveScene implements Live {
     this.#options = options
     this.#scene = scene
     this.#known = known
-    this.#askCandles = openCandleQuery(options.ask, scene)
+    this.#query = openCandleQuery(options.ask, scene)
+    const on: Parameters<typeof openSceneStreams>[0]['on'] = {
+      candles: (answer, signal) => this.#toldCandles(answer, signal),
+      ticks: (answer, signal) => this.#toldTicks(answer, signal),
+    }
+    this.#streams = openSceneStreams({ ...options, scene, candles: this.#query, on })
     this.#seconds = parseInterval(scene.interval) ?? 60
     const empty = { rows: [], unit: '', ticks: [], dayVolume: undefined, devnet: false, incomplete: false }
     this.#held = { ...empty, ...known, scene }
@@ -87,11 +91,12 @@ class LiveScene implements Live {
     const { purse, on } = this.#options
     showState('loading')
     await persist(() => this.#load(signal), signal, on.waiting)
-    let last: Turn | undefined
+    let last: LiveRequest | undefined
     for (;;) {
       await untilVisible(signal)
       if (purse.isStale()) await persist(() => purse.read(signal), signal)
-      const wait = this.#waitMs(last)
+      this.#streams.tend(signal)
+      const wait = showWait(purse, last, this.#streams.isTold())
       if (wait > 0) {
         await pause(Math.min(wait, READ_AFTER_MS), signal)
         continue
@@ -111,7 +116,7 @@ class LiveScene implements Live {
       this.#askedOlder = performance.now()
       const to = new Date(oldest.time * 1_000).toISOString()
       const query = candleQuery(this.#scene, PAGE, to)
-      const { rows, incomplete } = await persist(() => this.#askCandles(query, signal), signal)
+      const { rows, incomplete } = await persist(() => this.#query.ask(query, signal), signal)
       // Meanwhile another chain may have replaced this one.
       if (this.#held.rows[0] !== oldest) return
       // Before its first trade a pool has no candles.
@@ -132,7 +137,7 @@ class LiveScene implements Live {
   /** The screen changes only once all parts have arrived. */
   async #load(signal: AbortSignal): Promise<void> {
     const [candles, ticks] = await Promise.all([
-      this.#askCandles(candleQuery(this.#scene, PAGE), signal),
+      this.#query.ask(candleQuery(this.#scene, PAGE), signal),
       this.#known.ticks === undefined ? this.#options.ask('ticks', tickQuery(this.#scene), signal) : undefined,
     ])
     signal.throwIfAborted()
@@ -143,7 +148,7 @@ class LiveScene implements Live {
     this.#change({ rows, unit, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
   }
 
-  /** Sends the most useful request, and returns its cost. */
+  /** Sends the most useful request, and returns its cost: 0 where streams tell all. */
   async #turn(signal: AbortSignal): Promise<number> {
     const { purse } = this.#options
     const now = performance.now()
@@ -152,6 +157,7 @@ class LiveScene implements Live {
     const dayIsOld = this.#held.dayVolume === undefined || isOld(this.#times.day, DAY_EVERY)
     if (dayIsOld && purse.left() > 2 * this.#dayCost) return this.#day(signal)
     if (isOld(this.#times.pool, POOL_EVERY) && purse.left() > 4) return this.#pool(signal)
+    if (this.#streams.isTold()) return 0
     const maxAgeMs = Math.min(QUIET_MS, this.#seconds * 1_000)
     const candlesAreOld = this.#candlesStale || now - this.#times.candles > maxAgeMs
     this.#askedCandles = candlesAreOld && !this.#askedCandles
@@ -162,13 +168,28 @@ class LiveScene implements Live {
     const missed = Math.ceil((performance.now() - this.#times.candles) / 1_000 / this.#seconds)
     this.#times.candles = performance.now()
     const limit = Math.min(PAGE, missed + 2)
-    const { rows: page, cost, incomplete } = await this.#askCandles(candleQuery(this.#scene, limit), signal)
+    const { rows: page, cost, incomplete } = await this.#query.ask(candleQuery(this.#scene, limit), signal)
     this.#candlesStale = false
-    const isShort = !incomplete && page.length < limit
+    return cost + (await this.#joinCandles(page, !incomplete && page.length < limit, signal))
+  }
+
+  async #joinCandles(page: readonly ChartCandle[], isShort: boolean, signal: AbortSignal): Promise<number> {
     const { rows } = this.#held
-    if (!reaches(rows, page) || !continues(rows, page, isShort)) return cost + (await this.#compare(signal))
+    if (!reaches(rows, page) || !continues(rows, page, isShort)) return this.#compare(signal)
     this.#change({ rows: joined(rows, page) })
-    return cost
+    return 0
+  }
+
+  async #toldCandles({ rows, isFirst, incomplete }: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void> {
+    this.#times.candles = performance.now()
+    const isShort = !incomplete && rows.length < PAGE
+    if (isFirst) this.#options.purse.spend(await this.#joinCandles(rows, isShort, signal))
+    else this.#change({ rows: continued(this.#held.rows, rows) })
+  }
+
+  async #toldTicks({ rows, isFirst }: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void> {
+    if (isFirst && !hasNewest(this.#held.ticks, rows)) this.#options.purse.spend(await this.#compare(signal))
+    else this.#change({ ticks: rows })
   }
 
   /**
@@ -190,7 +211,7 @@ class LiveScene implements Live {
 
   async #askBoth(signal: AbortSignal) {
     const [candles, ticks] = await Promise.all([
-      this.#askCandles(candleQuery(this.#scene, PAGE), signal),
+      this.#query.ask(candleQuery(this.#scene, PAGE), signal),
       this.#options.ask('ticks', tickQuery(this.#scene), signal),
     ])
     this.#times.candles = performance.now()
@@ -210,7 +231,7 @@ class LiveScene implements Live {
 
   async #day(signal: AbortSignal): Promise<number> {
     this.#times.day = performance.now()
-    const { rows, unit, cost } = await this.#askCandles(dayQuery(this.#scene), signal)
+    const { rows, unit, cost } = await this.#query.ask(dayQuery(this.#scene), signal)
     this.#dayCost = cost
     this.#change({ dayVolume: `${amountText(rows.reduce((sum, { volume }) => sum + volume, 0))} ${unit}` })
     return cost
@@ -223,17 +244,5 @@ class LiveScene implements Live {
     const found = body.data.find((one) => one.id === id && one.network === network)
     if (found) this.#change({ scene: { ...this.#held.scene, listing: toListing(found) } })
     return body.credits_used
-  }
-
-  /** Milliseconds until the next request, shown on the page. */
-  #waitMs(last: Turn | undefined): number {
-    if (last === undefined) return 0
-    const { purse } = this.#options
-    const pause = purse.pauseMs(last.cost)
-    const due = pause === undefined ? purse.ends().getTime() : last.at + pause
-    const wait = pause === undefined ? Math.max(SHORTEST_PAUSE_MS, due - Date.now()) : due - Date.now()
-    if (wait > SAVING_MS || pause === undefined) showState('saving', new Date(due))
-    else if (wait > 0) showState('live')
-    return wait
   }
 }

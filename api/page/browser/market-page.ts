@@ -8,7 +8,7 @@ import { hideNotice } from './account/notice.ts'
 import { persist } from './account/persist.ts'
 import { type CarriedData, carriedData } from './carried-data.ts'
 import { type PageAddress, readAddress, writeAddress } from './lib/address.ts'
-import { openClient, type QueryApi } from './lib/client.ts'
+import { openClient } from './lib/client.ts'
 import { part } from './lib/dom.ts'
 import { Refusal } from './lib/refusal.ts'
 import { type Live, openLive } from './live-scene.ts'
@@ -33,7 +33,7 @@ class MarketPage {
   readonly #pools: ReturnType<typeof openPools>
   readonly #tools: ReturnType<typeof openTools>
   readonly #offers: Offers
-  #session: { ask: QueryApi; purse: CreditBudget } | undefined
+  #session: (ReturnType<typeof openClient> & { purse: CreditBudget }) | undefined
   #running = new AbortController()
   #place = readAddress()
   /** The shown scene. */
@@ -106,8 +106,8 @@ class MarketPage {
       this.#lock()
       return
     }
-    const ask = openClient(key)
-    this.#session = { ask, purse: openCreditBudget(ask) }
+    const client = openClient(key)
+    this.#session = { ...client, purse: openCreditBudget(client.ask) }
     this.#form.hide()
     unlock(true)
     this.#pick(this.#place)

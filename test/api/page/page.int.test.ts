@@ -10,7 +10,7 @@ import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
-import { accessible, asked, isLive, newestTrade, price } from './reading.ts'
+import { accessible, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
 const MAIN = POOLS.main.id
@@ -267,23 +267,64 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect((ends().at(-1) ?? 0) - 100 * 60_000).toBeLessThanOrEqual((END - 5 * 3_600) * 1_000)
   })
 
-  test('what is traded arrives by itself, one small question a second', async () => {
-    const tab = await openLive()
-    const { page } = tab
-    await market.trade(2_345.5, now())
-    await until(
-      async () => ((await newestTrade(page))[2] === '2,345.50' ? true : undefined),
-      'the trade is on the tape',
-    )
-    expect((await newestTrade(page)).slice(1, 5)).toEqual(['Buy', '2,345.50', '1', '$2,345.50'])
-    await until(async () => ((await price(page)) === '2,345.50' ? true : undefined), 'the candle in progress has moved')
-    expect(await page.title()).toMatch(/^2,345\.50 /)
-    expect(await page.locator('#legend').textContent()).toContain('C 2,345.50')
+  async function expectTraded(page: Page, dollars: string): Promise<void> {
+    await until(async () => ((await newestTrade(page))[2] === dollars ? true : undefined), 'the trade is on the tape')
+    expect((await newestTrade(page)).slice(1, 5)).toEqual(['Buy', dollars, '1', `$${dollars}`])
+    await until(async () => ((await price(page)) === dollars ? true : undefined), 'the candle in progress has moved')
+    expect(await page.title()).toMatch(new RegExp(`^${dollars} `))
+    expect(await page.locator('#legend').textContent()).toContain(`C ${dollars}`)
+  }
 
-    tab.questions()
+  test('what is traded is told by two streams, without questions', async () => {
+    const tab = await openLive()
+    await until(async () => streamsOf(tab).length === 2 || undefined, 'both streams are asked for')
+    await market.trade(2_345.5, now())
+    await expectTraded(tab.page, '2,345.50')
+    // Candles and trades are polled no more; the figures of the pool are.
+    const polled = () => tab.questions().filter(({ searchParams }) => searchParams.get('interval') !== '15m').length
+    polled()
+    await tab.page.waitForTimeout(3_000)
+    expect(polled()).toBe(0)
+    await market.trade(2_346.5, now())
+    await expectTraded(tab.page, '2,346.50')
+    expect(polled()).toBe(0)
+  })
+
+  test('a third tab polls, since a browser opens few connections to a host', async () => {
+    const tab = await openLive()
+    await until(async () => streamsOf(tab).length === 2 || undefined, 'the first has streams')
+    const others: Watched[] = []
+    for (let count = 0; count < 2; count += 1) {
+      const page = await tab.context.newPage()
+      const requests: Watched['requests'] = []
+      page.on('request', (request) => requests.push(request))
+      await page.goto(`${service.url}/#code=${service.code()}`)
+      await isLive(page)
+      others.push({ ...tab, page, requests })
+    }
+    await until(async () => others.some((one) => streamsOf(one).length === 2) || undefined, 'the second has streams')
+    await market.trade(2_349.5, now())
+    for (const { page } of [tab, ...others]) await expectTraded(page, '2,349.50')
+    expect(others.reduce((sum, one) => sum + streamsOf(one).length, 0)).toBe(2)
+  })
+
+  test('without streams what is traded arrives too, one small question a second', async () => {
+    const tab = await open('')
+    const { page } = tab
+    await page.route('**/v0/**', (route) =>
+      route.request().headers()['accept'] === 'text/event-stream' ? route.abort() : route.fallback(),
+    )
+    await page.goto(`${service.url}/#code=${service.code()}`)
+    await isLive(page)
+    await market.trade(2_347.5, now())
+    await expectTraded(page, '2,347.50')
+
+    const asked = () =>
+      tab.questions().filter(({ searchParams }) => searchParams.has('from') || searchParams.has('interval'))
+    asked()
     const start = Date.now()
     await page.waitForTimeout(5_000)
-    const questions = tab.questions()
+    const questions = asked()
     expect(questions.length).toBeGreaterThan(2)
     expect(questions.length).toBeLessThanOrEqual(Math.ceil((Date.now() - start) / 1_000))
     for (const { searchParams } of questions) {

@@ -11,6 +11,10 @@ export const isLive = (page: Page) => page.getByText('Live', { exact: true }).wa
 export const price = (page: Page) => page.locator('#facts .price').textContent()
 export const newestTrade = (page: Page) => page.locator('#ticks tr').first().locator('td').allTextContents()
 
+/** The requests for streams so far. */
+export const streamsOf = ({ requests }: Pick<Watched, 'requests'>) =>
+  requests.filter((it) => it.headers()['accept'] === 'text/event-stream')
+
 /** The first question that `act` makes the page ask, of these words. */
 export async function asked(tab: Watched, words: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
   const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().includes(words)), act()])

@@ -9,7 +9,7 @@ import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
-import { accessible, isLive, price } from './reading.ts'
+import { accessible, isLive, newestTrade, price, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 30) / 1_000
 
@@ -118,7 +118,8 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     ['hardly begun', 0.05],
   ])('shows one chain alone after the store has another one, %s', async (_, hours) => {
     const other = await store(hours, 3_500)
-    const { page } = await openLive()
+    const { service: own } = await store(5, 2_000)
+    const { page } = await openLive({}, own)
     await page.locator('#rows summary').click()
     // In one go, for what is shown may change between two.
     const dollars = () =>
@@ -127,8 +128,10 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
         .evaluateAll((cells) => cells.map(({ textContent }) => Number(textContent?.replace(',', ''))))
     expect((await dollars()).every((it) => it < 3_000)).toBe(true)
     await page.route('**/v0/**', (route) =>
-      route.continue({ url: route.request().url().replace(service.url, other.service.url) }),
+      route.continue({ url: route.request().url().replace(own.url, other.service.url) }),
     )
+    // Its streams end.
+    await own.stop()
     const seen: string[] = []
     await until(async () => {
       const prices = await dollars()
@@ -140,6 +143,28 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await page.waitForTimeout(3_000)
     expect((await dollars()).filter((it) => it < 3_000)).toEqual([])
     await inEveryAppearance(page, `other-chain-${hours}`)
+  })
+
+  test('opens streams again where they have ended, and misses nothing meanwhile', async () => {
+    const { service: first, market, database } = await store(1, 2_000)
+    const tab = await openLive({}, first)
+    const { page } = tab
+    await until(async () => streamsOf(tab).length === 2 || undefined, 'both streams are asked for')
+    // Another process of the API takes over.
+    const accounts = databases[0]?.client ?? database.client
+    const same = { client: database.client, accounts, networks: NETWORKS_SERVED, clock, key: first.key }
+    const second = await startService(same)
+    services.push(second)
+    await page.route('**/v0/**', (route) =>
+      route.continue({ url: route.request().url().replace(first.url, second.url) }),
+    )
+    await first.stop()
+    await market.trade(2_348.5, now())
+    await until(async () => ((await price(page)) === '2,348.50' ? true : undefined), 'the candle has moved')
+    expect((await newestTrade(page))[2]).toBe('2,348.50')
+    await until(async () => streamsOf(tab).length === 4 || undefined, 'streams are asked for again')
+    await market.trade(2_349.5, now())
+    await until(async () => ((await price(page)) === '2,349.50' ? true : undefined), 'the candle has moved again')
   })
 
   test('labels the scale with the latest price, however far the reader has scrolled back', async () => {
@@ -284,11 +309,16 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     // On chain the pool is USDC-WETH.
     await stand('USDC')
     await page.locator('#rows summary').click()
-    const cells = () => page.locator('#candle-rows tr').last().locator('th, td').allTextContents()
-    const [time, , , , close, dollars] = await cells()
+    const [time = '', , , , close, dollars] = await page
+      .locator('#candle-rows tr')
+      .last()
+      .locator('th, td')
+      .allTextContents()
+    // A minute may begin meanwhile, and another row be the last one.
+    const cells = () => page.locator('#candle-rows tr', { hasText: time }).locator('th, td').allTextContents()
     const { body } = await service.get(`/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=100`)
     const { data } = Candles.parse(body)
-    const candle = data.find((one) => one.time.startsWith((time ?? '').replace(' ', 'T')))
+    const candle = data.find((one) => one.time.startsWith(time.replace(' ', 'T')))
     const number = (text: string | undefined) => Number(text?.replaceAll(',', ''))
     // The pool's own volume is in ether.
     expect(number(dollars) / number(close) / (candle?.volume ?? 0)).toBeGreaterThan(0.99)

@@ -2,10 +2,12 @@
 /** The budget of one key, read again regularly, because other pages and programs spend from it too. */
 
 import type { QueryApi } from '../lib/client.ts'
-import { showCredits } from './account.ts'
-import { type Budget, pauseMs, renewed, spent } from './budget.ts'
+import { showCredits, showState } from './account.ts'
+import { type Budget, pauseMs, renewed, SHORTEST_PAUSE_MS, spent } from './budget.ts'
 
 const READ_EVERY_MS = 10_000
+/** A longer pause is shown. */
+const SAVING_MS = 15_000
 
 export type CreditBudget = {
   /** True where the last reading is old, or its minute is over. */
@@ -39,4 +41,18 @@ export function openCreditBudget(ask: QueryApi): CreditBudget {
     left: () => budget?.minute.left ?? 0,
     ends: () => new Date(budget?.minute.ends ?? 0),
   }
+}
+
+export type LiveRequest = { cost: number; at: number }
+
+/** Milliseconds until the next request, shown on the page. */
+export function showWait(purse: CreditBudget, last: LiveRequest | undefined, isTold: boolean): number {
+  if (last === undefined) return 0
+  const pause = purse.pauseMs(last.cost)
+  const due = pause === undefined ? purse.ends().getTime() : last.at + pause
+  const wait = pause === undefined ? Math.max(SHORTEST_PAUSE_MS, due - Date.now()) : due - Date.now()
+  if (isTold) showState('live')
+  else if (wait > SAVING_MS || pause === undefined) showState('saving', new Date(due))
+  else if (wait > 0) showState('live')
+  return wait
 }

@@ -15,6 +15,17 @@ export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[
   return [...held.filter(({ time }) => time < first.time), ...page, ...held.filter(({ time }) => time > last.time)]
 }
 
+/** A later answer of the same chain, up to its newest candle. Unchanged rows stay the same objects. */
+export function continued(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
+  const start = page[0]?.time ?? Number.POSITIVE_INFINITY
+  const known = new Map(held.map((row) => [row.time, row]))
+  const rows = page.map((row) => {
+    const old = known.get(row.time)
+    return old !== undefined && isSame(old, row) ? old : row
+  })
+  return [...held.filter(({ time }) => time < start), ...rows]
+}
+
 /**
  * Whether an answer may be of the same chain as the loaded candles. Before its first trade a pool has no candles, so an answer that
  * `isShort` of its limit begins with the market. The newest loaded candle was in progress and proves nothing.

@@ -1,10 +1,11 @@
 /// <reference lib="dom" />
 /** Requests to the page's own service, with the key only in a header. */
 import type { z } from 'zod'
+import { eventsOf, type StreamEvent } from '../../../clients/typescript/src/stream.ts'
 import type { ProblemBody } from '../../../lib/problem.ts'
 import type { PairsBody } from '../../../routes/page-pairs.ts'
 import type { SCHEMAS } from '../../../schema/answers.ts'
-import { refusalOf, unreachable } from './refusal.ts'
+import { type Refusal, refusalOf, unreachable } from './refusal.ts'
 import { untilVisible } from './wait.ts'
 
 type Body<Name extends keyof typeof SCHEMAS> = z.output<(typeof SCHEMAS)[Name]>
@@ -38,34 +39,38 @@ export type QueryApi = <Name extends keyof Bodies>(
   signal: AbortSignal,
 ) => Promise<ApiAnswer<Bodies[Name]>>
 
+/** Rejects as `QueryApi` does; the events, where nothing has come for a while, or the connection broke. */
+export type StreamApi = (
+  what: 'candles' | 'ticks',
+  query: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+) => Promise<{ incomplete: boolean; events: AsyncGenerator<StreamEvent> }>
+
 /** Timeout of an answer. */
 const TIMEOUT_MS = 20_000
+/** Longer than between the heartbeats of a stream: a connection may be lost without an end. */
+const QUIET_MS = 40_000
 
-export function openClient(key: string): QueryApi {
-  return async function ask(what, query, signal) {
+export function openClient(key: string): { ask: QueryApi; stream: StreamApi } {
+  return { ask, stream }
+
+  async function ask<Name extends keyof Bodies>(
+    what: Name,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<ApiAnswer<Bodies[Name]>> {
     await untilVisible(signal)
-    const search = new URLSearchParams(query).toString()
     let answer: Response
     let text: string
     try {
-      answer = await fetch(`${what === 'pairs' ? '/page' : '/v0'}/${what}${search === '' ? '' : `?${search}`}`, {
-        headers: { 'X-API-KEY': key },
-        credentials: 'omit',
-        redirect: 'error',
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      })
+      answer = await send(what, query, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]))
       text = await answer.text()
     } catch {
       signal.throwIfAborted()
       throw unreachable()
     }
     const body = parsed(text)
-    if (!answer.ok || body === undefined) {
-      const { code, message, errors } = (body ?? {}) as Partial<ProblemBody>
-      const details = errors?.map((error) => `${error.field} ${error.message}`).join('; ')
-      const said = details ?? message ?? `The service answered with ${answer.status}.`
-      throw refusalOf(answer.ok ? 502 : answer.status, code, said, answer.headers.get('Retry-After'))
-    }
+    if (!answer.ok || body === undefined) throw refused(answer, body)
     const { headers } = answer
     return {
       body: body as never,
@@ -75,6 +80,48 @@ export function openClient(key: string): QueryApi {
       incomplete: headers.has('X-Market-Incomplete'),
     }
   }
+
+  async function stream(...[what, query, signal]: Parameters<StreamApi>): ReturnType<StreamApi> {
+    const lost = new AbortController()
+    const expect = () => setTimeout(() => lost.abort(unreachable()), QUIET_MS)
+    let timer = expect()
+    const headers = { Accept: 'text/event-stream' }
+    const answer = await send(what, query, AbortSignal.any([signal, lost.signal]), headers)
+    if (!answer.ok || answer.body === null) throw refused(answer, parsed(await answer.text()))
+    const seen = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, out) {
+        clearTimeout(timer)
+        timer = expect()
+        out.enqueue(chunk)
+      },
+    })
+    return {
+      incomplete: answer.headers.has('X-Market-Incomplete'),
+      events: eventsOf(answer.body.pipeThrough(seen)),
+    }
+  }
+
+  function send(
+    what: keyof Bodies,
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Response> {
+    const search = new URLSearchParams(query).toString()
+    return fetch(`${what === 'pairs' ? '/page' : '/v0'}/${what}${search === '' ? '' : `?${search}`}`, {
+      headers: { 'X-API-KEY': key, ...headers },
+      credentials: 'omit',
+      redirect: 'error',
+      signal,
+    })
+  }
+}
+
+function refused(answer: Response, body: unknown): Refusal {
+  const { code, message, errors } = (body ?? {}) as Partial<ProblemBody>
+  const details = errors?.map((error) => `${error.field} ${error.message}`).join('; ')
+  const said = details ?? message ?? `The service answered with ${answer.status}.`
+  return refusalOf(answer.ok ? 502 : answer.status, code, said, answer.headers.get('Retry-After'))
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,135 @@
+/// <reference lib="dom" />
+/** Candles and trades of a scene by two streams: changes are told block by block, for a credit a minute each. */
+
+import { FoldedRows } from '../../clients/typescript/src/folded.ts'
+import type { CreditBudget } from './account/credit-budget.ts'
+import type { ChartCandle } from './chart/candles.ts'
+import type { Bodies, StreamApi } from './lib/client.ts'
+import type { CandleQuery } from './market/candle-query.ts'
+import type { TickRow } from './market/orientation.ts'
+import { candleQuery, type Scene, tickQuery } from './market/scene.ts'
+
+/** Rows of each stream: as many as an answer has. */
+const ROWS = 100
+const MINUTE_MS = 60_000
+const CREDITS_A_MINUTE = 2
+/** Where no block is told for so long the page polls too: the store may be down. */
+const SILENT_MS = 20_000
+/** After streams have ended, the page polls for this time. */
+const POLLED_MS = 10_000
+/** Over HTTP/1 a browser opens six connections to a host, for all tabs together: two tabs have streams, others poll. */
+const SLOTS = ['candlepool-streams-1', 'candlepool-streams-2'] as const
+
+export type SceneStreamsOptions = {
+  scene: Scene
+  candles: CandleQuery
+  stream: StreamApi
+  purse: CreditBudget
+  on: {
+    candles(answer: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void>
+    ticks(answer: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void>
+  }
+}
+
+/** The newest rows. Between two answers nothing is missing, except before the first of a stream. */
+export type ToldAnswer<Row> = { rows: readonly Row[]; isFirst: boolean; incomplete: boolean }
+
+export type SceneStreams = {
+  /** Whether both streams have told an answer, and one of them lately. */
+  isTold(): boolean
+  /** Opens streams where the budget has credits for them, and closes them where it has none. */
+  tend(signal: AbortSignal): void
+}
+
+export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStreamsOptions): SceneStreams {
+  let open: AbortController | undefined
+  let told = new Set<string>()
+  let toldAt = 0
+  let dueAt = 0
+
+  async function follow<Row>(
+    what: 'candles' | 'ticks',
+    query: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    show: (answer: ToldAnswer<Row>) => Promise<void>,
+  ): Promise<void> {
+    const { incomplete, events } = await stream(what, query, signal)
+    const folded = new FoldedRows(ROWS)
+    for await (const event of events) {
+      folded.take(event)
+      if (event.event === 'error') return
+      if (event.event === 'snapshot') purse.spend(Number(event.data['credits_used']))
+      if (event.event !== 'tip') continue
+      const rows = folded.rowsOf(scene.listing.id) as Row[]
+      await show({ rows, isFirst: !told.has(what), incomplete })
+      signal.throwIfAborted()
+      told.add(what)
+      toldAt = performance.now()
+    }
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const { asked, rowsOf } = candles.form(candleQuery(scene, ROWS))
+    const spending = setInterval(() => purse.spend(CREDITS_A_MINUTE), MINUTE_MS)
+    try {
+      await Promise.race([
+        follow<Bodies['candles']['data'][number]>('candles', asked, signal, ({ rows, ...answer }) =>
+          on.candles({ rows: rowsOf([...rows]), ...answer }, signal),
+        ),
+        follow<TickRow>('ticks', tickQuery(scene), signal, (answer) => on.ticks(answer, signal)),
+        hidden(signal),
+      ])
+    } finally {
+      clearInterval(spending)
+    }
+  }
+
+  return {
+    isTold: () => told.size === 2 && performance.now() - toldAt < SILENT_MS,
+    tend(signal) {
+      const isPaid = (purse.pauseMs(CREDITS_A_MINUTE) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
+      if (!isPaid) open?.abort()
+      if (!isPaid || open !== undefined || performance.now() < dueAt) return
+      const one = new AbortController()
+      open = one
+      told = new Set()
+      inFreeSlot(() => run(AbortSignal.any([signal, one.signal])))
+        // Polls say what is amiss.
+        .catch(() => undefined)
+        .finally(() => {
+          one.abort()
+          open = undefined
+          told = new Set()
+          dueAt = performance.now() + POLLED_MS
+        })
+    },
+  }
+}
+
+/** Without a slot nothing runs. */
+async function inFreeSlot(work: () => Promise<void>): Promise<void> {
+  // Browsers have locks only where a page came from this machine or by TLS.
+  const locks: LockManager | undefined = navigator.locks
+  for (const slot of locks === undefined ? [] : SLOTS) {
+    const had = await locks.request(slot, { ifAvailable: true }, async (lock) => {
+      if (lock !== null) await work()
+      return lock !== null
+    })
+    if (had) return
+  }
+}
+
+/** Resolves where the tab is hidden, or the signal aborts. */
+function hidden(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = new AbortController()
+    const end = () => {
+      done.abort()
+      resolve()
+    }
+    const look = () => document.hidden && end()
+    document.addEventListener('visibilitychange', look, { signal: done.signal })
+    signal.addEventListener('abort', end, { signal: done.signal })
+    look()
+  })
+}
