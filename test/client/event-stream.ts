@@ -10,7 +10,7 @@ export class FoldedStream extends FoldedRows {
 
   override take(told: StreamEvent): void {
     const { id, event } = told
-    // A snapshot begins anew, and a tip has the id of the event before it.
+    // A snapshot may have any id, and a tip has the id of the event before it.
     const expected = event === 'tip' ? this.lastId : next(this.lastId)
     if (id !== undefined && event !== 'snapshot' && id !== expected) this.breaks++
     this.lastId = id ?? this.lastId

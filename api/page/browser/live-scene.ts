@@ -10,7 +10,7 @@ import { type ChartCandle, continued, continues, joined, reaches, shareTrades } 
 import type { QueryApi, StreamApi } from './lib/client.ts'
 import { amountText } from './lib/format.ts'
 import { pause, untilVisible } from './lib/wait.ts'
-import { type CandleQuery, openCandleQuery } from './market/candle-query.ts'
+import { openCandleQuery, type SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
@@ -55,7 +55,7 @@ class LiveScene implements Live {
   readonly #options: SceneOptions
   readonly #scene: Scene
   readonly #known: CarriedData
-  readonly #query: CandleQuery
+  readonly #query: SceneCandles
   readonly #streams: SceneStreams
   readonly #seconds: number
   readonly #times = { candles: 0, day: 0, pool: performance.now() }

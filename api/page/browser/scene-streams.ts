@@ -5,7 +5,7 @@ import { FoldedRows } from '../../clients/typescript/src/folded.ts'
 import type { CreditBudget } from './account/credit-budget.ts'
 import type { ChartCandle } from './chart/candles.ts'
 import type { Bodies, StreamApi } from './lib/client.ts'
-import type { CandleQuery } from './market/candle-query.ts'
+import type { SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
 import { candleQuery, type Scene, tickQuery } from './market/scene.ts'
 
@@ -22,7 +22,7 @@ const SLOTS = ['candlepool-streams-1', 'candlepool-streams-2'] as const
 
 export type SceneStreamsOptions = {
   scene: Scene
-  candles: CandleQuery
+  candles: SceneCandles
   stream: StreamApi
   purse: CreditBudget
   on: {

@@ -1,14 +1,14 @@
 /** Folds the events of a stream into the answer that the same request gives at its tip. */
 import type { StreamEvent } from './stream.ts'
 
-type Row = Record<string, unknown>
+type RowFields = Record<string, unknown>
 
 /** Rows by pool: candles by their `time`, ticks by their `id`. */
 export class FoldedRows {
   readonly #limit: number
-  readonly #rows = new Map<string, Map<string, Row>>()
+  readonly #rows = new Map<string, Map<string, RowFields>>()
   /** The newest tip of each network. */
-  readonly tips = new Map<string, Row>()
+  readonly tips = new Map<string, RowFields>()
 
   /** `limit`: that of the request, 100 if it has none. */
   constructor(limit: number) {
@@ -22,11 +22,11 @@ export class FoldedRows {
       return
     }
     const { network: _, pool, ...row } = data
-    const rows = this.#rows.get(String(pool)) ?? new Map<string, Row>()
+    const rows = this.#rows.get(String(pool)) ?? new Map<string, RowFields>()
     this.#rows.set(String(pool), rows)
     if (event === 'snapshot') {
       rows.clear()
-      for (const one of data['data'] as Row[]) rows.set(keyOf(one), one)
+      for (const one of data['data'] as RowFields[]) rows.set(keyOf(one), one)
     } else if (event === 'retract') {
       for (const key of (data['ids'] ?? data['times']) as string[]) rows.delete(key)
     } else {
@@ -37,20 +37,20 @@ export class FoldedRows {
   }
 
   /** The rows at or after a time, in the order of an answer. */
-  rowsOf(pool: string, from = ''): Row[] {
+  rowsOf(pool: string, from = ''): RowFields[] {
     return inOrder(this.#rows.get(pool) ?? new Map()).filter((row) => timeOf(row) >= from)
   }
 }
 
-function inOrder(rows: ReadonlyMap<string, Row>): Row[] {
+function inOrder(rows: ReadonlyMap<string, RowFields>): RowFields[] {
   return [...rows.values()].sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
 }
 
-const timeOf = (row: Row) => String(row['time'] ?? row['timestamp'])
-const keyOf = (row: Row) => String(row['id'] ?? row['time'])
+const timeOf = (row: RowFields) => String(row['time'] ?? row['timestamp'])
+const keyOf = (row: RowFields) => String(row['id'] ?? row['time'])
 
 /** Ticks of one second are in the order of the chain. */
-function placeOf(row: Row): string {
+function placeOf(row: RowFields): string {
   const digits = (name: string) => String(row[name] ?? '').padStart(12, '0')
   return `${timeOf(row)} ${digits('block')} ${digits('logIndex')}`
 }

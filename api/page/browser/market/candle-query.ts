@@ -14,7 +14,7 @@ export type CandlePage = {
   incomplete: boolean
 }
 
-export type CandleQuery = {
+export type SceneCandles = {
   ask(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<CandlePage>
   /** The query as it is sent, and its rows in the direction of the scene. */
   form(query: Readonly<Record<string, string>>): {
@@ -25,13 +25,13 @@ export type CandleQuery = {
 }
 
 /** A pool alone is answered in its own order; the pair beside it inverts prices and volumes. */
-export function openCandleQuery(ask: QueryApi, scene: Scene): CandleQuery {
+export function openCandleQuery(ask: QueryApi, scene: Scene): SceneCandles {
   const { flipped, listing } = scene
   const [token0, token1] = listing.tokens
   /** Symbols are free text, and some make no valid pair: such candles are inverted here, without their volumes. */
   let isTurnedHere = false
 
-  const form: CandleQuery['form'] = (query) => {
+  const form: SceneCandles['form'] = (query) => {
     const byPair = flipped && !isTurnedHere
     return {
       asked: byPair ? { ...query, symbol: pairOf(scene) } : query,
