@@ -7,7 +7,7 @@ import { groupBy } from '../../lib/group.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
 import { type Catalogue, pairKey, tokenKey } from './catalogue.ts'
-import { type MarketStore, readDayPrice, readHeld, readValues } from './pool-state.ts'
+import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { readVolumes } from './volumes.ts'
 
 /** In the order of the lead pool, whose price it is. */
@@ -20,8 +20,10 @@ export type PairSummary = {
   isListed: boolean
   /** Price of the first token in the second; undefined where the pool has not traded. */
   price: number | undefined
-  /** 0.01 is 1 %; undefined where there was no price 24 h ago. */
+  /** Of the last 24 h: 0.01 is 1 %; undefined where there was no price before. */
   change: number | undefined
+  change1h: number | undefined
+  change5m: number | undefined
   /** Over the last 24 h, in all of the pair's pools. */
   volumeUsd: number
   /** Held by all of the pair's pools. */
@@ -33,6 +35,7 @@ const MAX_POOLS_OF_PAIR = 16
 const MAX_POOLS_OF_TOKEN = 100
 
 const DAY = 86_400
+const HOUR = 3_600
 
 /** Pools of trusted pairs, by index: the number of reads grows with the curated lists, not with the catalogue. */
 export function listedPools(catalogue: Catalogue): readonly Listing[] {
@@ -83,6 +86,8 @@ export async function readPairs(
         pool: listing.pool.id,
         isListed: bothListed(listing),
         ...(await readDayPrice(store, listing, now)),
+        change1h: await readChange(store, listing, { now, seconds: HOUR }),
+        change5m: await readChange(store, listing, { now, seconds: 300 }),
         volumeUsd: sum(({ volumeUsd }) => volumeUsd),
         valueUsd: sum(({ valueUsd }) => valueUsd),
       }

@@ -66,9 +66,22 @@ export type DayPrice = {
   change: number | undefined
 }
 
-export async function readDayPrice({ cache }: MarketStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
-  const [last, before] = await Promise.all([cache.closeBefore(listing, now + 1), cache.closeBefore(listing, now - DAY)])
-  return { price: last?.close, change: last && before && last.close / before.close - 1 }
+export async function readDayPrice(store: MarketStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
+  const last = await store.cache.closeBefore(listing, now + 1)
+  return { price: last?.close, change: await readChange(store, listing, { now, seconds: DAY }) }
+}
+
+/** Of the price over the last `seconds`: 0.01 is 1 %; undefined where there was no price before. */
+export async function readChange(
+  { cache }: MarketStore,
+  listing: Listing,
+  { now, seconds }: { now: UnixSeconds; seconds: number },
+): Promise<number | undefined> {
+  const [last, before] = await Promise.all([
+    cache.closeBefore(listing, now + 1),
+    cache.closeBefore(listing, now - seconds),
+  ])
+  return last && before && last.close / before.close - 1
 }
 
 /** Value locked in US dollars. Positions are read only for pools without balances. */

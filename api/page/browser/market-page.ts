@@ -14,6 +14,7 @@ import { Refusal } from './lib/refusal.ts'
 import { type Live, openLive } from './live-scene.ts'
 import { type FoundPools, findPair, findPool } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
+import { openOverview } from './market/overview.ts'
 import { openPicker } from './market/picker.ts'
 import { openPools } from './market/pools.ts'
 import { pairOf, pendingText, type Scene } from './market/scene.ts'
@@ -48,16 +49,25 @@ class MarketPage {
       this.#begin()
     })
     this.#screen = openScreen(() => this.#older())
+    const pair = (pair: string) => this.#pick({ ...this.#place, pair, pool: undefined, network: undefined })
+    const pool = (pool: string, network?: string) => this.#pick({ ...this.#place, pair: undefined, pool, network })
     this.#picker = openPicker({
-      pair: (pair) => this.#pick({ ...this.#place, pair, pool: undefined, network: undefined }),
-      pool: (pool, network) => this.#pick({ ...this.#place, pair: undefined, pool, network }),
+      pair,
+      pool,
       open: () => this.#offers.renew(this.#running.signal),
       token: (token) => this.#offers.pairsOf({ token }, this.#running.signal).catch(() => []),
+    })
+    const overview = openOverview({
+      choose: (one) => (one.pool === undefined ? pair(one.pair) : pool(one.pool.id, one.pool.network)),
+      renew: () => this.#offers.renew(this.#running.signal),
     })
     this.#offers = openOffers({
       ask: () => this.#session?.ask,
       tokens,
-      offer: (suggestions) => this.#picker.offer(suggestions),
+      offer: (suggestions) => {
+        this.#picker.offer(suggestions)
+        overview.offer(suggestions)
+      },
       note: (text) => this.#screen.note(text),
     })
     this.#pools = openPools((listing) => {

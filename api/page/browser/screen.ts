@@ -4,6 +4,7 @@
 import { parseInterval } from '../../query/interval.ts'
 import type { ChartCandle } from './chart/candles.ts'
 import { openChart } from './chart/chart.ts'
+import { candlesCsv, download } from './chart/download.ts'
 import { showLegend, showTable } from './chart/legend.ts'
 import { part, say } from './lib/dom.ts'
 import { decimalsOf, priceText, title } from './lib/format.ts'
@@ -44,6 +45,7 @@ export function openScreen(onOlder: () => void): Screen {
   let pointed: number | undefined
   let unit = ''
   let interval = 60
+  let name = 'candles'
   const chart = openChart(container, {
     older: onOlder,
     pointed(time) {
@@ -51,6 +53,8 @@ export function openScreen(onOlder: () => void): Screen {
       legend()
     },
   })
+
+  part('csv', HTMLButtonElement).addEventListener('click', () => download(`${name}.csv`, candlesCsv(shown)))
 
   function legend(): void {
     showLegend(shown.find(({ time }) => time === pointed) ?? shown.at(-1), interval, unit)
@@ -81,6 +85,7 @@ export function openScreen(onOlder: () => void): Screen {
       part('gap', HTMLElement).hidden = !held.incomplete || rows.length === 0
       const pair = pairOf(scene)
       const what = `${pair} ${scene.interval}`
+      name = `${pair}-${scene.interval}`
       document.title = price === undefined ? what : `${priceText(price, decimalsOf(price))} ${what}`
       container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
       if (reset) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)

@@ -24,6 +24,8 @@ const row = (symbols: readonly [string, string], both: PairRow['tokens'], more: 
   isListed: true,
   price: 0.0005,
   change: 0.25,
+  change1h: 0.25,
+  change5m: undefined,
   volumeUsd: 1,
   valueUsd: 2,
   ...more,

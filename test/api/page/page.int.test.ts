@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { PairsBody } from '../../../api/routes/page-pairs.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
@@ -185,6 +187,49 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       'the price is the other way round',
     )
     expect(tab.questions().filter(({ searchParams }) => !searchParams.has('pool'))).toHaveLength(1)
+  })
+
+  test('all pairs are compared in a table, and one is opened from there', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const before = tab.requests.length
+    await page.locator('#overview summary').click()
+    const rows = page.locator('#overview-rows tr')
+    await rows.first().waitFor()
+    await inEveryAppearance(page, 'overview')
+    const table = (await rows.all()).map((row) => row.locator('th, td').allTextContents())
+    const [first, ...more] = await Promise.all(table)
+    expect(first?.[0]).toBe('ETH-USDC')
+    const answer = await tab.requests.findLast((it) => it.url().includes('/page/pairs'))?.response()
+    const [main] = ((await answer?.json()) as PairsBody).data
+    const percent = (change = Number.NaN) => `${(-100 * change) / (1 + change)}`.replace(/^(?!-)/, '+').slice(0, 4)
+    expect(first?.slice(2, 5).map((text) => text.replace('−', '-').slice(0, 4))).toEqual(
+      [main?.change5m, main?.change1h, main?.change].map((change) => (change === undefined ? '–' : percent(change))),
+    )
+    expect(more.map(([pair]) => pair)).toEqual(['WBTC-ETH'])
+    await page.locator('#overview-rows button', { hasText: 'WBTC-ETH' }).click()
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    expect(page.url()).toContain(POOLS.silent.id)
+    expect(tab.requests.slice(before).filter((it) => it.url().includes('/page/pairs')).length).toBeLessThan(2)
+  })
+
+  test('loaded candles are downloaded as CSV, and trades are counted by side', async () => {
+    const { page } = await openLive()
+    await page.locator('#rows summary').click()
+    const [file] = await Promise.all([page.waitForEvent('download'), page.locator('#csv').click()])
+    expect(file.suggestedFilename()).toBe('WETH-USDC-1m.csv')
+    const [head, ...lines] = readFileSync((await file.path()) ?? '', 'utf8')
+      .trimEnd()
+      .split('\r\n')
+    expect([head, lines.length]).toEqual(['time,open,high,low,close,volume', 100])
+    const at = lines[50]?.split(',')[0] ?? ''
+    const to = new Date(Date.parse(at) + 60_000).toISOString()
+    const query = `symbol=WETH-USDC&pool=${MAIN}&interval=1m&from=${at}&to=${to}`
+    const [candle] = Candles.parse((await service.get(`/v0/candles?${query}`)).body).data
+    expect(lines[50]).toBe(Object.values(candle ?? {}).join())
+    const sides = await page.locator('#ticks .side').allTextContents()
+    const bought = sides.filter((side) => side === 'Buy').length
+    expect(await page.locator('#sides').textContent()).toBe(`${bought} bought, ${sides.length - bought} sold`)
   })
 
   test('a pool is picked by its id, and a pair without pools is reported', async () => {

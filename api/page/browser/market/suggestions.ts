@@ -10,7 +10,10 @@ export type Suggestion = {
   pool: { id: string; network: string } | undefined
   /** Direction of the pair. */
   price: number | undefined
+  /** Of 24 h: 0.01 is 1 %. */
   change: number | undefined
+  change1h: number | undefined
+  change5m: number | undefined
   volumeUsd: number
   valueUsd: number
   /** Search text, in upper case. */
@@ -19,17 +22,20 @@ export type Suggestion = {
 
 /** In order of arrival, which is by volume. */
 export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedToken[]): readonly Suggestion[] {
-  return rows.map(({ symbols, tokens: both, network, pool, isListed, price, change, volumeUsd, valueUsd }) => {
+  return rows.map(({ symbols, tokens: both, network, pool, isListed, price, volumeUsd, valueUsd, ...changes }) => {
     const [one, other] = symbols
     const pair = usualPair(one, other, tokens)
     const isFlipped = pair !== `${one}-${other}`
+    const turned = (change: number | undefined) => (change !== undefined && isFlipped ? 1 / (1 + change) - 1 : change)
     const [base, quote] = isFlipped ? both.toReversed() : both
     return {
       pair,
       names: `${base?.name} in ${quote?.name}`,
       pool: isListed ? undefined : { id: pool, network },
       price: price !== undefined && isFlipped ? 1 / price : price,
-      change: change !== undefined && isFlipped ? 1 / (1 + change) - 1 : change,
+      change: turned(changes.change),
+      change1h: turned(changes.change1h),
+      change5m: turned(changes.change5m),
       volumeUsd,
       valueUsd,
       words: [pair, pool, ...both.flatMap(({ symbol, name, address }) => [symbol, name, address])]

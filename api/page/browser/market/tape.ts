@@ -34,6 +34,7 @@ export function openTape(): Tape {
   const body = part('ticks', HTMLTableSectionElement)
   const state = part('tape-state', HTMLElement)
   const amountTitle = part('amount-title', HTMLElement)
+  const sides = part('sides', HTMLElement)
   let rows = new Map<string, { shape: string; row: HTMLTableRowElement }>()
 
   return {
@@ -54,12 +55,15 @@ export function openTape(): Tape {
       }
       rows = next
       body.replaceChildren(...[...rows.values()].map(({ row }) => row))
+      const buys = newest.filter((tick) => shown(tick, flipped)?.side === 'buy').length
+      sides.textContent = newest.length === 0 ? '' : `${buys} bought, ${newest.length - buys} sold`
       state.hidden = newest.length > 0
       state.textContent = 'No trade in the last hour'
     },
     note(text) {
       rows = new Map()
       body.replaceChildren()
+      sides.textContent = ''
       state.hidden = false
       state.textContent = text
     },
