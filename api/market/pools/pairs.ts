@@ -20,7 +20,7 @@ export type PairSummary = {
   isListed: boolean
   /** Price of the first token in the second; undefined where the pool has not traded. */
   price: number | undefined
-  /** Of the last 24 h: 0.01 is 1 %; undefined where there was no price before. */
+  /** Over the last 24 h: 0.01 is 1 %; undefined where there was no price before. */
   change: number | undefined
   change1h: number | undefined
   change5m: number | undefined

@@ -71,7 +71,7 @@ export async function readDayPrice(store: MarketStore, listing: Listing, now: Un
   return { price: last?.close, change: await readChange(store, listing, { now, seconds: DAY }) }
 }
 
-/** Of the price over the last `seconds`: 0.01 is 1 %; undefined where there was no price before. */
+/** The price's change over the last `seconds`: 0.01 is 1 %; undefined where there was no price before. */
 export async function readChange(
   { cache }: MarketStore,
   listing: Listing,

@@ -60,12 +60,6 @@ export function openScreen(onOlder: () => void): Screen {
     showLegend(shown.find(({ time }) => time === pointed) ?? shown.at(-1), interval, unit)
   }
 
-  function pending(text: string): void {
-    const shown = part('pending', HTMLElement)
-    if (shown.textContent !== text) shown.textContent = text
-    shown.hidden = text === ''
-  }
-
   return {
     draw(held, reset = false) {
       if (reset) pending('')
@@ -107,4 +101,10 @@ export function openScreen(onOlder: () => void): Screen {
       say(text)
     },
   }
+}
+
+function pending(text: string): void {
+  const shown = part('pending', HTMLElement)
+  if (shown.textContent !== text) shown.textContent = text
+  shown.hidden = text === ''
 }

@@ -10,7 +10,7 @@ export type Suggestion = {
   pool: { id: string; network: string } | undefined
   /** Direction of the pair. */
   price: number | undefined
-  /** Of 24 h: 0.01 is 1 %. */
+  /** Over 24 h: 0.01 is 1 %. */
   change: number | undefined
   change1h: number | undefined
   change5m: number | undefined
