@@ -11,6 +11,7 @@ import { type PageAddress, readAddress, writeAddress } from './lib/address.ts'
 import { openClient } from './lib/client.ts'
 import { part } from './lib/dom.ts'
 import { Refusal } from './lib/refusal.ts'
+import { openZone } from './lib/zone.ts'
 import { type Live, openLive } from './live-scene.ts'
 import { type FoundPools, findPair, findPool } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
@@ -83,6 +84,10 @@ class MarketPage {
         const scene = (this.#wanted ?? this.#live)?.held().scene
         if (scene) this.#again({ flipped: !scene.flipped })
       },
+    })
+    openZone(part('zone', HTMLButtonElement), () => {
+      const held = this.#live?.held()
+      if (held) this.#screen.rezone(held)
     })
     part('leave', HTMLButtonElement).addEventListener('click', () => this.#lock())
     // Another link was put into the address of the open page.

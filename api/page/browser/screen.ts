@@ -31,6 +31,8 @@ export type SceneData = {
 export type Screen = {
   /** Draws the data; `reset` where the view starts at the newest candles. */
   draw(held: SceneData, reset?: boolean): void
+  /** Draws the data where the zone of times has changed. */
+  rezone(held: SceneData): void
   /** Shows over the chart which scene is requested. */
   pending(text: string): void
   /** Shows why there are no candles and trades. */
@@ -83,6 +85,10 @@ export function openScreen(onOlder: () => void): Screen {
       document.title = price === undefined ? what : `${priceText(price, decimalsOf(price))} ${what}`
       container.setAttribute('aria-label', `${pair} on ${title(scene.listing.network)}, candles of ${scene.interval}`)
       if (reset) say(price === undefined ? `${pair}: no trade yet` : `${pair}, last price ${price}`)
+    },
+    rezone(held) {
+      chart.rezone()
+      this.draw(held)
     },
     pending,
     note(text) {

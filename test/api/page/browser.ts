@@ -47,13 +47,15 @@ export type Screen = {
   dark?: boolean
   /** The service's, where it is not that of this machine: the page's clock then runs beside it. */
   clock?: () => Date
+  timezone?: string
 }
 
 export async function openTab(
   browser: Browser,
-  { width = 1360, height = 820, dark = false, clock }: Screen = {},
+  { width = 1360, height = 820, dark = false, clock, timezone = 'UTC' }: Screen = {},
 ): Promise<Watched> {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: dark ? 'dark' : 'light' })
+  const viewport = { width, height }
+  const context = await browser.newContext({ viewport, colorScheme: dark ? 'dark' : 'light', timezoneId: timezone })
   const page = await context.newPage()
   const requests: Request[] = []
   const complaints: string[] = []

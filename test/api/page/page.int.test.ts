@@ -201,7 +201,8 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const [first, ...more] = await Promise.all(table)
     expect(first?.[0]).toBe('ETH-USDC')
     const answer = await tab.requests.findLast((it) => it.url().includes('/page/pairs'))?.response()
-    const [main] = ((await answer?.json()) as PairsBody).data
+    const body: PairsBody = await answer?.json()
+    const [main] = body.data
     const percent = (change = Number.NaN) => `${(-100 * change) / (1 + change)}`.replace(/^(?!-)/, '+').slice(0, 4)
     expect(first?.slice(2, 5).map((text) => text.replace('−', '-').slice(0, 4))).toEqual(
       [main?.change5m, main?.change1h, main?.change].map((change) => (change === undefined ? '–' : percent(change))),

@@ -171,36 +171,55 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const tab = await openTab(browser, { clock })
     tabs.push(tab)
     const { page } = tab
-    // The canvases say what is written on them.
-    await page.addInitScript(() => {
-      const written = new Set<string>()
-      Object.assign(globalThis, { written })
-      const fillText = CanvasRenderingContext2D.prototype.fillText
-      CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
-        written.add(text)
-        return fillText.call(this, text, ...rest)
-      }
-    })
+    await page.addInitScript(recordCanvasText)
     await page.goto(`${service.url}/#code=${service.code()}`)
     await isLive(page)
     await market.rest(now())
     const latest = (await price(page)) ?? ''
-    const labels = () =>
-      page.evaluate(async () => {
-        const { written } = globalThis as unknown as { written: Set<string> }
-        written.clear()
-        document.querySelector('#chart')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))
-        const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
-        for (let frames = 0; frames < 4; frames += 1) await frame()
-        return [...written]
-      })
     await page.locator('#chart').focus()
     for (let press = 0; press < 4; press += 1) await page.keyboard.press('ArrowLeft')
-    const scrolled = await labels()
+    const scrolled = await canvasText(page)
     await inEveryAppearance(page, 'scrolled-label')
     // Ticks of the scale are round; what has more digits is a label.
     const exact = scrolled.filter((text) => /^\d,\d{3}\.\d\d$/.test(text) && !text.endsWith('.00'))
     expect(exact).toEqual([latest])
+  })
+
+  test('shows times in the zone of the browser where the reader wants it', async () => {
+    const tab = await openTab(browser, { clock, timezone: 'Asia/Kathmandu' })
+    tabs.push(tab)
+    const { page } = tab
+    await page.addInitScript(recordCanvasText)
+    await page.goto(`${service.url}/#code=${service.code()}`)
+    await isLive(page)
+    await page.locator('#rows summary').click()
+    const times = async () => [
+      await page.locator('#candle-rows th').last().textContent(),
+      (await newestTrade(page))[0],
+      await page.locator('#ticks td').first().getAttribute('title'),
+    ]
+    const [row, trade, title] = await times()
+    // Marks are at tens of minutes, beside that of the first candle.
+    const marksAt = async (minute: string) =>
+      (await canvasText(page)).filter((text) => text.match(/^\d\d:\d\d$/) && text.endsWith(minute)).length
+    expect(await marksAt('0')).toBeGreaterThan(3)
+    await page.getByRole('button', { name: 'Times are UTC' }).click()
+    await page.getByRole('button', { name: 'Times are local (UTC+5:45)' }).waitFor()
+    const later = (text: string | null = '') =>
+      new Date(Date.parse(`${text?.replace(' ', 'T')}Z`) + 20_700_000).toISOString().replace('T', ' ')
+    expect(await times()).toEqual([
+      later(row).slice(0, 16),
+      later(`2024-01-05 ${trade}`).slice(11, 19),
+      `${later(title?.replace(' UTC', '')).slice(0, 19)} UTC+5:45`,
+    ])
+    expect(await marksAt('5')).toBeGreaterThan(3)
+    expect(await marksAt('0')).toBeLessThan(2)
+    await inEveryAppearance(page, 'local')
+    // It is kept, unlike the key, for the next visit.
+    await page.reload()
+    await page.getByRole('button', { name: 'Times are local (UTC+5:45)' }).waitFor()
+    await page.getByRole('button', { name: 'Times are local' }).click()
+    expect(await page.evaluate(() => localStorage.length)).toBe(0)
   })
 
   test('draws few candles wide, and at the right', async () => {
@@ -329,3 +348,26 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(number((await cells())[5])).toBeCloseTo(candle?.volume ?? 0, 1)
   })
 })
+
+/** The canvases say what is written on them. */
+function recordCanvasText(): void {
+  const written = new Set<string>()
+  Object.assign(globalThis, { written })
+  const fillText = CanvasRenderingContext2D.prototype.fillText
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    written.add(text)
+    return fillText.call(this, text, ...rest)
+  }
+}
+
+/** Of some frames, after a key that moves the chart. */
+function canvasText(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const { written } = globalThis as unknown as { written: Set<string> }
+    written.clear()
+    document.querySelector('#chart')?.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    for (let frames = 0; frames < 4; frames += 1) await frame()
+    return [...written]
+  })
+}

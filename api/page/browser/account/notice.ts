@@ -4,6 +4,7 @@ import { part } from '../lib/dom.ts'
 import { clockText, timeText } from '../lib/format.ts'
 import type { Refusal } from '../lib/refusal.ts'
 import { pause } from '../lib/wait.ts'
+import { zoneName } from '../lib/zone.ts'
 
 /** Resolves at the time of the next attempt, or at a click. */
 export async function showNotice(refusal: Refusal, signal: AbortSignal): Promise<void> {
@@ -33,9 +34,9 @@ export function hideNotice(): void {
 
 function textOf({ kind, message }: Refusal, until: Date): string {
   if (kind === 'minute-credits')
-    return `The credits of this minute are used up. They come back at ${clockText(until)} UTC.`
+    return `The credits of this minute are used up. They come back at ${clockText(until)} ${zoneName(until)}.`
   if (kind === 'month-credits')
-    return `The credits of this month are used up. They come back on ${timeText(until.getTime() / 1_000, 60)} UTC.`
-  if (kind === 'away') return `${message} The next try is at ${clockText(until)} UTC.`
+    return `The credits of this month are used up. They come back on ${timeText(until.getTime() / 1_000, 60)} ${zoneName(until)}.`
+  if (kind === 'away') return `${message} The next try is at ${clockText(until)} ${zoneName(until)}.`
   return message
 }

@@ -9,9 +9,11 @@ import {
   type IChartApi,
   type IPriceLine,
   type ISeriesApi,
+  TickMarkType,
   type UTCTimestamp,
 } from 'lightweight-charts'
 import { decimalsOf, priceText, timeText } from '../lib/format.ts'
+import { isUtc } from '../lib/zone.ts'
 import { type ChartCandle, isSame } from './candles.ts'
 import { onPaletteChange, type Palette, readPalette } from './palette.ts'
 import { firstView, MAX_BAR_PIXELS } from './view.ts'
@@ -19,6 +21,8 @@ import { firstView, MAX_BAR_PIXELS } from './view.ts'
 export type Chart = {
   /** All rows, ascending, in the direction of the pair. `reset`: another market, so the view starts at its newest candles. */
   draw(rows: readonly ChartCandle[], interval: number, reset: boolean): void
+  /** Writes the times of the axis again: their zone has changed. */
+  rezone(): void
 }
 
 export type ChartEvents = {
@@ -65,6 +69,7 @@ class CandleChart implements Chart {
       this.#palette = readPalette()
       this.#paint()
     })
+    this.rezone()
     this.#chart.subscribeCrosshairMove(({ time }) => on.pointed(typeof time === 'number' ? time : undefined))
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange((range) => {
       if (this.#isSettled && range !== null && range.from < -1) on.older()
@@ -101,6 +106,12 @@ class CandleChart implements Chart {
     this.#chart.applyOptions({ timeScale: { secondsVisible: seconds < 60 } })
     this.#setData()
     if (reset) this.#showNewest()
+  }
+
+  rezone(): void {
+    // A new function makes the chart forget the labels that it has drawn.
+    const tickMarkFormatter = (time: unknown, type: TickMarkType) => markText(Number(time), type, this.#interval)
+    this.#chart.applyOptions({ timeScale: { tickMarkFormatter } })
   }
 
   #setData(): void {
@@ -206,4 +217,12 @@ function firstDifference(before: readonly ChartCandle[], after: readonly ChartCa
     return old === undefined || !isSame(old, row)
   })
   return index === -1 ? after.length : index
+}
+
+/** Null: as the chart does it, in UTC. Marks are at days of UTC, which begin at any hour of another zone. */
+function markText(time: number, type: TickMarkType, interval: number): string | null {
+  if (isUtc()) return null
+  const text = timeText(time, interval)
+  if (type === TickMarkType.Time || type === TickMarkType.TimeWithSeconds) return text.slice(11)
+  return interval >= 86_400 ? text.slice(0, 10) : text.slice(5)
 }

@@ -1,4 +1,5 @@
 /** Formats numbers and times. */
+import { isUtc, zonedText } from './zone.ts'
 
 const MAX_DECIMALS = 20
 
@@ -51,12 +52,13 @@ export function title(network: string): string {
 
 /** `14:03:59` */
 export function clockText(at: Date): string {
-  return at.toISOString().slice(11, 19)
+  return zonedText(at).slice(11, 19)
 }
 
 /** `2024-01-05 14:03`, with seconds where candles are shorter than a minute. */
 export function timeText(seconds: number, interval = 1): string {
-  const text = new Date(seconds * 1_000).toISOString().replace('T', ' ')
-  if (interval >= 86_400) return text.slice(0, 10)
+  const text = zonedText(new Date(seconds * 1_000)).replace('T', ' ')
+  // A day of UTC begins at any hour of another zone.
+  if (interval >= 86_400 && isUtc()) return text.slice(0, 10)
   return text.slice(0, interval >= 60 ? 16 : 19)
 }

@@ -2,6 +2,7 @@
 /** The newest trades, newest first. */
 import { make, part } from '../lib/dom.ts'
 import { amountText, clockText, decimalsOf, dollarText, priceText, timeText } from '../lib/format.ts'
+import { isUtc, zoneName } from '../lib/zone.ts'
 import { transactionLink } from './explorer.ts'
 import { flipTick, type TickRow } from './orientation.ts'
 
@@ -47,7 +48,7 @@ export function openTape(): Tape {
       const next: typeof rows = new Map()
       for (const tick of newest) {
         // A trade may return with other amounts after a reorg.
-        const shape = `${flipped} ${tick.price} ${tick.amount0} ${tick.timestamp} ${decimals}`
+        const shape = `${flipped} ${tick.price} ${tick.amount0} ${tick.timestamp} ${decimals} ${isUtc()}`
         const known = rows.get(tick.id)
         const row = known?.shape === shape ? known.row : toRow(flipped ? flipTick(tick) : tick, decimals, network)
         if (known === undefined && !isFirstShow) row.classList.add('new')
@@ -81,7 +82,7 @@ function toRow(tick: TickRow, decimals: number, network: string | undefined): HT
   return make(
     'tr',
     { class: tick.side },
-    make('td', { title: `${timeText(at.getTime() / 1_000)} UTC` }, clockText(at)),
+    make('td', { title: `${timeText(at.getTime() / 1_000)} ${zoneName(at)}` }, clockText(at)),
     make('td', { class: 'side' }, tick.side === 'buy' ? 'Buy' : 'Sell'),
     make('td', { class: 'number', title: String(tick.price) }, priceText(tick.price, decimals)),
     make(
