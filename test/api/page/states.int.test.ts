@@ -360,7 +360,7 @@ function recordCanvasText(): void {
   }
 }
 
-/** Of some frames, after a key that moves the chart. */
+/** The text of some frames, after a key that moves the chart. */
 function canvasText(page: Page): Promise<string[]> {
   return page.evaluate(async () => {
     const { written } = globalThis as unknown as { written: Set<string> }
