@@ -7,6 +7,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
 import { storedPrice } from '../candles/price-estimate.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
+import { storedSender } from '../store/sender.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
@@ -30,6 +31,7 @@ type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale
 > &
   Record<
     | 'transactionHash'
+    | 'sender'
     | 'amount0'
     | 'amount1'
     | 'sqrtPriceX96'
@@ -73,6 +75,7 @@ function toVersionedTick(row: TickColumns, hash: string | undefined): VersionedT
     amount1: BigInt(row.amount1),
     sqrtPriceX96: BigInt(row.sqrtPriceX96),
   }
+  const sender = storedSender(row.sender)
   return {
     block: { number, hash, timestamp },
     tick: {
@@ -80,6 +83,7 @@ function toVersionedTick(row: TickColumns, hash: string | undefined): VersionedT
       pool,
       logIndex,
       transactionHash: `0x${row.transactionHash}` as Hash,
+      ...(sender && { sender }),
       liquidity: BigInt(row.liquidity),
       poolTick,
       fee,

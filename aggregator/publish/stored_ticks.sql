@@ -5,6 +5,7 @@ SELECT
     toUnixTimestamp(stored.time)                      AS timestamp,
     stored.log_index                                  AS logIndex,
     lower(hex(stored.transaction_hash))               AS transactionHash,
+    lower(hex(stored.sender))                         AS sender,
     toString(stored.amount0)                          AS amount0,
     toString(stored.amount1)                          AS amount1,
     toString(stored.sqrt_price)                       AS sqrtPriceX96,

@@ -36,6 +36,7 @@ function identityOf({ block, tick }: VersionedTick): string {
 
 const FIELDS: readonly (keyof Tick)[] = [
   'transactionHash',
+  'sender',
   'amount0',
   'amount1',
   'sqrtPriceX96',

@@ -131,10 +131,19 @@ export class RowBinary {
 
   /** A FixedString of 32 bytes. */
   hash(value: Hex): this {
-    const at = this.#reserve(32)
+    return this.#hex(value, 32, 'a hash')
+  }
+
+  /** A FixedString of 20 bytes. */
+  address(value: Hex): this {
+    return this.#hex(value, 20, 'an address')
+  }
+
+  #hex(value: Hex, bytes: number, kind: string): this {
+    const at = this.#reserve(bytes)
     // `write` stops at the buffer's end and at a half byte, so its answer alone does not tell.
-    const written = value.length === 66 ? this.#bytes.write(value.slice(2), at, 'hex') : 0
-    if (written !== 32) throw new Error(`${value} is not a hash of 32 bytes.`)
+    const written = value.length === 2 + 2 * bytes ? this.#bytes.write(value.slice(2), at, 'hex') : 0
+    if (written !== bytes) throw new Error(`${value} is not ${kind} of ${bytes} bytes.`)
     return this
   }
 

@@ -7,6 +7,7 @@ import { bucketStart } from '../candles/candle.ts'
 import { estimatePrices } from '../candles/price-estimate.ts'
 import { digestOf } from '../store/digest.ts'
 import type { RowBinary } from '../store/row-binary.ts'
+import { UNKNOWN_SENDER } from '../store/sender.ts'
 import type { Version } from '../store/version.ts'
 
 /** A block whose rows get `version`. */
@@ -62,7 +63,11 @@ export function tickRow(out: RowBinary, { network, block, version }: VersionedBl
   out.integer(tick.sqrtPriceX96, 256).integer(tick.liquidity, 128).int32(tick.poolTick).uint32(tick.fee)
   const { scale, spotPrice, price } = estimatePrices(tick)
   out.float64(scale).ulps(tick.spotPrice, spotPrice).ulps(tick.price, price)
-  out.integer(tick.amountUsdMicros, 256).uint64(version).uint8(LIVE)
+  out
+    .integer(tick.amountUsdMicros, 256)
+    .uint64(version)
+    .uint8(LIVE)
+    .address(tick.sender ?? UNKNOWN_SENDER)
 }
 
 export function poolRow(out: RowBinary, { network, block, version }: VersionedBlock, pool: Pool): void {

@@ -42,6 +42,7 @@ function checkBlock(block: BlockContent): void {
     text('pool', tick.pool)
     unsigned('logIndex', tick.logIndex, 32)
     hash('transactionHash', tick.transactionHash)
+    if (tick.sender !== undefined) address('sender', tick.sender)
     big('amount0', tick.amount0, INT_256)
     big('amount1', tick.amount1, INT_256)
     big('sqrtPriceX96', tick.sqrtPriceX96, UINT_256)
@@ -83,13 +84,18 @@ const UINT_128: IntegerBounds = { min: 0n, max: (1n << 128n) - 1n }
 const DECIMAL_76: IntegerBounds = { min: 0n, max: 10n ** 76n - 1n }
 
 function hash(field: string, value: string): void {
-  if (typeof value !== 'string' || !isHash(value)) refuse(field, value, 'a hash of 32 bytes')
+  if (typeof value !== 'string' || !isHex(value, 32)) refuse(field, value, 'a hash of 32 bytes')
 }
 
-/** `/^0x[0-9a-f]{64}$/`, which takes three times as long, and every swap has one. */
-function isHash(value: string): boolean {
-  if (value.length !== 66 || !value.startsWith('0x')) return false
-  for (let index = 2; index < 66; index++) {
+function address(field: string, value: string): void {
+  if (typeof value !== 'string' || !isHex(value, 20)) refuse(field, value, 'an address of 20 bytes')
+}
+
+/** `/^0x[0-9a-f]{64}$/` for 32 bytes, which takes three times as long, and every swap has one. */
+function isHex(value: string, bytes: number): boolean {
+  const length = 2 + 2 * bytes
+  if (value.length !== length || !value.startsWith('0x')) return false
+  for (let index = 2; index < length; index++) {
     const code = value.charCodeAt(index)
     const isDigit = code >= 48 && code <= 57
     const isLetter = code >= 97 && code <= 102

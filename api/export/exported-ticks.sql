@@ -27,6 +27,7 @@ SELECT
     is_forward ? p.symbol0 : p.symbol1                                                       AS token0,
     is_forward ? p.symbol1 : p.symbol0                                                       AS token1,
     t.block                                                                                  AS block,
-    t.log_index                                                                              AS logIndex
+    t.log_index                                                                              AS logIndex,
+    nullIf(concat('0x', lower(hex(t.sender))), concat('0x', repeat('0', 40)))::Nullable(String) AS sender
 FROM exported_rows AS t
 ANY LEFT JOIN exported_pools AS p ON p.pool = t.pool

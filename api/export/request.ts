@@ -48,6 +48,7 @@ export const EXPORTED_COLUMNS: Readonly<Record<ExportedKind, readonly Column[]>>
     TEXT('token1', 'symbol'),
     { name: 'block', type: 'integer' },
     { name: 'logIndex', type: 'integer' },
+    TEXT('sender', 'contract or account that called the pool; null in rows of versions that did not keep it'),
   ],
   candles: [
     TEXT('network'),

@@ -29,6 +29,8 @@ export const EXPORT_SETTINGS: ClickHouseSettings = {
   join_algorithm: 'hash',
   precise_float_parsing: 1,
   output_format_json_quote_64bit_integers: 0,
+  // An empty cell, as in the CSV of an answer.
+  format_csv_null_representation: '',
   output_format_parquet_row_group_size: String(2 ** 17),
   output_format_parquet_parallel_encoding: 0,
   output_format_parquet_string_as_string: 1,

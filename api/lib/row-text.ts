@@ -1,6 +1,7 @@
 /** Rows as CSV and as NDJSON, by media type. */
 
-type Cell = string | number
+/** null: an empty cell of CSV. */
+type Cell = string | number | null
 export type TextRow = Readonly<Record<string, Cell>>
 
 export const ROW_FORMS = {
@@ -23,7 +24,7 @@ function csvOf(rows: readonly TextRow[], columns: readonly string[]): string {
 /** Spreadsheets take a text for a formula where it begins so and is no number, and a symbol is a text of its token's contract. */
 export const FORMULA = /^[=+@\t\r]|^-.*[^0-9.]/s
 
-export function csvCell(value: Cell): string {
+export function csvCell(value: string | number): string {
   const text = String(value)
   const shown = typeof value === 'string' && FORMULA.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown

@@ -23,6 +23,7 @@ export const TICK_COLUMNS = [
   'token1',
   'block',
   'logIndex',
+  'sender',
 ] as const satisfies readonly (keyof ReturnType<typeof tickRow>)[]
 
 export function candleRow({ time, open, high, low, close, volume }: CandleView) {
@@ -43,5 +44,6 @@ export function tickRow(tick: TickView, [token0, token1]: readonly [string, stri
     token1,
     block: tick.block,
     logIndex: tick.logIndex,
+    sender: tick.sender ?? null,
   }
 }

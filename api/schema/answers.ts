@@ -91,6 +91,13 @@ const Tick = z
     token1: z.string().describe('The second symbol of the pair.'),
     block: count().describe('The number of its block.'),
     logIndex: count().describe('Its place among the logs of the block.'),
+    sender: z
+      .string()
+      .regex(/^0x[0-9a-f]{40}$/)
+      .nullable()
+      .describe(
+        'The contract or account that called the pool, most often a router; null in rows of versions that did not keep it.',
+      ),
   })
   .describe('One swap, as its taker saw it.')
 

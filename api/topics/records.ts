@@ -25,6 +25,7 @@ export function tickRecord(network: Network, change: PublishedTick): TickRecord 
     blockHash: block.hash ?? null,
     logIndex: tick.logIndex,
     transactionHash: tick.transactionHash,
+    sender: tick.sender ?? null,
     id: `${tick.transactionHash}-${tick.logIndex}`,
     timestamp: formatTime(block.timestamp),
     price: tick.price,

@@ -49,6 +49,11 @@ export const TickRecordSchema = z
     blockHash: hash().nullable().describe('null in a retraction of history that a backfill has read.'),
     logIndex: count(),
     transactionHash: hash(),
+    sender: address()
+      .nullable()
+      .describe(
+        'The contract or account that called the pool, most often a router; null in rows of versions that did not keep it.',
+      ),
     id: z.string().describe('As in GET /v0/ticks: the transaction and the log index.'),
     timestamp: time().describe('That of the block.'),
     price: z.number().describe('Token1 per token0 that the taker paid, decimal-adjusted, fee included.'),

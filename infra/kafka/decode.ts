@@ -6,6 +6,9 @@ import { fromJsonBigint } from './bigint-json.ts'
 import { UnreadableMessage } from './errors.ts'
 import { type AnyMessage, KINDS, VERSION, type Wire } from './wire-format.ts'
 
+/** In `ticks.sender`. */
+const UNKNOWN = -1
+
 /** Throws `UnreadableMessage`. */
 export function decode(bytes: Buffer): AnyMessage {
   const wire = parse(bytes)
@@ -47,7 +50,8 @@ function parse(bytes: Buffer): Wire {
   return value as Wire
 }
 
-function tickAt({ ticks, poolIds }: Wire, row: number): Tick {
+function tickAt({ ticks, poolIds, senders = [] }: Wire, row: number): Tick {
+  const sender = ticks.sender?.[row] ?? UNKNOWN
   return {
     pool: at(poolIds, at(ticks.pool, row)),
     logIndex: at(ticks.logIndex, row),
@@ -61,6 +65,7 @@ function tickAt({ ticks, poolIds }: Wire, row: number): Tick {
     price: at(ticks.price, row),
     spotPrice: at(ticks.spotPrice, row),
     amountUsdMicros: fromJsonBigint(at(ticks.amountUsdMicros, row)),
+    ...(sender !== UNKNOWN && { sender: at(senders, sender) }),
   }
 }
 

@@ -1,4 +1,5 @@
 /** A message into bytes: see `wire-format.ts`. */
+import type { Address } from 'viem'
 import { blocksOf } from '../../ingest/model/message.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
@@ -10,18 +11,14 @@ export function encode(message: AnyMessage): Buffer {
   const ticks = blocks.flatMap((block) => block.ticks)
   const liquidity = blocks.flatMap((block) => block.liquidity)
   const balances = blocks.flatMap((block) => block.balances)
-  const poolIds: PoolId[] = []
-  const indexes = new Map<PoolId, number>()
-  const indexOf = ({ pool }: { pool: PoolId }): number => {
-    const known = indexes.get(pool)
-    if (known !== undefined) return known
-    indexes.set(pool, poolIds.length)
-    return poolIds.push(pool) - 1
-  }
+  const pools = numbered<PoolId>()
+  const senders = numbered<Address>()
+  const indexOf = ({ pool }: { pool: PoolId }): number => pools.numberOf(pool)
   const wire: Wire = {
     v: VERSION,
     head: headOf(message),
-    poolIds,
+    poolIds: pools.values,
+    senders: senders.values,
     blocks: {
       number: blocks.map((block) => block.number),
       hash: blocks.map((block) => block.hash),
@@ -44,6 +41,7 @@ export function encode(message: AnyMessage): Buffer {
       price: ticks.map((tick) => finite(tick.price, tick)),
       spotPrice: ticks.map((tick) => finite(tick.spotPrice, tick)),
       amountUsdMicros: ticks.map((tick) => toJsonBigint(tick.amountUsdMicros)),
+      sender: ticks.map(({ sender }) => (sender === undefined ? -1 : senders.numberOf(sender))),
     },
     pools: blocks.flatMap((block) =>
       block.pools.map((pool) => ({ ...pool, initialSqrtPriceX96: toJsonBigint(pool.initialSqrtPriceX96) })),
@@ -62,6 +60,21 @@ export function encode(message: AnyMessage): Buffer {
     },
   }
   return Buffer.from(JSON.stringify(wire))
+}
+
+/** Each distinct value once, numbered from 0. */
+function numbered<Value>(): { values: Value[]; numberOf(value: Value): number } {
+  const values: Value[] = []
+  const numbers = new Map<Value, number>()
+  return {
+    values,
+    numberOf(value) {
+      const known = numbers.get(value)
+      if (known !== undefined) return known
+      numbers.set(value, values.length)
+      return values.push(value) - 1
+    },
+  }
 }
 
 function headOf(message: AnyMessage): WireHead {

@@ -1,10 +1,10 @@
 /**
  * A message as it lies in Kafka: JSON, which Kafka's own tools print, with one array a field (`ticks.price[i]`) over the whole message.
  * Columns parse as fast as any other form in this runtime, and gzip to 5 % less than an object a tick. `blocks.ticks[b]` counts the
- * ticks of block b; pool ids are stored once, in `poolIds`, and referred to by index. Prices are JSON numbers: the shortest text that
- * parses to the same double. For integers see `bigint-json.ts`.
+ * ticks of block b; pool ids and senders are stored once, in `poolIds` and `senders`, and referred to by index. Prices are JSON
+ * numbers: the shortest text that parses to the same double. For integers see `bigint-json.ts`.
  */
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../ingest/model/pool.ts'
@@ -66,7 +66,9 @@ export type Wire = {
   head: WireHead
   poolIds: PoolId[]
   blocks: Columns<WireBlock>
-  ticks: Columns<WireTick>
+  /** `sender`: -1 where none is known; absent in messages of versions that did not keep it, as `senders` is. */
+  ticks: Columns<WireTick> & { sender?: number[] }
+  senders?: Address[]
   pools: WirePool[]
   liquidity: Columns<WireLiquidity>
   balances: Columns<WireBalance>

@@ -143,6 +143,7 @@ function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
     pool: pool.id,
     logIndex: swap.logIndex,
     transactionHash: swap.transactionHash,
+    ...(swap.sender && { sender: swap.sender }),
     amount0: swap.amount0,
     amount1: swap.amount1,
     sqrtPriceX96: swap.sqrtPriceX96,

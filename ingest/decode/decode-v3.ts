@@ -15,7 +15,7 @@ import type { Address } from 'viem'
 import type { RpcLog } from '../rpc/rpc.ts'
 import type { Decoded } from './event.ts'
 import { swapWords } from './swap-words.ts'
-import { address, int24, uint, uint24, wordCount } from './word.ts'
+import { address, int24, isWord, uint, uint24, wordCount } from './word.ts'
 
 export const V3_TOPICS = {
   swap: '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67',
@@ -27,18 +27,19 @@ export const V3_TOPICS = {
 
 /** Undefined where the log is no v3 event. */
 export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
-  const [topic, , second, third] = log.topics
+  const [topic, first, second, third] = log.topics
   const pool = log.address.toLowerCase() as Address
   const logIndex = Number(log.logIndex)
   switch (topic) {
     case V3_TOPICS.swap: {
       const words = swapWords(log.data, 5)
-      if (log.topics.length !== 3 || !words) return invalid('v3 Swap', log)
+      if (log.topics.length !== 3 || !isWord(first) || !words) return invalid('v3 Swap', log)
       return {
         kind: 'swap',
         pool,
         logIndex,
         transactionHash: log.transactionHash,
+        sender: address(first, 0),
         amount0: -words.amount0,
         amount1: -words.amount1,
         sqrtPriceX96: words.sqrtPriceX96,
@@ -50,13 +51,13 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
     case V3_TOPICS.poolCreated:
       // Forks emit the same event.
       if (pool !== factory.toLowerCase()) return undefined
-      if (log.topics.length !== 4 || !log.topics[1] || !second || !third || wordCount(log.data) !== 2) {
+      if (log.topics.length !== 4 || !first || !second || !third || wordCount(log.data) !== 2) {
         return invalid('v3 PoolCreated', log)
       }
       return {
         kind: 'created',
         pool: address(log.data, 1),
-        currency0: address(log.topics[1], 0),
+        currency0: address(first, 0),
         currency1: address(second, 0),
         fee: uint24(third, 0),
         sqrtPriceX96: 0n,

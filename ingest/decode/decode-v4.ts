@@ -18,7 +18,7 @@ import type { RpcLog } from '../rpc/rpc.ts'
 import { invalid } from './decode-v3.ts'
 import type { Decoded } from './event.ts'
 import { swapWords } from './swap-words.ts'
-import { address, int, int24, uint, uint24, wordCount } from './word.ts'
+import { address, int, int24, isWord, uint, uint24, wordCount } from './word.ts'
 
 export const V4_TOPICS = {
   swap: '0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f',
@@ -36,12 +36,13 @@ export function decodeV4(log: RpcLog, poolManager: Address): Decoded | undefined
   switch (topic) {
     case V4_TOPICS.swap: {
       const words = swapWords(log.data, 6)
-      if (log.topics.length !== 3 || !words) return invalid('v4 Swap', log)
+      if (log.topics.length !== 3 || !isWord(second) || !words) return invalid('v4 Swap', log)
       return {
         kind: 'swap',
         pool,
         logIndex,
         transactionHash: log.transactionHash,
+        sender: address(second, 0),
         amount0: words.amount0,
         amount1: words.amount1,
         sqrtPriceX96: words.sqrtPriceX96,

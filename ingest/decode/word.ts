@@ -16,6 +16,13 @@ export function uint(data: Hex, index: number): bigint {
   return BigInt(`0x${digits(data, index)}`)
 }
 
+/** Whether a topic has 32 bytes: nodes may answer anything. */
+export function isWord(topic: Hex | undefined): topic is Hex {
+  return topic !== undefined && WORD.test(topic)
+}
+
+const WORD = /^0x[0-9a-f]{64}$/i
+
 /** Two's complement. */
 export function int(data: Hex, index: number): bigint {
   return BigInt.asIntN(256, uint(data, index))

@@ -1,5 +1,5 @@
 /** A tick: one swap, priced. */
-import type { Hash } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { PoolId } from './pool.ts'
 
 export type Tick = {
@@ -7,6 +7,8 @@ export type Tick = {
   /** Position in the block, counted over all of its logs. */
   logIndex: number
   transactionHash: Hash
+  /** The account or contract that called the pool, most often a router; absent in messages and rows of versions that did not keep it. */
+  sender?: Address
   /** Raw units of token0 that the taker received (positive) or paid (negative). */
   amount0: bigint
   amount1: bigint

@@ -60,6 +60,10 @@ export const Ticks = z.strictObject({
       token1: z.string(),
       block: Count,
       logIndex: Count,
+      sender: z
+        .string()
+        .regex(/^0x[0-9a-f]{40}$/)
+        .nullable(),
     }),
   ),
   credits_used: Credits,

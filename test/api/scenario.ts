@@ -92,6 +92,7 @@ export const TIP = minute(120) + 30
 
 const DOLLAR = 10n ** 6n
 const ETHER = 10n ** 18n
+export const ROUTER = `0x${'5e'.repeat(20)}` as const
 let log = 0
 
 /** The taker buys `ether` for USDC in a pool of the two. */
@@ -108,6 +109,7 @@ export function buyEther(pool: Pool, ether: bigint, usd: bigint) {
     liquidity: 777n,
     poolTick: usdcFirst ? 200_311 : -200_312,
     fee: pool.fee === DYNAMIC_FEE ? 2_345 : pool.fee,
+    sender: ROUTER,
     usdMicros: usd * DOLLAR,
   })
 }

@@ -59,6 +59,8 @@ export function blockAt(number: number, { swapsPerBlock, pools, firstTime }: Sha
       // Swaps between the same two initialised ticks see the same.
       liquidity: 10n ** 19n + BigInt(scramble(pool * 1_000_003 + Math.floor(poolTick / 10))) * 2_147_483_647n,
       poolTick,
+      // Routers, and the contracts of those who trade by program.
+      sender: `0x${(noise % 100).toString(16).padStart(4, '0').repeat(10)}`,
       fee: 500,
       price: executionPrice(amount0, amount1, decimals) ?? spot,
       spotPrice: spot,

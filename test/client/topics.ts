@@ -11,6 +11,7 @@ export type TickOfTopic = {
   pool: string
   blockNumber: number
   logIndex: number
+  sender: string | null
   transactionHash: string
   id: string
   timestamp: string
@@ -114,12 +115,14 @@ export function ticksOf({ ticks }: TopicReader, pool: string) {
   return [...ticks.values()]
     .filter((tick) => tick.pool === pool && tick.op === 'insert')
     .sort((one, other) => one.blockNumber - other.blockNumber || one.logIndex - other.logIndex)
-    .map(({ id, timestamp, price, side, amount0, amount1, amountUSD, token0, token1, blockNumber, logIndex }) => ({
-      ...{ id, timestamp, price, side, amount0, amount1, amountUSD, logIndex },
-      block: blockNumber,
-      token0: token0.symbol,
-      token1: token1.symbol,
-    }))
+    .map(
+      ({ id, timestamp, price, side, amount0, amount1, amountUSD, token0, token1, blockNumber, logIndex, sender }) => ({
+        ...{ id, timestamp, price, side, amount0, amount1, amountUSD, logIndex, sender },
+        block: blockNumber,
+        token0: token0.symbol,
+        token1: token1.symbol,
+      }),
+    )
 }
 
 /** Stored candles of one resolution, ascending: `/v0/candles?pool=…` of this interval has them, and flat ones between them. */

@@ -26,7 +26,8 @@ type TickRow = Record<
   | 'price'
   | 'spot_price'
   | 'amount_usd'
-  | 'fee',
+  | 'fee'
+  | 'sender',
   string
 >
 
@@ -50,7 +51,8 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
 
   async function ticksOf(pool: string): Promise<TickRow[]> {
     const answer = await database.client.query({
-      query: 'SELECT *, price, spot_price FROM ticks FINAL WHERE pool = {pool:String} ORDER BY block, log_index',
+      query:
+        'SELECT * REPLACE (lower(hex(sender)) AS sender), price, spot_price FROM ticks FINAL WHERE pool = {pool:String} ORDER BY block, log_index',
       query_params: { pool },
       format: 'JSONStringsEachRow',
     })
@@ -84,6 +86,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
       sqrt_price: sqrtPriceX96.toString(),
       pool_tick: String(poolTick),
       liquidity: liquidity.toString(),
+      sender: markets.deployment.router.slice(2).toLowerCase(),
       fee: '500',
     })
     expect(Number(tick?.spot_price)).toBe(spotPrice(sqrtPriceX96, { decimals0, decimals1 }))
@@ -111,6 +114,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
       amount0: '-1000000000000000000',
       sqrt_price: sqrtPriceX96.toString(),
       pool_tick: String(poolTick),
+      sender: markets.deployment.router.slice(2).toLowerCase(),
     })
     expect(Number(tick?.amount1)).toBeGreaterThan(3_000_000_000)
     // ETH is worth what WETH is in the reference pool.

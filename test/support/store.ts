@@ -1,6 +1,6 @@
 /** Tables with a market in them, written by the aggregator's own flush. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Hex } from 'viem'
+import type { Address, Hex } from 'viem'
 import { OpenCandles } from '../../aggregator/candles/open-candles.ts'
 import { acquireEpoch } from '../../aggregator/candles/writer-epoch.ts'
 import { finishInsert, recordFlush, startFlush } from '../../aggregator/write/flush.ts'
@@ -77,6 +77,7 @@ export type Swap = {
   poolTick?: number
   fee?: number
   usdMicros?: bigint
+  sender?: Address
 }
 
 /** Priced as ingest prices it. */
@@ -96,6 +97,7 @@ export function tick(swap: Swap): Tick {
     price: executionPrice(swap.amount0, swap.amount1, decimals) ?? spot,
     spotPrice: spot,
     amountUsdMicros: swap.usdMicros ?? 0n,
+    ...(swap.sender && { sender: swap.sender }),
   }
 }
 

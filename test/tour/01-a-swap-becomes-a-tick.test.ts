@@ -25,6 +25,7 @@ test('a log becomes a swap: words of 32 bytes, sliced by the decoder', () => {
       "logIndex": 169,
       "pool": "0x88e6a0c2ddd26feeb64f039a2c41296fcb3f5640",
       "poolTick": 199045,
+      "sender": "0x3fc91a3afd70395cd496c647d5a6cc9d4b2b7fad",
       "sqrtPriceX96": 1662995104975155420368771254341874n,
       "transactionHash": "0x0bb5e0dc49ae0b5a1949beabadc64522dd5615415a168650a3b592a84ae5ee05",
     }

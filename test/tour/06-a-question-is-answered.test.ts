@@ -90,6 +90,7 @@ describe.skipIf(withoutClickHouse)('over a recorded day', () => {
           "id": "0x82c97699fb60a3f82b8cfa14cf6640e181bce5a940cfa0f7511e94edb47e33b8-76",
           "logIndex": 76,
           "price": 2270.8954327461206,
+          "sender": "0x68b3465833fb72a70ecdf485e0e4c7bd8665fc45",
           "side": "buy",
           "timestamp": "2024-01-05T00:00:35Z",
           "token0": "WETH",

@@ -4,6 +4,7 @@ SELECT
     toFloat64(t.block)                   AS block,
     lower(hex(t.transaction_hash))       AS transaction_hash,
     t.log_index                          AS log_index,
+    lower(hex(t.sender))                 AS sender,
     toString(t.amount0)                  AS amount0,
     toString(t.amount1)                  AS amount1,
     toString(t.sqrt_price)               AS sqrt_price,

@@ -1,5 +1,7 @@
 /** Candles and ticks of a pool in the order of a pair. */
+import type { Address } from 'viem'
 import { storedPrice } from '../../../aggregator/candles/price-estimate.ts'
+import { storedSender } from '../../../aggregator/store/sender.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { type Side, sideOf } from '../../../ingest/model/tick.ts'
 import { decimalNumber, decimalText } from '../../lib/decimal.ts'
@@ -57,6 +59,7 @@ export type StoredTick = {
   block: number
   transaction_hash: string
   log_index: number
+  sender: string
   amount0: string
   amount1: string
   sqrt_price: string
@@ -72,6 +75,8 @@ export type TickView = {
   time: number
   block: number
   logIndex: number
+  /** Undefined in rows of versions that did not keep it. */
+  sender: Address | undefined
   price: number
   side: Side
   amount0: string
@@ -96,6 +101,7 @@ export function viewTick(view: PairView, kind: PriceKind, stored: StoredTick): T
     time: stored.time,
     block: stored.block,
     logIndex: stored.log_index,
+    sender: storedSender(stored.sender),
     price: viewPrice(view.forward, price),
     side: sideOf({ amount0: base.raw, amount1: quote.raw }),
     amount0: decimalText(base.raw, base.decimals),

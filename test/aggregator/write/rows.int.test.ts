@@ -18,7 +18,13 @@ const EXTREME_TICKS: readonly Tick[] = [
   tick({ logIndex: 0, amount0: INT256.least, amount1: INT256.greatest, price: Number.MIN_VALUE }),
   tick({ logIndex: 1, amount0: -1n, amount1: 0n, poolTick: -887_272, spotPrice: 0 }),
   tick({ logIndex: 2, sqrtPriceX96: UINT256, liquidity: 2n ** 128n - 1n, poolTick: 887_272, fee: 2 ** 24 - 1 }),
-  tick({ logIndex: 3, price: Number.MAX_VALUE, spotPrice: 2 ** -1022, amountUsdMicros: 1n }),
+  tick({
+    logIndex: 3,
+    sender: `0x${'0e'.repeat(20)}`,
+    price: Number.MAX_VALUE,
+    spotPrice: 2 ** -1022,
+    amountUsdMicros: 1n,
+  }),
   tick({ logIndex: 4, price: 0.1 + 0.2, spotPrice: 1 / 3, amountUsdMicros: 10n ** 60n + 7n }),
   tick({ logIndex: 2 ** 32 - 1, transactionHash: `0x${'00'.repeat(31)}01`, price: 1e21, spotPrice: 1e-7 }),
 ]
@@ -84,7 +90,8 @@ describe.skipIf(withoutClickHouse)('rows', () => {
   test('a tick is read back as it was written, its floats bit for bit', async () => {
     const rows = await ask(
       `SELECT * REPLACE (
-         toUnixTimestamp(time) AS time, lower(hex(transaction_hash)) AS transaction_hash),
+         toUnixTimestamp(time) AS time, lower(hex(transaction_hash)) AS transaction_hash,
+         lower(hex(sender)) AS sender),
          reinterpretAsUInt64(price) AS price, reinterpretAsUInt64(spot_price) AS spot_price
        FROM ticks FINAL WHERE network = {network:String} ORDER BY log_index`,
     )
@@ -248,6 +255,7 @@ function toTick(row: Row): Tick {
     pool: row['pool'] as Tick['pool'],
     logIndex: Number(row['log_index']),
     transactionHash: `0x${row['transaction_hash']}`,
+    ...(row['sender'] !== '0'.repeat(40) && { sender: `0x${row['sender'] ?? ''}` }),
     amount0: BigInt(row['amount0'] ?? ''),
     amount1: BigInt(row['amount1'] ?? ''),
     sqrtPriceX96: BigInt(row['sqrt_price'] ?? ''),

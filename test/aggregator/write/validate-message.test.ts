@@ -33,6 +33,7 @@ test('what fits no column is told by its field', () => {
   spoil('ticks', undefined)
   spoil('ticks.0', null)
   spoil('ticks.0.transactionHash', `0x${'g'.repeat(64)}`)
+  spoil('ticks.0.sender', '0xabc')
   spoil('ticks.0.amount0', 1n << 255n)
   spoil('ticks.0.amount1', 12)
   spoil('ticks.0.liquidity', -1n)
@@ -62,6 +63,7 @@ test('what fits no column is told by its field', () => {
       "ticks.0.liquidity = -1": "Its liquidity is -1, which is not a bigint from 0 to 340282366920938463463374607431768211455.",
       "ticks.0.poolTick = 2147483648": "Its poolTick is 2147483648, which is not a whole number of 32 bits.",
       "ticks.0.price = NaN": "Its price is NaN, which is not a price.",
+      "ticks.0.sender = 0xabc": "Its sender is 0xabc, which is not an address of 20 bytes.",
       "ticks.0.transactionHash = 0xgggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg": "Its transactionHash is 0xgggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggggg, which is not a hash of 32 bytes.",
       "timestamp = 4294967295": "Its timestamp is 4294967295, which is not a time before 2106-02-07T00:00:00.000Z.",
       "timestamp = 4294967296": "Its timestamp is 4294967296, which is not a whole number of 32 bits.",

@@ -124,6 +124,7 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     expect(text).toContain(`"'-2+3","O'Ne\\t"`)
     expect(text).toContain(`"DÜST🦄","'@sum"`)
     expect(text).not.toMatch(/(^|,)"?[=@]/m)
+    expect(text).not.toContain('\\N')
   })
 
   test('the manifest has the digest, size and completeness of each file', async () => {

@@ -94,6 +94,7 @@ describe('orientation', () => {
       token1: 'WETH',
       block: 1,
       logIndex: 2,
+      sender: null,
     }
     expect(flipTick(tick)).toEqual({
       ...tick,

@@ -13,6 +13,14 @@ test('a decoded message equals the encoded one', () => {
   )
 })
 
+test('a message written before senders were kept is read, without them', () => {
+  const message = blockMessage(1)
+  const { senders: _, ...wire } = JSON.parse(encode(message).toString())
+  delete wire.ticks.sender
+  const ticks = message.ticks.map(({ sender: _, ...tick }) => tick)
+  expect(decode(Buffer.from(JSON.stringify(wire)))).toStrictEqual({ ...message, ticks })
+})
+
 test('a message of a later version says which program can read it', () => {
   const bytes = Buffer.from(JSON.stringify({ v: 2 }))
   expect(() => decode(bytes)).toThrowErrorMatchingInlineSnapshot(

@@ -21,7 +21,7 @@ const unsigned = (bits: bigint) => fc.bigInt({ min: 0n, max: (1n << bits) - 1n }
 const price = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }).filter((value) => !Object.is(value, -0))
 const text = fc.string({ unit: 'binary', maxLength: 12 })
 
-const tick: fc.Arbitrary<Tick> = record({
+const tickFields = {
   pool: poolId,
   logIndex: fc.nat(),
   transactionHash: hash,
@@ -34,7 +34,8 @@ const tick: fc.Arbitrary<Tick> = record({
   price,
   spotPrice: price,
   amountUsdMicros: unsigned(100n),
-})
+}
+const tick: fc.Arbitrary<Tick> = fc.oneof(record<Tick>(tickFields), record<Tick>({ ...tickFields, sender: hex(20) }))
 const token = record({ address: hex(20), symbol: text, name: text, decimals: fc.nat(255) })
 const pool: fc.Arbitrary<Pool> = record({
   id: poolId,
@@ -143,5 +144,6 @@ function tickOf(block: number, index: number): Tick {
     price: 3000 + Number(word(40n)) / 1e12,
     spotPrice: 3000 + Number(word(41n)) / 1e12,
     amountUsdMicros: word(34n),
+    sender: `0x${word(3n).toString(16).padStart(40, 'c')}`,
   }
 }

@@ -42,6 +42,7 @@ describe('a recorded block with swaps of v3 and v4', () => {
         pool: log.address.toLowerCase(),
         logIndex: Number(log.logIndex),
         transactionHash: log.transactionHash,
+        sender: String(args?.['sender']).toLowerCase(),
         amount0: -(args?.['amount0'] as bigint),
         amount1: -(args?.['amount1'] as bigint),
         sqrtPriceX96: args?.['sqrtPriceX96'],
@@ -61,6 +62,7 @@ describe('a recorded block with swaps of v3 and v4', () => {
         pool: log.topics[1],
         logIndex: Number(log.logIndex),
         transactionHash: log.transactionHash,
+        sender: String(args?.['sender']).toLowerCase(),
         amount0: args?.['amount0'],
         amount1: args?.['amount1'],
         sqrtPriceX96: args?.['sqrtPriceX96'],
@@ -120,6 +122,11 @@ describe('a log that only resembles a pool event', () => {
         "reason": "v3 Swap with 3 topics and 128 bytes of data",
       }
     `)
+  })
+
+  test('is broken where a topic is not a word', () => {
+    const [topic, , recipient] = (swap as RpcLog).topics as [`0x${string}`, `0x${string}`, `0x${string}`]
+    expect(decodeV3({ ...(swap as RpcLog), topics: [topic, '0x12', recipient] }, v3.factory)?.kind).toBe('broken')
   })
 
   test('is broken where its parameters are not indexed as ours are', () => {

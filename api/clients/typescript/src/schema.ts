@@ -217,6 +217,8 @@ export interface components {
             block: number;
             /** @description Its place among the logs of the block. */
             logIndex: number;
+            /** @description The contract or account that called the pool, most often a router; null in rows of versions that did not keep it. */
+            sender: string | null;
         };
         Ticks: {
             /** @description Ascending by block, and by log index within a block. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { Ticks } from '../../body.ts'
-import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../../scenario.ts'
+import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, ROUTER, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
 
 const MAIN = POOLS.main.id
@@ -58,6 +58,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
         token1: 'USDC',
         block: expect.any(Number),
         logIndex: expect.any(Number),
+        sender: ROUTER,
       },
     ])
     expect(credits_used).toBe(2)

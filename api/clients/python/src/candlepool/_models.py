@@ -57,6 +57,7 @@ class Tick(TypedDict):
     token1: str
     block: int
     logIndex: int
+    sender: str | None
 
 
 class UsageCreditsMinute(TypedDict):
