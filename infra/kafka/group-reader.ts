@@ -8,7 +8,7 @@ import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { OffsetCommitter } from './offset-committer.ts'
 import type { ReaderOptions } from './reader.ts'
 import { type Batch, RecordBatches } from './record-batches.ts'
-import { OUTAGE_RETRY, type RetryContext, refusalOf, retried } from './retry.ts'
+import { OUTAGE_RETRY, type RetryContext, refusalOf, retryStep } from './retry.ts'
 import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
 import { boundsOf } from './topic.ts'
 
@@ -206,7 +206,7 @@ class GroupMember implements OpenedReader {
   /** kafkajs would restart at the oldest record, and only once there is one. */
   async #failPastTheEnd(): Promise<void> {
     const { topic } = this.#context
-    const bounds = await retried('ask', this.#context, () => boundsOf(this.#kafka, topic)).catch(() => undefined)
+    const bounds = await retryStep('ask', this.#context, () => boundsOf(this.#kafka, topic)).catch(() => undefined)
     if (bounds && this.#from > bounds.end) this.#fail(new PositionGone(topic, this.#from, bounds.end))
   }
 

@@ -12,7 +12,7 @@ import type { OpenedReader } from './group-reader.ts'
 import { entryAt, lastEntry, recordsOf } from './lookup.ts'
 import { quarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
-import { CLIENT_RETRY, OUTAGE_RETRY, retried } from './retry.ts'
+import { CLIENT_RETRY, OUTAGE_RETRY, retryStep } from './retry.ts'
 import { boundsOf, ensureTopic, STREAM_TOPIC } from './topic.ts'
 import type { AnyMessage } from './wire-format.ts'
 
@@ -67,7 +67,7 @@ async function openTopic(
     },
     last: () => lastEntry(kafka, context),
     at: (offset) => entryAt(kafka, context, offset),
-    end: async () => (await retried('ask', context, () => boundsOf(kafka, context.topic))).end,
+    end: async () => (await retryStep('ask', context, () => boundsOf(kafka, context.topic))).end,
     async reject(offset, reason) {
       await quarantine(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
     },

@@ -5,7 +5,7 @@ import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import { settledWithin, withTimeout } from '../lib/with-timeout.ts'
 import { assembler, type StoredRecord } from './parts.ts'
-import { CLIENT_RETRY, type RetryContext, retried } from './retry.ts'
+import { CLIENT_RETRY, type RetryContext, retryStep } from './retry.ts'
 import { toStoredRecord } from './stored-record.ts'
 import { boundsOf } from './topic.ts'
 import type { AnyMessage } from './wire-format.ts'
@@ -16,14 +16,14 @@ const FIRST_LOOKBACK = 8
 const LOOKUP_TIMEOUT_MS = 30_000
 
 export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry<AnyMessage> | undefined> {
-  return retried('ask', context, async () => {
+  return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
     return newestUpTo(kafka, context.topic, start, end - 1)
   })
 }
 
 export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
-  return retried('ask', context, async () => {
+  return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
     if (offset < start || offset >= end) return undefined
     const newest = await newestUpTo(kafka, context.topic, start, offset)
@@ -33,7 +33,7 @@ export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Pr
 
 /** All records of the message whose last one is at this offset, as far as the topic still has them. */
 export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): Promise<StoredRecord[]> {
-  return retried('ask', context, async () => {
+  return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
     if (offset < start || offset >= end) return []
     const [last] = await recordsBetween(kafka, context.topic, offset, offset)

@@ -2,7 +2,7 @@
 import kafkajs, { type Kafka, type Producer, type TopicMessages } from 'kafkajs'
 import type { Compression } from '../config/kafka-connection.ts'
 import { settledWithin } from '../lib/with-timeout.ts'
-import { CLIENT_RETRY, kafkaCodes, type RetryContext, retried } from './retry.ts'
+import { CLIENT_RETRY, kafkaCodes, type RetryContext, retryStep } from './retry.ts'
 import type { TopicContext } from './topic.ts'
 
 export type SteadyProducer = {
@@ -42,7 +42,7 @@ export function steadyProducer(kafka: Kafka, context: RetryContext, options: Pro
 
   return {
     async send(step, topicMessages, repair) {
-      await retried(step, context, async () => {
+      await retryStep(step, context, async () => {
         try {
           await (await connected()).sendBatch({
             acks: -1,

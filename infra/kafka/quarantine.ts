@@ -6,7 +6,7 @@ import { headersOf } from './appender.ts'
 import { LogClosed } from './errors.ts'
 import { type Rejected, toBatches } from './parts.ts'
 import { COMPRESSION_TYPES, type LogContext } from './producer.ts'
-import { CLIENT_RETRY, retried, textOf } from './retry.ts'
+import { CLIENT_RETRY, retryStep, textOf } from './retry.ts'
 import { ensureTopic, STREAM_TOPIC } from './topic.ts'
 
 /** Copies are there again whenever the messages are read again. */
@@ -17,7 +17,7 @@ export async function quarantine(kafka: Kafka, context: LogContext, rejected: re
   )
   try {
     await ensureTopic(kafka, context, { ...STREAM_TOPIC, topic })
-    await retried('set aside', { ...context, topic }, async () => {
+    await retryStep('set aside', { ...context, topic }, async () => {
       const producer = kafka.producer({
         allowAutoTopicCreation: false,
         createPartitioner: () => () => 0,

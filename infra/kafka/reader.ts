@@ -1,14 +1,13 @@
 /** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
 
 import type { Kafka } from 'kafkajs'
-import { pause } from '../../ingest/lib/wait.ts'
+import { backOff } from '../../ingest/lib/wait.ts'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
-import { explained } from './hints.ts'
 import type { LogContext } from './producer.ts'
 import { quarantine } from './quarantine.ts'
-import { backOffMs, textOf } from './retry.ts'
+import { retriesOf } from './retry.ts'
 import type { AnyMessage } from './wire-format.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
@@ -40,16 +39,7 @@ export async function* readTopic(
       if (stop.aborted && error instanceof LogClosed) return
       // Before the first assignment nothing was read, so the join is retried; the first join to a new broker usually fails once.
       if (reader.assigned() || error instanceof LogRefused) throw error
-      const waitMs = backOffMs(attempt)
-      context.report({
-        kind: 'log-retried',
-        topic: context.topic,
-        step: 'read',
-        attempt,
-        waitMs,
-        error: explained(textOf(error)),
-      })
-      await pause(waitMs, stop)
+      if (!stop.aborted) await backOff(error, attempt, retriesOf('read', { ...context, closed: stop }))
     } finally {
       stop.removeEventListener('abort', onStop)
       await reader.leave()

@@ -1,5 +1,5 @@
 /** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
-import { pause } from '../../ingest/lib/wait.ts'
+import { type RetryOptions, retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
@@ -22,7 +22,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * kafkajs's own retries, before those of `retried`. Bounded, since endless ones continue after a disconnect; all fields are set, since its
+ * kafkajs's own retries, before those of `retryStep`. Bounded, since endless ones continue after a disconnect; all fields are set, since its
  * defaults differ under NODE_ENV=test.
  */
 export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor: 0.2, multiplier: 2, retries: 5 }
@@ -33,42 +33,37 @@ export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor:
  */
 export const OUTAGE_RETRY = { ...CLIENT_RETRY, retries: 30 }
 
-const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 5000
+const BACK_OFF = { firstMs: 100, maxMs: 5_000, jitter: 0.5 }
 
 export type RetryContext = { topic: string; report: Report<LogFact>; closed: AbortSignal }
 type Step = Extract<LogFact, { kind: 'log-retried' }>['step']
 
 /** Rejects with `LogRefused` where trying again is useless and with `LogClosed` as soon as `closed` aborts, else tries for ever. */
-export async function retried<T>(
-  step: Step,
-  { topic, report, closed }: RetryContext,
-  work: () => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
+export function retryStep<T>(step: Step, context: RetryContext, work: () => Promise<T>): Promise<T> {
+  const { topic, closed } = context
+  const whileOpen = async () => {
     if (closed.aborted) throw new LogClosed(topic)
-    try {
-      return await unlessAborted(work(), closed, () => new LogClosed(topic))
-    } catch (error) {
+    return unlessAborted(work(), closed, () => new LogClosed(topic))
+  }
+  return retried(whileOpen, retriesOf(step, context))
+}
+
+export function retriesOf(step: Step, { topic, report, closed }: RetryContext): RetryOptions {
+  return {
+    ...BACK_OFF,
+    signal: closed,
+    failed(error, waitMs, attempt) {
       if (error instanceof LogClosed) throw error
       const refusal = refusalOf(topic, step, error)
       if (refusal) throw refusal
-      const waitMs = backOffMs(attempt)
       report({ kind: 'log-retried', topic, step, attempt, waitMs, error: explained(textOf(error)) })
-      await pause(waitMs, closed)
-    }
+    },
   }
 }
 
 export function refusalOf(topic: string, step: Step, cause: unknown): LogRefused | undefined {
   const code = kafkaCodes(cause).find((candidate) => REFUSALS.has(candidate))
   return code === undefined ? undefined : new LogRefused(topic, step, code, { cause })
-}
-
-/** Half of it is chance, so that many clients don't come back at one moment. */
-export function backOffMs(attempt: number): number {
-  const longest = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempt - 1))
-  return Math.round(longest * (0.5 + Math.random() / 2))
 }
 
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, error: () => Error): Promise<T> {

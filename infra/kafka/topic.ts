@@ -4,7 +4,7 @@ import type { Offset } from '../../ingest/model/tick-log.ts'
 import type { TopicRules } from '../config/kafka-connection.ts'
 import { settledWithin } from '../lib/with-timeout.ts'
 import { TopicUnsuitable } from './errors.ts'
-import { type RetryContext, retried } from './retry.ts'
+import { type RetryContext, retryStep } from './retry.ts'
 
 /** Long enough for an aggregator that was down over a weekend; older messages are in the tables. */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000
@@ -30,7 +30,7 @@ type Settings = { replicas: number; configs: Readonly<Record<string, string>> }
 export async function ensureTopic(kafka: Kafka, context: TopicContext, plan: TopicPlan): Promise<void> {
   const { rules, report } = context
   const { topic } = plan
-  const problems = await retried('open', { ...context, topic }, () =>
+  const problems = await retryStep('open', { ...context, topic }, () =>
     withAdmin(kafka, async (admin) => {
       const { brokers } = await admin.describeCluster()
       const settings = settingsOf(plan, rules, brokers.length)

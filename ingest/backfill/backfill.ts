@@ -3,7 +3,7 @@
 import { createAssembler } from '../blocks/assemble.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
-import { pause } from '../lib/wait.ts'
+import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import { BlocksNotFinal, HistoryTooOld, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -56,21 +56,19 @@ async function retryRange(
   task: (rest: BlockRange) => AsyncGenerator<number>,
 ): Promise<void> {
   let { from } = range
-  let retryMs = FIRST_RETRY_MS
+  const failed = (error: unknown, retryMs: number, failures: number) => {
+    if (isFinal(error) || failures > MAX_FAILURES) throw error
+    report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
+  }
   for (let failures = 0; from <= range.to; ) {
     try {
       for await (const done of task({ from, to: range.to })) {
         from = done + 1
         failures = 0
-        retryMs = FIRST_RETRY_MS
       }
     } catch (error) {
-      failures += 1
-      if (signal.aborted || isFinal(error) || failures > MAX_FAILURES) throw error
-      report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
-      await pause(retryMs, signal)
+      await backOff(error, ++failures, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, signal, failed })
       signal.throwIfAborted()
-      retryMs = Math.min(MAX_RETRY_MS, retryMs * 2)
     }
   }
 }

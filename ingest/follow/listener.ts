@@ -1,6 +1,6 @@
 /** The listener of one network: finds the block to resume at, follows the chain, and appends messages to the log. */
 import { createAssembler } from '../blocks/assemble.ts'
-import { pause, Waker } from '../lib/wait.ts'
+import { pause, retried, Waker } from '../lib/wait.ts'
 import { isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import { type BlockRef, blocksOf, type Message, tipOf } from '../model/message.ts'
@@ -45,7 +45,12 @@ const STORED_POOLS_MS = 1_000
 
 /** Runs until the signal aborts. Throws only errors that no retry can resolve. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
-  const { network, signal, report } = options
+  const { network, pollMs = POLL_MS, signal, report } = options
+  const failed = (error: unknown, retryMs: number) => {
+    if (isFinal(error)) throw error
+    // Failures of endpoints are reported already, with their back-off.
+    if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs })
+  }
   const waker = new Waker()
   const announced = new AnnouncedHeads()
   const unwatch = options.watchHeads?.((header) => {
@@ -63,14 +68,13 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         report,
         withTimeLimit(options.storedPools, signal),
       )
-      const begun = await retryUntilDone(options, async () => {
+      const begin = async () => {
+        signal.throwIfAborted()
         const chain = await resume(options, useLog)
         endpoints.finality.wasKnown(chain.finalized)
-        const first = chain.tip ? chain.tip.number + 1 : await firstBlock(endpoints, options.start)
-        return { chain, first }
-      })
-      if (!begun) return
-      const { chain, first } = begun
+        return { chain, first: chain.tip ? chain.tip.number + 1 : await firstBlock(endpoints, options.start) }
+      }
+      const { chain, first } = await retried(begin, { firstMs: pollMs, maxMs: pollMs, signal, failed })
       report({ kind: 'resumed', network: network.name, at: chain.tip, firstBlock: first })
       const stream = follow(endpoints, {
         network,
@@ -79,7 +83,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         firstBlock: first,
         waker,
         announced,
-        pollMs: options.pollMs ?? POLL_MS,
+        pollMs,
         report,
         signal,
       })
@@ -139,24 +143,6 @@ function withTimeLimit(storedPools: StoredPools | undefined, signal: AbortSignal
       answered.abort()
     }
   }
-}
-
-/** Undefined where the signal aborted first. */
-async function retryUntilDone<T>(
-  { network, signal, report, pollMs = POLL_MS }: ListenOptions,
-  task: () => Promise<T>,
-): Promise<T | undefined> {
-  while (!signal.aborted) {
-    try {
-      return await task()
-    } catch (error) {
-      if (signal.aborted || isFinal(error)) throw error
-      // Failures of endpoints are reported already, with their back-off.
-      if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
-      await pause(pollMs, signal)
-    }
-  }
-  return undefined
 }
 
 function appendedFact(message: Message): IngestFact {

@@ -14,24 +14,38 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
+export type RetryOptions = {
+  firstMs: number
+  maxMs: number
+  /** From 0 up to 1: this share of each pause is random, so that many processes do not retry in step. */
+  jitter?: number
+  signal: AbortSignal
+  /** Called at each failure; throws where a retry cannot help. */
+  failed(error: unknown, retryMs: number, attempt: number): void
+}
+
 /**
- * Retries a task until it succeeds, with a doubling pause. `failed` is called at each failure, and throws where a retry cannot help. Throws
- * the last failure when the signal aborts.
+ * Retries a task until it succeeds, with a doubling pause. Throws the last failure when the signal aborts. p-retry would not shorten this:
+ * it has no callback with the length of the next pause, which every fact about a retry states.
  */
-export async function retried<T>(
-  task: () => Promise<T>,
-  options: { firstMs: number; maxMs: number; signal: AbortSignal; failed(error: unknown, retryMs: number): void },
-): Promise<T> {
-  const { firstMs, maxMs, signal, failed } = options
-  for (let retryMs = firstMs; ; retryMs = Math.min(maxMs, retryMs * 2)) {
+export async function retried<T>(task: () => Promise<T>, options: RetryOptions): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await task()
     } catch (error) {
-      if (signal.aborted) throw error
-      failed(error, retryMs)
-      await pause(retryMs, signal)
+      await backOff(error, attempt, options)
     }
   }
+}
+
+/** The pause after a failed attempt, counted from 1: for a loop that makes progress between its attempts. */
+export async function backOff(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
+  const { firstMs, maxMs, jitter = 0, signal, failed } = options
+  if (signal.aborted) throw error
+  const longestMs = Math.min(maxMs, firstMs * 2 ** (attempt - 1))
+  const retryMs = Math.round(longestMs * (1 - jitter * Math.random()))
+  failed(error, retryMs, attempt)
+  await pause(retryMs, signal)
 }
 
 /** A wake-up flag between two loops. A wake-up while the other side is busy is kept. */
