@@ -4,6 +4,7 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
+import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
@@ -98,13 +99,7 @@ export function createCheckpointer(
   let settled: Checkpoint | undefined
   let timer: NodeJS.Timeout | undefined
   let isEnding = false
-  let turn: Promise<void> = Promise.resolve()
-
-  /** One after the other. */
-  function inOrder(task: () => Promise<void>): Promise<void> {
-    turn = turn.catch(() => undefined).then(task)
-    return turn
-  }
+  const inOrder = serial()
 
   async function saveAt(point: Checkpoint): Promise<void> {
     await disk.sync()

@@ -1,10 +1,10 @@
 /** Writes the meters' counts to the store, every second and once more at the end. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { whenIdle } from '../../ingest/lib/live-priority.ts'
+import { serial } from '../../ingest/lib/serial.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
-import { serial } from '../lib/serial.ts'
 import { insertJson, readSql } from '../lib/store.ts'
 import { type Count, type Meter, SETTLED_SECONDS } from './credits.ts'
 import type { KeyHash } from './keys.ts'

@@ -3,10 +3,10 @@
  * of two answers, so that whatever changed the tables, the folded events equal the answer at the tip that they end with.
  */
 import { randomUUID } from 'node:crypto'
+import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
-import { serial } from '../lib/serial.ts'
 import type { ChangedPools } from '../market/cache/state-listeners.ts'
 import type { Market } from '../market/market.ts'
 import { formatTime } from '../query/time.ts'

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
+import { serial } from '../../ingest/lib/serial.ts'
 import { type LogRecord, toBatches, toRecords } from './parts.ts'
 import { type LogContext, steadyProducer } from './producer.ts'
 import { ensureTopic, STREAM_TOPIC } from './topic.ts'
@@ -15,7 +16,7 @@ export function createAppender(kafka: Kafka, context: LogContext): Appender {
   const writer = randomUUID()
   let messagesBegun = 0
   const producer = steadyProducer(kafka, context, { compression: context.compression, partitionOf: () => 0 })
-  let queue: Promise<void> = Promise.resolve()
+  const inOrder = serial()
 
   function send(batch: readonly LogRecord[]): Promise<void> {
     const messages = batch.map(({ value, part }) => ({ key: null, value, partition: 0, headers: headersOf(part) }))
@@ -38,15 +39,8 @@ export function createAppender(kafka: Kafka, context: LogContext): Appender {
   }
 
   return {
-    append(messages) {
-      const appended = queue.then(() => sendAll(messages))
-      queue = appended.catch(() => {})
-      return appended
-    },
-    async close() {
-      await queue
-      await producer.close()
-    },
+    append: (messages) => inOrder(() => sendAll(messages)),
+    close: () => inOrder(producer.close),
   }
 }
 
