@@ -8,9 +8,7 @@ FROM
 (
     SELECT
         block, log_index,
-        reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
-          + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price)
-          + 11 * toUInt64(toUnixTimestamp(time))                                    AS digest,
+        tick_digest + 11 * toUInt64(toUnixTimestamp(time))                          AS digest,
         (log_index + 1) * toUInt64(toInt256(amount_usd * 1000000))                   AS dollars
     FROM ticks FINAL
     WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}

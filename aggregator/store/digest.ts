@@ -4,10 +4,7 @@ import type { Tick } from '../../ingest/model/tick.ts'
 
 /**
  * Modulo 2^64: the first eight bytes of the transaction hash (little-endian) + log index · K + amount0 + 3 · amount1 + 5 · sqrt price.
- * In SQL, where integers wrap as well:
- *
- *     sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
- *       + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price))
+ * In SQL, where integers wrap as well: the sum of the column `tick_digest`.
  */
 export function digestOf(ticks: readonly Tick[]): bigint {
   // Each part is summed by itself and weighed once; a block has far too few ticks for a sum of 32-bit numbers to lose a digit.

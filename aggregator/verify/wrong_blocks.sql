@@ -10,12 +10,7 @@ FROM
     FROM blocks FINAL
     WHERE network = {network:String} AND number BETWEEN {from:UInt64} AND {to:UInt64}
     UNION ALL
-    SELECT
-        block AS number, count() AS ticks,
-        -- As in aggregator/store/digest.ts.
-        sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
-          + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price)) AS digest,
-        false AS is_ledger
+    SELECT block AS number, count() AS ticks, sum(tick_digest) AS digest, false AS is_ledger
     FROM ticks FINAL
     WHERE network = {network:String} AND block BETWEEN {from:UInt64} AND {to:UInt64}
     GROUP BY block

@@ -200,11 +200,7 @@ describe.skipIf(withoutClickHouse)('rows', () => {
     return ask(
       `SELECT network, number, ticks, digest, counted.ticks, counted.digest
        FROM blocks FINAL LEFT JOIN (
-         SELECT network, block, count() AS ticks,
-           -- As in the docstring of digestOf.
-           sum(reinterpretAsUInt64(substring(transaction_hash, 1, 8)) + log_index * 0x9e3779b97f4a7c15
-             + toUInt64(amount0) + 3 * toUInt64(amount1) + 5 * toUInt64(sqrt_price)) AS digest
-         FROM ticks FINAL GROUP BY network, block
+         SELECT network, block, count() AS ticks, sum(tick_digest) AS digest FROM ticks FINAL GROUP BY network, block
        ) AS counted ON blocks.network = counted.network AND blocks.number = counted.block
        WHERE blocks.ticks != counted.ticks OR blocks.digest != counted.digest`,
     )
