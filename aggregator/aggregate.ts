@@ -8,10 +8,10 @@
  * All of them share one priority queue: batches of the stream and rewinds go first, tasks of overwrites and rebuilds run between them.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { withLivePriority } from '../ingest/lib/live-priority.ts'
 import { overwriteRanges } from './history/range-overwrites.ts'
 import { runRebuildWorker } from './maintenance/rebuild-worker.ts'
 import { openNetwork } from './open-network.ts'
+import { withStreamPriority } from './publish/stream-priority.ts'
 import { rewindStream } from './rewind-stream.ts'
 import { PriorityQueue } from './store/priority-queue.ts'
 import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
@@ -37,7 +37,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
         for (const entry of entries) await stream.take(entry)
         await stream.store()
       }
-      await withLivePriority(() => writeQueue.high(storeBatch))
+      await withStreamPriority(() => writeQueue.high(storeBatch))
     }
   } finally {
     ended.abort()

@@ -3,7 +3,6 @@
  * (table `settled`). A power cut loses any later writes, in no order, so a start truncates to the checkpoint and reads the chain again.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -120,13 +119,8 @@ export function createCheckpointer(
     }
   }
 
-  async function saveInCalm(): Promise<void> {
-    await whenIdle()
-    if (!isEnding) await trySave()
-  }
-
   function schedule(): void {
-    if (!isEnding) timer ??= setTimeout(saveInCalm, disk.everyMs)
+    if (!isEnding) timer ??= setTimeout(trySave, disk.everyMs)
   }
 
   return {

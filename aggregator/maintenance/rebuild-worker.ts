@@ -1,6 +1,5 @@
 /** Rebuild worker: runs open rebuild and rewind jobs in the process that writes the candles, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -32,7 +31,6 @@ export type RebuildWorkerOptions = OpenNetwork & {
 export async function runRebuildWorker(client: ClickHouseClient, options: RebuildWorkerOptions): Promise<void> {
   const { network, signal } = options
   while (!signal.aborted) {
-    await whenIdle()
     // While ClickHouse does not answer there is no job to run.
     const rewinds = await openJobs(client, network, 'rewind').catch(() => [])
     for (const job of rewinds) if (!signal.aborted) await runRewind(client, job, options)

@@ -10,7 +10,6 @@
  * tables say, whatever was repeated, and whatever a stale writer sends late.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause, retried, Waker } from '../../ingest/lib/wait.ts'
 import type { TouchedPool } from '../candles/recompute.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
@@ -22,6 +21,7 @@ import { type Emitter, openEmitter, type PoolSighting } from './emitter.ts'
 import { RecentFlushes, type RecordedFlush, readBatch, readSightings } from './publish-batch.ts'
 import type { PublisherOptions } from './publish-options.ts'
 import { readStoredTicks } from './stored-ticks.ts'
+import { whenStored } from './stream-priority.ts'
 import { type TickReplacement, tickDifference } from './tick-difference.ts'
 
 /** Every call may be repeated after a failure. */
@@ -163,7 +163,7 @@ class LedgerPublisher implements Publisher {
     const retry = { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, signal: this.#closed, failed }
     while (!this.#closed.aborted) {
       const asked = performance.now()
-      await whenIdle()
+      await whenStored()
       const began = performance.now()
       const isMore = await retried(() => this.#queue.low(() => this.#step()), retry)
       if (!isMore) await this.#waker.wait(IDLE_MS, this.#closed)

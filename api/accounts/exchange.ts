@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { type ClaimTable, openClaimTable } from './claim-table.ts'
 import type { Claim } from './claims.ts'
@@ -54,14 +53,14 @@ export function openClaimExchange(options: {
   const nowSeconds = () => Math.floor(clock().getTime() / 1000)
   const rounds = openRounds({ table: openClaimTable(client, instance), claims, peers, meters, nowSeconds })
   const timer = setInterval(() => {
-    if (claims.size() > 0) void whenIdle().then(rounds.run).catch(ignore)
+    if (claims.size() > 0) void rounds.run().catch(ignore)
   }, EVERY_MS).unref()
 
   return {
     refresh() {
       const age = rounds.readAgeMs()
       if (age >= freshMs) return rounds.run().then(rounds.missed)
-      if (age > 0.75 * freshMs && !rounds.isQueued()) void whenIdle().then(rounds.run).catch(ignore)
+      if (age > 0.75 * freshMs && !rounds.isQueued()) void rounds.run().catch(ignore)
       return Promise.resolve(rounds.missed())
     },
     attach(hash, meter) {

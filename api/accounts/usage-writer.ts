@@ -1,6 +1,5 @@
 /** Writes the meters' counts to the store, every second and once more at the end. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { serial } from '../../ingest/lib/serial.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -29,7 +28,7 @@ export function openUsageWriter(options: {
   const { client, instance, clock, report, flushMs } = options
   const counts = openUnstoredCounts()
   const serialize = serial()
-  const timer = setInterval(() => void whenIdle().then(flush), flushMs).unref()
+  const timer = setInterval(() => void flush(), flushMs).unref()
   let version = 0
 
   function flush(): Promise<boolean> {

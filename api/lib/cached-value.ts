@@ -1,5 +1,4 @@
 /** A value with a maximum age, reloaded ahead of its expiry by one load for all callers. */
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 
 export type CachedValue<T> = {
   /** At most `maxAgeMs` old, counted from the start of its load. Frequent callers do not wait. */
@@ -17,10 +16,10 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
   let runningSince = 0
   let next: Promise<T> | undefined
 
-  function start(before?: Promise<void>): Promise<T> {
+  function start(): Promise<T> {
     const since = performance.now()
     runningSince = since
-    running = (before?.then(load) ?? load())
+    running = load()
       .then((value) => {
         held = { value, since }
         return value
@@ -50,7 +49,7 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
       if (held !== undefined && held.since > oldest) {
         const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
         // Once the value is too old, the next caller repeats the load and gets its error.
-        if (isDue) start(whenIdle()).catch(() => undefined)
+        if (isDue) start().catch(() => undefined)
         return Promise.resolve(held.value)
       }
       return running !== undefined && runningSince > oldest ? running : reload()

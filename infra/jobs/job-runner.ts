@@ -6,7 +6,6 @@ import { failJob, finishJob, type Job, openJobs, readJob, recordProgress } from 
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -27,7 +26,6 @@ export async function runJobs(
 ): Promise<void> {
   const { signal } = run
   while (!signal.aborted) {
-    await whenIdle()
     // While the tables do not answer there is nothing to do.
     const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
     for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)

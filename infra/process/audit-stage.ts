@@ -1,6 +1,5 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
 import { createAudit } from '../../aggregator/audit/audit.ts'
-import { whenIdle } from '../../ingest/lib/live-priority.ts'
 import { pause, retried } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
@@ -28,7 +27,6 @@ export async function runAudit(
   const failed = (error: unknown, retryMs: number) =>
     report({ kind: 'audit-waiting', network: network.name, error, retryMs })
   async function audit(): Promise<void> {
-    await whenIdle()
     const began = performance.now()
     const isMore = await step()
     await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)

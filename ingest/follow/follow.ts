@@ -2,7 +2,6 @@
 import { readRanges } from '../blocks/range-scheduler.ts'
 import { type BlocksToRead, readBlocks } from '../blocks/recent-blocks.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
-import { withLivePriority } from '../lib/live-priority.ts'
 import { pause, type Waker } from '../lib/wait.ts'
 import { ChainReplaced, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -37,7 +36,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
     let behind = false
     let view: ChainView | undefined
     try {
-      const seen = await withLivePriority(() => pollChain(endpoints, options))
+      const seen = await pollChain(endpoints, options)
       view = seen
       replaced = 0
       if (rollBackTo(view.ancestor, options)) isPriced = false
@@ -55,7 +54,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
         behind = true
       } else {
         if (final) finalize(final, !seen.isGuess, options)
-        const messages = await withLivePriority(() => readLive(endpoints, seen, options))
+        const messages = await readLive(endpoints, seen, options)
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= chainHead.number
       }

@@ -1,7 +1,6 @@
 /** Keeps tips and cached candles as new as the tables: applies the flushes of this process, polls for all other writes. See ../README.md. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { WriteEvent } from '../../../aggregator/candles/changes.ts'
-import { whenIdle } from '../../../ingest/lib/live-priority.ts'
 import { serial } from '../../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { cachedValue } from '../../lib/cached-value.ts'
@@ -168,7 +167,6 @@ function whileActive(everyMs: number, work: () => Promise<void>, isKept: () => b
   function schedule(): void {
     if (timer) return
     timer = setTimeout(async () => {
-      await whenIdle()
       // The next query repeats a failed poll, and rejects with its error.
       await work().catch(() => undefined)
       timer = undefined
