@@ -42,6 +42,8 @@ export type AppOptions = {
   report: Report<ApiFact>
   /** Origins that may read answers; all where absent. */
   origins?: readonly string[] | undefined
+  /** Origins whose pages may frame the chart at /embed, beside this one. */
+  embedOrigins?: readonly string[] | undefined
   concurrency?: ConcurrencyBounds
   /** Exchanges the code of the printed link for a key; without it no code is valid. */
   pageCode?: PageCode | undefined
@@ -62,7 +64,7 @@ export function createApp(options: AppOptions): Application {
     Object.entries(udfRoutes(market, charging, clock)).map(([path, handler]) => [path, authenticate(handler)]),
   )
   const routes: Readonly<Record<string, RequestHandler>> = {
-    ...getPage(market.networks),
+    ...getPage({ networks: market.networks, embedOrigins: options.embedOrigins ?? [] }),
     '/v0/candles': authenticate(inForms(getCandles(market, charging), streamCandles(streaming))),
     '/v0/ticks': authenticate(inForms(getTicks(market, charging), streamTicks(streaming))),
     '/v0/pools': authenticate(getPools(market, charging)),

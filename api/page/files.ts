@@ -1,6 +1,6 @@
-/** The page's files: the browser's code and style bundled in memory, the token list, and the HTML that names them. */
+/** The files of the page and of the embedded chart: code and style bundled in memory, the token list, and the HTML that names them. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { build, stop } from 'esbuild'
 import type { Network } from '../../ingest/model/network.ts'
@@ -9,17 +9,26 @@ import { tokenFile } from './tokens.ts'
 export type PageFile = { type: string; text: string }
 
 export type Page = {
-  html: string
+  html: Readonly<Record<'page' | 'embed', string>>
   /** Every name contains a hash of its content, so a file never changes. */
   files: ReadonlyMap<string, PageFile>
 }
 
 const HERE = import.meta.dirname
 
-/** `folder`: path of the files, such as `/page`. */
-export async function makePage(networks: readonly Network[], folder: string): Promise<Page> {
+const ENTRIES = ['browser/main.ts', 'style.css', 'browser/embed.ts', 'embed.css'] as const
+
+export type PageOptions = {
+  networks: readonly Network[]
+  /** Path of the files, such as `/page`. */
+  folder: string
+  /** Origins whose pages may frame the embedded chart, beside this one. */
+  embedOrigins: readonly string[]
+}
+
+export async function makePage({ networks, folder, embedOrigins }: PageOptions): Promise<Page> {
   const { outputFiles } = await build({
-    entryPoints: [join(HERE, 'browser/main.ts'), join(HERE, 'style.css')],
+    entryPoints: ENTRIES.map((entry) => join(HERE, entry)),
     outdir: HERE,
     outbase: HERE,
     entryNames: '[name]-[hash]',
@@ -40,10 +49,21 @@ export async function makePage(networks: readonly Network[], folder: string): Pr
   const tokens = JSON.stringify(tokenFile(networks))
   files.set(`tokens-${hash(tokens)}.json`, { type: '.json', text: tokens })
 
-  const named = (type: string) => [...files].find(([, file]) => file.type === type)?.[0] ?? ''
-  const template = await readFile(join(HERE, 'page.html'), 'utf8')
-  const html = template.replace(/\{\{(\w+)\}\}/g, (_, type: string) => `${folder}/${named(`.${type}`)}`)
-  return { html, files }
+  /** By the names that templates have: `main.js` is a file with its hash, `door.html` a part of several pages. */
+  const named = new Map(
+    [...files.keys()].map((name) => [name.replace(/^(\w+)-.*(\.\w+)$/, '$1$2'), `${folder}/${name}`]),
+  )
+  named.set('embed-origins', embedOrigins.join(' '))
+  for (const part of await readdir(join(HERE, 'parts'))) {
+    const text = await readFile(join(HERE, 'parts', part), 'utf8')
+    named.set(part, filled(text.trimEnd(), named))
+  }
+  const html = async (template: string) => filled(await readFile(join(HERE, template), 'utf8'), named)
+  return { html: { page: await html('page.html'), embed: await html('embed.html') }, files }
+}
+
+function filled(template: string, named: ReadonlyMap<string, string>): string {
+  return template.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => named.get(name) ?? '')
 }
 
 export function hash(text: string): string {

@@ -1,4 +1,4 @@
-/** GET /: the page that shows the market to people, and the files that it is made of. They need no key. */
+/** GET / and /embed: the page that shows the market to people, its chart for other pages, and their files. They need no key. */
 import type { RequestHandler } from 'express'
 import type { Network } from '../../ingest/model/network.ts'
 import { Problem } from '../lib/problem.ts'
@@ -15,32 +15,45 @@ const POLICY = [
   "img-src 'self' data:",
   "base-uri 'none'",
   "form-action 'none'",
-  "frame-ancestors 'none'",
 ].join('; ')
 
-export function getPage(networks: readonly Network[]): Readonly<Record<string, RequestHandler>> {
+export type PageRouteOptions = {
+  networks: readonly Network[]
+  /** Origins whose pages may frame the embedded chart, beside this one. */
+  embedOrigins: readonly string[]
+}
+
+export function getPage({ networks, embedOrigins }: PageRouteOptions): Readonly<Record<string, RequestHandler>> {
   let made: Promise<Page> | undefined
   /** Built at the first request: most processes never serve it. */
   function page(): Promise<Page> {
-    made ??= makePage(networks, FOLDER).catch((error: unknown) => {
+    made ??= makePage({ networks, folder: FOLDER, embedOrigins }).catch((error: unknown) => {
       made = undefined
       throw error
     })
     return made
   }
 
-  return {
-    '/': async function html(_req, res) {
+  /** `ancestors`: origins whose pages may frame it. */
+  function document(kind: keyof Page['html'], ancestors: string): RequestHandler {
+    return async function html(_req, res) {
       const { html } = await page()
       res.set({
         // Revalidated at each visit, so that it names the newest files.
         'Cache-Control': 'no-cache',
-        'Content-Security-Policy': POLICY,
+        'Content-Security-Policy': `${POLICY}; frame-ancestors ${ancestors}`,
         'Referrer-Policy': 'no-referrer',
-        ETag: `W/"${hash(html)}"`,
+        ETag: `W/"${hash(html[kind])}"`,
       })
-      res.vary('Accept-Encoding').type('html').send(html)
-    },
+      // It takes one origin alone; frame-ancestors takes its place.
+      if (kind === 'embed') res.removeHeader('X-Frame-Options')
+      res.vary('Accept-Encoding').type('html').send(html[kind])
+    }
+  }
+
+  return {
+    '/': document('page', "'none'"),
+    '/embed': document('embed', ["'self'", ...embedOrigins].join(' ')),
     [`${FOLDER}/:file`]: async function file(req, res) {
       const { files } = await page()
       const name = String(req.params['file'])

@@ -13,7 +13,7 @@ import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
-import { list, listOf, matching, numberUpTo } from './values.ts'
+import { list, listOf, matching, numberUpTo, origin } from './values.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -45,6 +45,8 @@ export type Config = {
   readyTipSeconds: number
   /** All where absent. */
   corsOrigins: readonly string[] | undefined
+  /** Origins whose pages may frame the chart at /embed, beside the service's own; none where absent. */
+  embedOrigins: readonly string[] | undefined
   bootstrapApiKey: string | undefined
   logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -106,6 +108,7 @@ const schema = z.object({
   CORS_ORIGINS: list
     .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
     .optional(),
+  EMBED_ORIGINS: listOf(origin, 'names no origin').optional(),
   BOOTSTRAP_API_KEY: z
     .string()
     .min(16, 'is shorter than 16 characters: it could be guessed')
@@ -180,6 +183,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     sqlHost: it.SQL_HOST,
     readyTipSeconds: it.READY_TIP_SECONDS,
     corsOrigins: it.CORS_ORIGINS,
+    embedOrigins: it.EMBED_ORIGINS,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
   }

@@ -20,3 +20,13 @@ export const numberUpTo = (max: number, pattern: RegExp, rule: string) =>
   matching(pattern, rule)
     .transform(Number)
     .refine((it) => it <= max, rule)
+
+const ORIGIN = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d+)?$/
+const NO_ORIGIN = 'is not a list of origins such as https://example.org, each without a path'
+
+/** As browsers write it: it becomes part of a header, and is compared with the origin of messages. */
+export const origin = z
+  .string()
+  .toLowerCase()
+  .regex(ORIGIN, NO_ORIGIN)
+  .refine((text) => URL.canParse(text) && new URL(text).origin === text, NO_ORIGIN)

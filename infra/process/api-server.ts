@@ -32,8 +32,8 @@ export async function startApi(
   const market = openMarket({ reader: store.reader, networks, clock, pollMs, report })
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
-  const app = createApp({ market, accounts, clock, report, origins: config.corsOrigins, pageCode })
-  const { host, port } = config
+  const { host, port, corsOrigins: origins, embedOrigins } = config
+  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, pageCode })
   const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }
 }

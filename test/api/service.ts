@@ -37,6 +37,7 @@ export async function startService(options: {
   freshMs?: number
   cacheBytes?: number
   billingStart?: Date
+  embedOrigins?: readonly string[]
   timeouts?: Partial<ServerTimeouts>
 }): Promise<Service> {
   const {
@@ -62,7 +63,7 @@ export async function startService(options: {
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
   const pageCode = openPageCode(clock)
-  const app = createApp({ market, accounts, clock, report, pageCode })
+  const app = createApp({ market, accounts, clock, report, pageCode, embedOrigins: options.embedOrigins })
   const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...timeouts })
   const url = `http://127.0.0.1:${serving.port}`
   return {

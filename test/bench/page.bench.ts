@@ -19,18 +19,22 @@ import { costOf, figure, quantile, title } from './figure.ts'
 const ROUNDS = 15
 const networks = Object.values(NETWORKS)
 
-title('The page as it is sent')
-const { html, files } = await makePage(networks, '/page')
+title('The page as it is sent, and the embedded chart')
+const options = { networks, folder: '/page', embedOrigins: [] }
+const { html, files } = await makePage(options)
 const bytes = (text: string) => gzipSync(text).length / 1_000
 for (const [name, { text, type }] of files) figure(name.replace(/-.*/, type), bytes(text), 'kB gzip')
-figure('page.html', bytes(html), 'kB gzip')
-figure('all of it', bytes(html) + [...files.values()].reduce((sum, { text }) => sum + bytes(text), 0), 'kB gzip')
-figure('made in', (await costOf(() => makePage(networks, '/page'))).seconds * 1_000, 'ms')
+for (const kind of ['page', 'embed'] as const) {
+  const sent = [...files].filter(([name]) => html[kind].includes(name)).map(([, { text }]) => text)
+  const total = [html[kind], ...sent].reduce((sum, text) => sum + bytes(text), 0)
+  figure(`all of ${kind}.html`, total, 'kB gzip')
+}
+figure('made in', (await costOf(() => makePage(options))).seconds * 1_000, 'ms')
 
 if (chromiumPath !== undefined) {
   const app = express()
   app.use(securityHeaders(), compression())
-  for (const [path, handler] of Object.entries(getPage(networks))) app.get(path, handler)
+  for (const [path, handler] of Object.entries(getPage({ networks, embedOrigins: [] }))) app.get(path, handler)
   app.get('/empty', (_req, res) => {
     res.type('html').send('<!doctype html><link rel="icon" href="data:,"><title>Empty</title><p>Nothing')
   })

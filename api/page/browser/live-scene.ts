@@ -5,7 +5,6 @@ import { showState } from './account/account.ts'
 import { READ_AFTER_MS, SHORTEST_PAUSE_MS } from './account/budget.ts'
 import { type CreditBudget, type LiveRequest, showWait } from './account/credit-budget.ts'
 import { persist } from './account/persist.ts'
-import type { CarriedData } from './carried-data.ts'
 import { type ChartCandle, continued, continues, joined, reaches, shareTrades } from './chart/candles.ts'
 import type { QueryApi, StreamApi } from './lib/client.ts'
 import { amountText } from './lib/format.ts'
@@ -14,8 +13,9 @@ import { openCandleQuery, type SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
 import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
+import type { CarriedData, SceneData } from './scene-data.ts'
 import { openSceneStreams, type SceneStreams, type ToldAnswer } from './scene-streams.ts'
-import type { SceneData, Screen } from './screen.ts'
+import type { Screen } from './screen.ts'
 
 const PAGE = 100
 /** Trades of this age are requested again, because a reorg may undo them. */
@@ -38,7 +38,9 @@ export type SceneOptions = {
   ask: QueryApi
   stream: StreamApi
   purse: CreditBudget
-  screen: Screen
+  /** `chart` asks for candles alone. */
+  parts: 'market' | 'chart'
+  screen: Pick<Screen, 'draw'>
   on: {
     /** The first candles have arrived: the screen shows this scene from now on. */
     shown(): void
@@ -75,7 +77,7 @@ class LiveScene implements Live {
     this.#query = openCandleQuery(options.ask, scene)
     const on: Parameters<typeof openSceneStreams>[0]['on'] = {
       candles: (answer, signal) => this.#toldCandles(answer, signal),
-      ticks: (answer, signal) => this.#toldTicks(answer, signal),
+      ...(options.parts === 'market' && { ticks: (answer, signal) => this.#toldTicks(answer, signal) }),
     }
     this.#streams = openSceneStreams({ ...options, scene, candles: this.#query, on })
     this.#seconds = parseInterval(scene.interval) ?? 60
@@ -136,21 +138,18 @@ class LiveScene implements Live {
 
   /** The screen changes only once all parts have arrived. */
   async #load(signal: AbortSignal): Promise<void> {
-    const [candles, ticks] = await Promise.all([
-      this.#query.ask(candleQuery(this.#scene, PAGE), signal),
-      this.#known.ticks === undefined ? this.#options.ask('ticks', tickQuery(this.#scene), signal) : undefined,
-    ])
+    const { candles, ticks } = await this.#askAll(signal, this.#known.ticks)
     signal.throwIfAborted()
-    this.#times.candles = performance.now()
     const { rows, unit, devnet, incomplete } = candles
     this.#options.on.shown()
     this.#isShown = true
-    this.#change({ rows, unit, ...(ticks && { ticks: ticks.body.data }), devnet, incomplete }, true)
+    this.#change({ rows, unit, ticks, devnet, incomplete }, true)
   }
 
   /** Sends the most useful request, and returns its cost: 0 where streams tell all. */
   async #turn(signal: AbortSignal): Promise<number> {
-    const { purse } = this.#options
+    const { purse, parts } = this.#options
+    if (parts === 'chart') return this.#streams.isTold() ? 0 : this.#candles(signal)
     const now = performance.now()
     const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
       now - time > Math.max(ms, credits * (purse.pauseMs(1) ?? Number.POSITIVE_INFINITY))
@@ -197,7 +196,7 @@ class LiveScene implements Live {
    * not stand beside these.
    */
   async #compare(signal: AbortSignal): Promise<number> {
-    const { candles, ticks } = await this.#askBoth(signal)
+    const { candles, ticks, cost } = await this.#askAll(signal)
     const { rows: page, unit, devnet, incomplete } = candles
     const held = this.#held
     const isShort = !incomplete && page.length < PAGE
@@ -205,17 +204,19 @@ class LiveScene implements Live {
     const rows = isOne ? joined(held.rows, page) : page
     const dayVolume = isOne ? held.dayVolume : undefined
     if (!isOne) this.#reachedStart = false
-    this.#change({ rows, unit, ticks: ticks.body.data, dayVolume, devnet, incomplete }, !isOne)
-    return candles.cost + ticks.body.credits_used
+    this.#change({ rows, unit, ticks, dayVolume, devnet, incomplete }, !isOne)
+    return cost
   }
 
-  async #askBoth(signal: AbortSignal) {
+  async #askAll(signal: AbortSignal, known?: readonly TickRow[]) {
+    const asksTicks = this.#options.parts === 'market' && known === undefined
     const [candles, ticks] = await Promise.all([
       this.#query.ask(candleQuery(this.#scene, PAGE), signal),
-      this.#options.ask('ticks', tickQuery(this.#scene), signal),
+      asksTicks ? this.#options.ask('ticks', tickQuery(this.#scene), signal) : undefined,
     ])
     this.#times.candles = performance.now()
-    return { candles, ticks }
+    const cost = candles.cost + (ticks?.body.credits_used ?? 0)
+    return { candles, ticks: ticks?.body.data ?? known ?? [], cost }
   }
 
   async #ticks(signal: AbortSignal): Promise<number> {

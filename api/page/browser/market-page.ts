@@ -3,10 +3,17 @@
 import type { TokenFile } from '../tokens.ts'
 import { showState } from './account/account.ts'
 import { type CreditBudget, openCreditBudget } from './account/credit-budget.ts'
-import { exchangeCode, forgetKey, keepKey, keptKey, openKeyForm, takeFromAddress } from './account/key.ts'
+import {
+  exchangeCode,
+  forgetKey,
+  keepKey,
+  keptKey,
+  NO_KEY_OF_ADDRESS,
+  openKeyForm,
+  takeFromAddress,
+} from './account/key.ts'
 import { hideNotice } from './account/notice.ts'
 import { persist } from './account/persist.ts'
-import { type CarriedData, carriedData } from './carried-data.ts'
 import { type PageAddress, readAddress, writeAddress } from './lib/address.ts'
 import { openClient } from './lib/client.ts'
 import { part } from './lib/dom.ts'
@@ -20,6 +27,7 @@ import { openPicker } from './market/picker.ts'
 import { openPools } from './market/pools.ts'
 import { pairOf, pendingText, type Scene } from './market/scene.ts'
 import { NOT_YET, type Offers, openOffers } from './offers.ts'
+import { type CarriedData, carriedData } from './scene-data.ts'
 import { openScreen } from './screen.ts'
 import { openTools } from './tools.ts'
 
@@ -103,8 +111,7 @@ class MarketPage {
     void (async () => {
       const trouble = code === undefined ? undefined : await exchangeCode(code)
       if (keptKey() !== undefined) return this.#begin()
-      const hint = hadKey ? 'Addresses stay in the history, so no key is taken from one. Paste it here.' : undefined
-      this.#lock(trouble ?? hint)
+      this.#lock(trouble ?? (hadKey ? NO_KEY_OF_ADDRESS : undefined))
     })()
   }
 
@@ -208,7 +215,7 @@ class MarketPage {
         else screen.pending(pendingText(this.#live.held().scene, next.held().scene))
       },
     }
-    const next: Live = openLive({ ...this.#session, screen, on }, scene, known)
+    const next: Live = openLive({ ...this.#session, parts: 'market', screen, on }, scene, known)
     this.#wanted = next
     if (this.#live !== undefined) this.#tools.want(scene.interval, scene.price)
     await next.run(signal)

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Candles and trades of a scene by two streams: changes are told block by block, for a credit a minute each. */
+/** Candles and trades of a scene by a stream each: changes are told block by block, for a credit a minute a stream. */
 
 import { FoldedRows } from '../../clients/typescript/src/folded.ts'
 import type { CreditBudget } from './account/credit-budget.ts'
@@ -12,7 +12,6 @@ import { candleQuery, type Scene, tickQuery } from './market/scene.ts'
 /** Rows of each stream: as many as an answer has. */
 const ROWS = 100
 const MINUTE_MS = 60_000
-const CREDITS_A_MINUTE = 2
 /** Where no block is told for so long the page polls too: the store may be down. */
 const SILENT_MS = 20_000
 /** After streams have ended, the page polls for this time. */
@@ -27,7 +26,8 @@ export type SceneStreamsOptions = {
   purse: CreditBudget
   on: {
     candles(answer: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void>
-    ticks(answer: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void>
+    /** Absent where no trades are shown: candles have a stream alone. */
+    ticks?(answer: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void>
   }
 }
 
@@ -35,13 +35,14 @@ export type SceneStreamsOptions = {
 export type ToldAnswer<Row> = { rows: readonly Row[]; isFirst: boolean; incomplete: boolean }
 
 export type SceneStreams = {
-  /** Whether both streams have told an answer, and one of them lately. */
+  /** Whether all streams have told an answer, and one of them lately. */
   isTold(): boolean
   /** Opens streams where the budget has credits for them, and closes them where it has none. */
   tend(signal: AbortSignal): void
 }
 
 export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStreamsOptions): SceneStreams {
+  const creditsAMinute = on.ticks === undefined ? 1 : 2
   let open: AbortController | undefined
   let told = new Set<string>()
   let toldAt = 0
@@ -70,13 +71,16 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
 
   async function run(signal: AbortSignal): Promise<void> {
     const { asked, rowsOf } = candles.form(candleQuery(scene, ROWS))
-    const spending = setInterval(() => purse.spend(CREDITS_A_MINUTE), MINUTE_MS)
+    const { ticks: tellTicks } = on
+    const spending = setInterval(() => purse.spend(creditsAMinute), MINUTE_MS)
     try {
       await Promise.race([
         follow<Bodies['candles']['data'][number]>('candles', asked, signal, ({ rows, ...answer }) =>
           on.candles({ rows: rowsOf([...rows]), ...answer }, signal),
         ),
-        follow<TickRow>('ticks', tickQuery(scene), signal, (answer) => on.ticks(answer, signal)),
+        ...(tellTicks
+          ? [follow<TickRow>('ticks', tickQuery(scene), signal, (answer) => tellTicks(answer, signal))]
+          : []),
         hidden(signal),
       ])
     } finally {
@@ -85,9 +89,9 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
   }
 
   return {
-    isTold: () => told.size === 2 && performance.now() - toldAt < SILENT_MS,
+    isTold: () => told.size === creditsAMinute && performance.now() - toldAt < SILENT_MS,
     tend(signal) {
-      const isPaid = (purse.pauseMs(CREDITS_A_MINUTE) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
+      const isPaid = (purse.pauseMs(creditsAMinute) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
       if (!isPaid) open?.abort()
       if (!isPaid || open !== undefined || performance.now() < dueAt) return
       const one = new AbortController()

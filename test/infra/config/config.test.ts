@@ -113,6 +113,25 @@ describe('the environment', () => {
     expect(readConfig({ BOOTSTRAP_API_KEY: '!a-key~of:my,own"choice' }).bootstrapApiKey).toBe('!a-key~of:my,own"choice')
   })
 
+  test('origins that may frame the chart are whole origins, as browsers write them', () => {
+    const { embedOrigins } = readConfig({ EMBED_ORIGINS: 'https://Example.org, http://a.example:8080' })
+    expect(embedOrigins).toEqual(['https://example.org', 'http://a.example:8080'])
+    expect(readConfig({}).embedOrigins).toBeUndefined()
+    // They become part of a policy, in which these have a meaning.
+    for (const text of [
+      '*',
+      'https://*.example.org',
+      'https://a.example/',
+      'https://a.example:443',
+      "'self'",
+      'a.example',
+    ])
+      expect(() => readConfig({ EMBED_ORIGINS: text }), text).toThrow('EMBED_ORIGINS is not a list of origins such as')
+    for (const text of ['https://a.example; script-src *', 'https://a;b.example', 'null', 'https://u@a.example'])
+      expect(() => readConfig({ EMBED_ORIGINS: text }), text).toThrow('EMBED_ORIGINS is not a list of origins such as')
+    expect(() => readConfig({ EMBED_ORIGINS: ' , ' })).toThrow('EMBED_ORIGINS names no origin')
+  })
+
   test('a cluster is named with the address of each of its servers', () => {
     const CLICKHOUSE_URL = 'http://a.example:8123, http://b.example:8123'
     const { store } = readConfig({ CLICKHOUSE_URL, CLICKHOUSE_CLUSTER: 'market' })

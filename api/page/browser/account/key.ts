@@ -4,6 +4,8 @@ import { part } from '../lib/dom.ts'
 
 const STORED = 'candlepool-key'
 
+export const NO_KEY_OF_ADDRESS = 'Addresses stay in the history, so no key is taken from one. Paste it here.'
+
 /** Takes the code out of `/#code=…`, and removes a key that was put there by hand. */
 export function takeFromAddress(): { code?: string | undefined; hadKey: boolean } {
   const fragment = new URLSearchParams(location.hash.slice(1))
@@ -35,15 +37,29 @@ export async function exchangeCode(code: string): Promise<string | undefined> {
 }
 
 export function keptKey(): string | undefined {
-  return sessionStorage.getItem(STORED) ?? undefined
+  return storage()?.getItem(STORED) ?? undefined
 }
 
 export function keepKey(key: string): void {
-  sessionStorage.setItem(STORED, key)
+  storage()?.setItem(STORED, key)
 }
 
 export function forgetKey(): void {
-  sessionStorage.removeItem(STORED)
+  storage()?.removeItem(STORED)
+}
+
+/** Browsers may refuse it to a frame in a page of another site. */
+function storage(): Storage | undefined {
+  try {
+    return sessionStorage
+  } catch {
+    return undefined
+  }
+}
+
+/** A header takes no other characters. */
+export function isKey(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
 }
 
 export type KeyForm = {
@@ -59,8 +75,7 @@ export function openKeyForm(onKey: (key: string) => void): KeyForm {
   part('key-form', HTMLFormElement).addEventListener('submit', (event) => {
     event.preventDefault()
     const key = input.value.trim()
-    // A header takes no other characters.
-    if (!/^[\x21-\x7e]+$/.test(key)) return complain(key === '' ? 'Type a key first.' : 'That is not a key.')
+    if (!isKey(key)) return complain(key === '' ? 'Type a key first.' : 'That is not a key.')
     input.value = ''
     onKey(key)
   })
@@ -68,7 +83,12 @@ export function openKeyForm(onKey: (key: string) => void): KeyForm {
   function complain(trouble: string): void {
     error.textContent = trouble
     input.setAttribute('aria-invalid', 'true')
-    input.focus()
+    focus()
+  }
+
+  /** A frame takes no focus from the page around it. */
+  function focus(): void {
+    if (window.parent === window || document.hasFocus()) input.focus()
   }
 
   return {
@@ -76,7 +96,7 @@ export function openKeyForm(onKey: (key: string) => void): KeyForm {
       door.hidden = false
       error.textContent = ''
       input.removeAttribute('aria-invalid')
-      if (trouble === undefined) input.focus()
+      if (trouble === undefined) focus()
       else complain(trouble)
     },
     hide() {

@@ -24,8 +24,12 @@ export function readAddress(): PageAddress {
   }
 }
 
-export function writeAddress(place: PageAddress): void {
+export function fragmentOf(place: PageAddress): string {
   const fragment = new URLSearchParams()
   for (const [name, value] of Object.entries(place)) if (value !== undefined) fragment.set(name, value)
-  history.replaceState(null, '', `${location.pathname}#${fragment}`)
+  return fragment.toString()
+}
+
+export function writeAddress(place: PageAddress): void {
+  history.replaceState(null, '', `${location.pathname}#${fragmentOf(place)}`)
 }
