@@ -19,7 +19,9 @@ import { readTicks } from './candles/ticks.ts'
 import { poolsOfId, poolsOfPair } from './find/find.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
-import { listedPools, type PairSummary, poolsOfToken, readPairs } from './pools/pairs.ts'
+import { type MarketOverview, readOverview } from './pools/market-overview.ts'
+import { findNewPools } from './pools/new-pools.ts'
+import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
 import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
 import { type MarketSources, openSources } from './sources.ts'
 
@@ -32,8 +34,8 @@ export type Market = {
   /** `stored`: past the ticks in memory, for queries that nothing repeats. */
   ticks(query: TickQuery, from?: 'memory' | 'stored'): Promise<MarketAnswer<TickView>>
   pools(query: PoolQuery): Promise<PoolsAnswer>
-  /** Pairs of trusted tokens; at most a minute old. */
-  pairs(): Promise<readonly PairSummary[]>
+  /** Pairs of trusted tokens, at most a minute old, and new pools, at most five. */
+  overview(): Promise<MarketOverview>
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
@@ -45,7 +47,9 @@ export type Market = {
   listen(listener: StateListener): () => void
 }
 
-const PAIRS_FRESH_MS = 60_000
+const OVERVIEW_FRESH_MS = 60_000
+/** The statement takes 2 s after 200,000 pools with dust in them were created in a week. */
+const NEW_POOLS_FRESH_MS = 300_000
 /** Holds the candles that charts of a thousand pools query. */
 const CACHE_BYTES = 256 * 2 ** 20
 
@@ -67,17 +71,32 @@ export function openMarket(options: {
   const names = networks.map((network) => network.name)
   const now = () => instantOf(clock())
   const halts = cachedValue(() => readHalts(reader, names), freshMs)
-  const pairs = cachedValue(() => readListedPairs(sources, wholeSecond(now())), Math.min(60 * freshMs, PAIRS_FRESH_MS))
+  const newPools = cachedValue(
+    async () => {
+      const { store } = await sources.snapshot([])
+      return findNewPools(reader, store, wholeSecond(now()))
+    },
+    Math.min(300 * freshMs, NEW_POOLS_FRESH_MS),
+  )
+  const overview = cachedValue(
+    async () => {
+      // An empty store has an empty list: the page shows that nothing is stored.
+      const { store } = await sources.snapshot([])
+      return readOverview(reader, store, wholeSecond(now()), newPools.get())
+    },
+    Math.min(60 * freshMs, OVERVIEW_FRESH_MS),
+  )
 
   return {
     networks,
     candles: (query) => answerCandles(sources, query, now()),
     ticks: (query, from = 'memory') => answerTicks(sources, query, now(), from),
     pools: (query) => answerPools(sources, names, query, wholeSecond(now())),
-    pairs: pairs.get,
+    overview: overview.get,
     async pairsOf(token) {
       const { store } = await sources.snapshot([])
-      return readPairs(store, poolsOfToken(store.catalogue, token), wholeSecond(now()))
+      const at = wholeSecond(now())
+      return summarizePairs(store, await readFigures(store, poolsOfToken(store.catalogue, token), at), at)
     },
     async status() {
       const [states, halted] = await Promise.all([sources.states(), halts.get()])
@@ -142,10 +161,4 @@ async function answerPools(
     'pool' in query ? poolsOfId(store, query.pool, networks) : await poolsOfPair(store, query.symbol, networks)
   const rows = await readRankedPools(store, listings, now)
   return { rows, cost: 1 + Math.floor(rows.length / 20) }
-}
-
-/** An empty store has an empty list: the page shows that nothing is stored. */
-async function readListedPairs(sources: MarketSources, now: UnixSeconds): Promise<readonly PairSummary[]> {
-  const { store } = await sources.snapshot([])
-  return readPairs(store, listedPools(store.catalogue), now)
 }

@@ -148,7 +148,7 @@ function digitsOf(price: number): number {
 /** Pairs of the curated tokens, in the order in which they are asked for. */
 async function search(market: Market, query: string, limit: number) {
   const wanted = query.trim().toLowerCase()
-  const pairs = await market.pairs()
+  const { pairs } = await market.overview()
   return pairs
     .flatMap(({ symbols: [base, quote], network, pool }) => {
       const symbol = [`${base}-${quote}`, `${quote}-${base}`].find((name) => isCalled(name, wanted))

@@ -1,4 +1,4 @@
-/** The pairs that the page lists, each with its price, its 24 h change and volume, and the value of its pools. */
+/** The pairs and new pools that the page lists, each with its price, its 24 h change and volume, its swaps by side, and its value. */
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
@@ -8,6 +8,7 @@ import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
 import { type Catalogue, pairKey, tokenKey } from './catalogue.ts'
 import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
+import { NO_SIDES, type SidesByPool } from './sides.ts'
 import { readVolumes } from './volumes.ts'
 
 /** In the order of the lead pool, whose price it is. */
@@ -28,7 +29,12 @@ export type PairSummary = {
   volumeUsd: number
   /** Held by all of the pair's pools. */
   valueUsd: number
+  /** Swaps of the last 24 h in which the taker received the first token, in all of the pair's pools; undefined where they were not counted. */
+  buys: number | undefined
+  sells: number | undefined
 }
+
+export type NewPool = PairSummary & { firstSeen: UnixSeconds }
 
 /** A pair can have any number of v4 pools: v3 pools count first, then the oldest. */
 const MAX_POOLS_OF_PAIR = 16
@@ -55,49 +61,113 @@ export function poolsOfToken({ networks, tokens }: Catalogue, token: Address): r
   return pools.length <= MAX_POOLS_OF_TOKEN ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_TOKEN)
 }
 
-/** By volume, which counts up to the value held over the day, since wash trading is free. */
-export async function readPairs(
+/** A pool's figures of the last 24 h. */
+export type PoolFigures = {
+  listing: Listing
+  trades: number
+  volumeUsd: number
+  valueUsd: number
+  /** On average over the day. */
+  heldUsd: number
+}
+
+/** In the order of `listings`. */
+export async function readFigures(
   store: MarketStore,
   listings: readonly Listing[],
   now: UnixSeconds,
-): Promise<readonly PairSummary[]> {
+): Promise<readonly PoolFigures[]> {
   const [volumes, values, held] = await Promise.all([
     readVolumes(store.cache, listings, { from: now - DAY, to: now + 1 }),
     readValues(store, listings),
     readHeld(store, listings, now),
   ])
-  const pools = listings.map((listing, index) => ({
-    listing,
-    volumeUsd: Number((volumes[index] ?? NO_VOLUME).usdMicros) / 1e6,
-    valueUsd: values[index] ?? 0,
-    heldUsd: held[index] ?? 0,
-  }))
-  const pairs = [...groupBy(pools, ({ listing }) => groupOf(listing)).values()]
+  return listings.map((listing, index) => {
+    const { trades, usdMicros } = volumes[index] ?? NO_VOLUME
+    const volumeUsd = Number(usdMicros) / 1e6
+    return { listing, trades, volumeUsd, valueUsd: values[index] ?? 0, heldUsd: held[index] ?? 0 }
+  })
+}
+
+/** By volume, which counts up to the value held over the day, since wash trading is free. */
+export async function summarizePairs(
+  store: MarketStore,
+  pools: readonly PoolFigures[],
+  now: UnixSeconds,
+  sides: SidesByPool = new Map(),
+): Promise<readonly PairSummary[]> {
+  const groups = [...groupBy(pools, ({ listing }) => groupOf(listing)).values()]
   const rows = await Promise.all(
-    pairs.map(async (group) => {
-      const [lead] = group.toSorted((one, other) => other.heldUsd - one.heldUsd || other.valueUsd - one.valueUsd)
-      if (lead === undefined) return []
-      const { listing } = lead
-      const sum = (of: (pool: (typeof pools)[number]) => number) => group.reduce((total, pool) => total + of(pool), 0)
-      const summary: PairSummary = {
-        symbols: symbolsOf(listing),
-        tokens: [listing.pool.token0, listing.pool.token1],
-        network: listing.network.name,
-        pool: listing.pool.id,
-        isListed: bothListed(listing),
-        ...(await readDayPrice(store, listing, now)),
-        change1h: await readChange(store, listing, { now, seconds: HOUR }),
-        change5m: await readChange(store, listing, { now, seconds: 300 }),
-        volumeUsd: sum(({ volumeUsd }) => volumeUsd),
-        valueUsd: sum(({ valueUsd }) => valueUsd),
-      }
-      return [{ summary, counted: sum(({ volumeUsd, heldUsd }) => Math.min(volumeUsd, heldUsd)) }]
-    }),
+    groups.map(async (group) => ({
+      summary: await summarize(store, group, now, sides),
+      counted: sumOf(group, ({ volumeUsd, heldUsd }) => Math.min(volumeUsd, heldUsd)),
+    })),
   )
   return rows
-    .flat()
     .toSorted((one, other) => other.counted - one.counted || other.summary.valueUsd - one.summary.valueUsd)
     .map(({ summary }) => summary)
+}
+
+/** Each pool is a row of its own, newest first. */
+export async function summarizeNewPools(
+  store: MarketStore,
+  pools: readonly PoolFigures[],
+  now: UnixSeconds,
+  sides: SidesByPool,
+): Promise<readonly NewPool[]> {
+  const rows = await Promise.all(
+    pools.map(async (pool) => ({
+      ...(await summarize(store, [pool], now, sides)),
+      firstSeen: pool.listing.firstSeen,
+    })),
+  )
+  return rows.toSorted((one, other) => other.firstSeen - one.firstSeen)
+}
+
+/** `group` has a pool at least. */
+async function summarize(
+  store: MarketStore,
+  group: readonly PoolFigures[],
+  now: UnixSeconds,
+  sides: SidesByPool,
+): Promise<PairSummary> {
+  const [lead] = group.toSorted((one, other) => other.heldUsd - one.heldUsd || other.valueUsd - one.valueUsd)
+  if (lead === undefined) throw new RangeError('A pair without pools has no figures.')
+  const { listing } = lead
+  const symbols = symbolsOf(listing)
+  return {
+    symbols,
+    tokens: [listing.pool.token0, listing.pool.token1],
+    network: listing.network.name,
+    pool: listing.pool.id,
+    isListed: bothListed(listing),
+    ...(await readDayPrice(store, listing, now)),
+    change1h: await readChange(store, listing, { now, seconds: HOUR }),
+    change5m: await readChange(store, listing, { now, seconds: 300 }),
+    volumeUsd: sumOf(group, ({ volumeUsd }) => volumeUsd),
+    valueUsd: sumOf(group, ({ valueUsd }) => valueUsd),
+    ...sidesOf(group, symbols, sides),
+  }
+}
+
+/** In the order of the lead pool: others of the pair may have the tokens the other way round. Undefined where a pool was not counted. */
+function sidesOf(
+  group: readonly PoolFigures[],
+  [first]: readonly [string, string],
+  sides: SidesByPool,
+): Pick<PairSummary, 'buys' | 'sells'> {
+  const counts = group.map(({ listing, trades }) => {
+    const counted = sides.get(listing) ?? (trades === 0 ? NO_SIDES : undefined)
+    const isForward = symbolsOf(listing)[0] === first
+    return counted && (isForward ? counted : { buys: counted.sells, sells: counted.buys })
+  })
+  const known = counts.filter((count) => count !== undefined)
+  if (known.length < counts.length) return { buys: undefined, sells: undefined }
+  return { buys: sumOf(known, ({ buys }) => buys), sells: sumOf(known, ({ sells }) => sells) }
+}
+
+function sumOf<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0)
 }
 
 /** Symbols of unlisted tokens can be copied, so that each of their pools is a pair of its own. */

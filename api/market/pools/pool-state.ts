@@ -183,7 +183,7 @@ async function readPrices(
 }
 
 /** Stablecoins are $1, other trusted tokens have the last price of their reference pool before `end`; no other token has a price. */
-async function readNetworkPrices(
+export async function readNetworkPrices(
   { cache, catalogue }: MarketStore,
   network: Network,
   end: UnixSeconds,

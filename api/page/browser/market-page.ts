@@ -73,9 +73,9 @@ class MarketPage {
     this.#offers = openOffers({
       ask: () => this.#session?.ask,
       tokens,
-      offer: (suggestions) => {
+      offer: (suggestions, newest) => {
         this.#picker.offer(suggestions)
-        overview.offer(suggestions)
+        overview.offer(suggestions, newest)
       },
       note: (text) => this.#screen.note(text),
     })

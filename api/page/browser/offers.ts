@@ -3,9 +3,9 @@
 import type { TokenFile } from '../tokens.ts'
 import { showState } from './account/account.ts'
 import { persist } from './account/persist.ts'
-import type { QueryApi } from './lib/client.ts'
+import type { Bodies, QueryApi } from './lib/client.ts'
 import { pause } from './lib/wait.ts'
-import { type Suggestion, suggestionsOf } from './market/suggestions.ts'
+import { type NewSuggestion, newSuggestionsOf, type Suggestion, suggestionsOf } from './market/suggestions.ts'
 
 export type Offers = {
   pairsOf(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Suggestion[]>
@@ -23,26 +23,27 @@ export function openOffers(options: {
   /** Undefined without a key. */
   ask(): QueryApi | undefined
   tokens: TokenFile
-  offer(suggestions: readonly Suggestion[]): void
+  offer(suggestions: readonly Suggestion[], newest: readonly NewSuggestion[]): void
   note(text: string): void
 }): Offers {
   const { ask, tokens, offer, note } = options
   let suggestions: readonly Suggestion[] = []
   let offeredAt = Number.NEGATIVE_INFINITY
 
-  async function pairsOf(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<readonly Suggestion[]> {
-    const { body } = (await ask()?.('pairs', query, signal)) ?? { body: { data: [] } }
-    return suggestionsOf(body.data, tokens.tokens)
+  async function askPairs(query: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Bodies['pairs']> {
+    const answer = await ask()?.('pairs', query, signal)
+    return answer?.body ?? { data: [] }
   }
 
   async function read(signal: AbortSignal): Promise<void> {
-    suggestions = await pairsOf({}, signal)
+    const { data, newest = [] } = await askPairs({}, signal)
+    suggestions = suggestionsOf(data, tokens.tokens)
     offeredAt = performance.now()
-    offer(suggestions)
+    offer(suggestions, newSuggestionsOf(newest, tokens.tokens))
   }
 
   return {
-    pairsOf,
+    pairsOf: async (query, signal) => suggestionsOf((await askPairs(query, signal)).data, tokens.tokens),
     renew(signal) {
       if (performance.now() - offeredAt > OFFER_FRESH_MS) read(signal).catch(() => undefined)
     },

@@ -28,6 +28,8 @@ const row = (symbols: readonly [string, string], both: PairRow['tokens'], more: 
   change5m: undefined,
   volumeUsd: 1,
   valueUsd: 2,
+  buys: 3,
+  sells: 5,
   ...more,
 })
 const suggestions = suggestionsOf(
@@ -58,6 +60,10 @@ describe('suggestions', () => {
     // 2,500 before.
     expect(suggestions[0]?.change).toBeCloseTo(-0.2)
     expect(suggestions[0]?.names).toBe('Wrapped Ether in USD Coin')
+    expect(suggestions.map(({ buys, sells }) => [buys, sells])).toEqual([
+      [5, 3],
+      [3, 5],
+    ])
   })
 
   test('name the pool where the symbols are not of trusted tokens', () => {

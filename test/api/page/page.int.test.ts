@@ -208,6 +208,10 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       [main?.change5m, main?.change1h, main?.change].map((change) => (change === undefined ? '–' : percent(change))),
     )
     expect(more.map(([pair]) => pair)).toEqual(['WBTC-ETH'])
+    // On chain the pool is USDC-WETH: its sells are purchases of ether.
+    const count = (sides?: number) => sides?.toLocaleString('en')
+    expect(main?.buys).toBeGreaterThan(100)
+    expect(first?.slice(5, 7)).toEqual([count(main?.sells), count(main?.buys)])
     await page.locator('#overview-rows button', { hasText: 'WBTC-ETH' }).click()
     await page.getByText('No trade yet', { exact: true }).waitFor()
     expect(page.url()).toContain(POOLS.silent.id)

@@ -3,8 +3,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { addressOf, block, liquidity, openStore, poolOf } from '../../support/store.ts'
 import { Candles } from '../body.ts'
-import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
+import { NETWORKS_SERVED, POOLS, sqrtPrice } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, type Watched } from './browser.ts'
@@ -296,6 +297,36 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await page.keyboard.press('Enter')
     await page.getByText('No trade yet', { exact: true }).waitFor()
     expect(page.url()).toContain(POOLS.silent.id)
+  })
+
+  test('lists new pools with when they were first seen, and opens one from there', async () => {
+    const { service: own, database } = await store(1, 2_000)
+    const openOverview = async () => {
+      const { page } = await openLive({}, own)
+      await page.locator('#overview summary').click()
+      return page
+    }
+    const before = await openOverview()
+    await before.getByText('None with a trusted token holds $10,000 over a day').waitFor()
+    await inEveryAppearance(before, 'overview-none')
+    const at = now() - 100_000
+    const { token0, token1 } = POOLS.pepe
+    const pool = poolOf(addressOf('fe'), token0, token1, { initialSqrtPriceX96: sqrtPrice(1n, 10n ** 6n) })
+    await openStore(
+      database.client,
+      'ethereum',
+    )([block(900, at, { pools: [pool], liquidity: [liquidity(pool, 1, -887_220, 887_220, 10n ** 23n)] })])
+    const page = await openOverview()
+    const row = page.locator('#newest-rows tr')
+    await row.waitFor()
+    await inEveryAppearance(page, 'overview-newest')
+    const cells = await row.locator('th, td').allTextContents()
+    const seen = new Date(at * 1_000).toISOString().replace('T', ' ').slice(0, 16)
+    expect(cells.slice(0, 8)).toEqual(['PEPE-ETH', 'Ethereum', seen, '–', '–', '0', '0', '–'])
+    expect(cells[8]).toMatch(/^\$\d+\.\d\dK$/)
+    await row.getByRole('button').click()
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    expect(page.url()).toContain(pool.id)
   })
 
   test('looks again while the store is empty, and shows the first pair that it has', async () => {

@@ -18,6 +18,7 @@ export type Bodies = {
   pairs: PairsBody
 }
 export type PairRow = PairsBody['data'][number]
+export type NewPoolRow = NonNullable<PairsBody['newest']>[number]
 export type PoolBody = Bodies['pools']['data'][number]
 export type CreditUsage = Bodies['usage']['credits']
 

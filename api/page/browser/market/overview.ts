@@ -1,19 +1,23 @@
 /// <reference lib="dom" />
-/** All pairs as a table, by volume: read again each minute while it is open, at no cost. */
+/** All pairs as a table, by volume, and new pools as another: read again each minute while it is open, at no cost. */
 import { make, part } from '../lib/dom.ts'
-import { decimalsOf, dollarText, priceText } from '../lib/format.ts'
-import type { Suggestion } from './suggestions.ts'
+import { decimalsOf, dollarText, priceText, timeText, title } from '../lib/format.ts'
+import type { NewSuggestion, Suggestion } from './suggestions.ts'
 
 const RENEW_MS = 60_000
 
-export type Overview = { offer(suggestions: readonly Suggestion[]): void }
+export type Overview = { offer(suggestions: readonly Suggestion[], newest: readonly NewSuggestion[]): void }
 
 export function openOverview(on: { choose(suggestion: Suggestion): void; renew(): void }): Overview {
   const details = part('overview', HTMLDetailsElement)
-  const body = part('overview-rows', HTMLTableSectionElement)
   let offered: readonly Suggestion[] = []
+  let created: readonly NewSuggestion[] = []
   const show = () => {
-    if (details.open) body.replaceChildren(...offered.map((one) => toRow(one, () => on.choose(one))))
+    if (!details.open) return
+    part('overview-rows', HTMLTableSectionElement).replaceChildren(...offered.map((one) => toRow(one, on.choose)))
+    part('newest-rows', HTMLTableSectionElement).replaceChildren(...created.map((one) => toNewRow(one, on.choose)))
+    part('newest-state', HTMLElement).hidden = created.length > 0
+    part('newest', HTMLElement).hidden = created.length === 0
   }
   details.addEventListener('toggle', () => {
     show()
@@ -23,26 +27,56 @@ export function openOverview(on: { choose(suggestion: Suggestion): void; renew()
     if (details.open && !document.hidden) on.renew()
   }, RENEW_MS)
   return {
-    offer(suggestions) {
+    offer(suggestions, newest) {
       offered = suggestions
+      created = newest
       show()
     },
   }
 }
 
-function toRow(suggestion: Suggestion, onChoose: () => void): HTMLTableRowElement {
-  const { pair, names, price, change5m, change1h, change, volumeUsd, valueUsd } = suggestion
-  const button = make('button', { type: 'button', class: 'quiet', title: names }, pair)
-  button.addEventListener('click', onChoose)
+function toRow(one: Suggestion, onChoose: (one: Suggestion) => void): HTMLTableRowElement {
   return make(
     'tr',
     {},
-    make('th', { scope: 'row' }, button),
-    make('td', {}, price === undefined ? '–' : priceText(price, decimalsOf(price))),
-    ...[change5m, change1h, change].map(changeCell),
-    make('td', {}, dollarText(volumeUsd)),
-    make('td', {}, dollarText(valueUsd)),
+    nameCell(one, onChoose),
+    priceCell(one),
+    ...[one.change5m, one.change1h, one.change].map(changeCell),
+    make('td', {}, countText(one.buys)),
+    make('td', {}, countText(one.sells)),
+    make('td', {}, dollarText(one.volumeUsd)),
+    make('td', {}, dollarText(one.valueUsd)),
   )
+}
+
+function toNewRow(one: NewSuggestion, onChoose: (one: Suggestion) => void): HTMLTableRowElement {
+  return make(
+    'tr',
+    {},
+    nameCell(one, onChoose),
+    make('td', {}, title(one.pool.network)),
+    make('td', {}, timeText(one.firstSeen, 60)),
+    priceCell(one),
+    changeCell(one.change1h),
+    make('td', {}, countText(one.buys)),
+    make('td', {}, countText(one.sells)),
+    make('td', {}, dollarText(one.volumeUsd)),
+    make('td', {}, dollarText(one.valueUsd)),
+  )
+}
+
+function nameCell(one: Suggestion, onChoose: (one: Suggestion) => void): HTMLTableCellElement {
+  const button = make('button', { type: 'button', class: 'quiet', title: one.names }, one.pair)
+  button.addEventListener('click', () => onChoose(one))
+  return make('th', { scope: 'row' }, button)
+}
+
+function priceCell({ price }: Suggestion): HTMLTableCellElement {
+  return make('td', {}, price === undefined ? '–' : priceText(price, decimalsOf(price)))
+}
+
+function countText(count: number | undefined): string {
+  return count === undefined ? '–' : count.toLocaleString('en')
 }
 
 function changeCell(change: number | undefined): HTMLTableCellElement {

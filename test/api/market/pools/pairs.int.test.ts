@@ -42,6 +42,9 @@ describe.skipIf(withoutClickHouse)('the pairs of the page', () => {
     expect(1 / (first?.price ?? 0)).toBeGreaterThan(1_000)
     expect(first?.volumeUsd).toBeGreaterThan(100_000)
     expect(rows.find(({ symbols }) => symbols.join() === 'WBTC,ETH')?.price).toBeUndefined()
+    // Ether was bought nine times, in pools of either order on two networks, for the first token of the lead.
+    expect([first?.buys, first?.sells]).toEqual([0, 9])
+    expect(rows.find(({ symbols }) => symbols.join() === 'WBTC,ETH')).toMatchObject({ buys: 0, sells: 0 })
     expect(await usedCredits()).toBe(before)
   })
 

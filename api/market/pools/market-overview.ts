@@ -1,0 +1,45 @@
+/** All that the page compares: pairs of trusted tokens, and new pools, with their swaps by side from one bounded statement. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+import { Problem } from '../../lib/problem.ts'
+import { listedPools, type NewPool, type PairSummary, readFigures, summarizeNewPools, summarizePairs } from './pairs.ts'
+import type { MarketStore } from './pool-state.ts'
+import { readSides } from './sides.ts'
+
+export type MarketOverview = { pairs: readonly PairSummary[]; newest: readonly NewPool[] }
+
+/** `newPools`: keys of listings. */
+export async function readOverview(
+  reader: ClickHouseClient,
+  store: MarketStore,
+  now: UnixSeconds,
+  newPools: Promise<readonly string[]>,
+): Promise<MarketOverview> {
+  const listed = listedPools(store.catalogue)
+  const keys = await unlessTemporary(newPools, [])
+  // A rollback may have undone one since.
+  const found = keys.flatMap((key) => store.catalogue.pools.get(key) ?? [])
+  const figures = await readFigures(store, [...new Set([...listed, ...found])], now)
+  const sides = await unlessTemporary(readSides(reader, figures, now), new Map())
+  const isFound = new Set(found)
+  const [pairs, newest] = await Promise.all([
+    summarizePairs(store, figures.slice(0, listed.length), now, sides),
+    summarizeNewPools(
+      store,
+      figures.filter(({ listing }) => isFound.has(listing)),
+      now,
+      sides,
+    ),
+  ])
+  return { pairs, newest }
+}
+
+/** Pairs are worth more than what is beside them: a statement that reached a limit of the store leaves its part out. */
+async function unlessTemporary<T>(answer: Promise<T>, instead: T): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof Problem) return instead
+    throw error
+  }
+}
