@@ -1,6 +1,7 @@
 /**
  * Readers of streams through random lives of the service: forks, jobs, aggregators that die, API processes that restart, readers that leave
- * and come back. At rest each reader's folded events equal the answer, without a loss and without a repetition. LIVES and SEED choose them.
+ * and come back, or pause after each event. At rest each reader's folded events equal the answer, without a loss and without a
+ * repetition. LIVES and SEED choose them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -34,7 +35,19 @@ const ACTS = 14
 const READERS = 5
 /** Blocks that no fork replaces. */
 const FINAL = 12
-const ACT = ['grow', 'grow', 'grow', 'fork', 'fork', 'restate', 'crash', 'restart-api', 'leave', 'leave'] as const
+const ACT = [
+  'grow',
+  'grow',
+  'grow',
+  'fork',
+  'fork',
+  'restate',
+  'crash',
+  'restart-api',
+  'leave',
+  'leave',
+  'slow',
+] as const
 
 type Query = { path: string; pool: string; limit: number; seconds: number; isTicks: boolean }
 
@@ -42,6 +55,8 @@ type Query = { path: string; pool: string; limit: number; seconds: number; isTic
 class Reader {
   readonly folded: FoldedStream
   resumed = 0
+  /** Between events. */
+  pauseMs = 0
   #stop = new AbortController()
   #isLeft = false
   #done: Promise<void>
@@ -83,6 +98,7 @@ class Reader {
       if (isFirst && lastId !== undefined && event.event !== 'snapshot') this.resumed++
       isFirst = false
       this.folded.take(event)
+      if (this.pauseMs > 0) await sleep(this.pauseMs, undefined, { signal })
     }
   }
 }
@@ -156,7 +172,9 @@ describe.skipIf(withoutClickHouse)('readers of streams', () => {
 
       for (let step = 0; step < ACTS; step++) {
         const act = random.pick(ACT)
-        if (act === 'leave') readers[random.between(0, READERS - 1)]?.leave()
+        const reader = readers[random.between(0, READERS - 1)]
+        if (act === 'leave') reader?.leave()
+        else if (act === 'slow' && reader) reader.pauseMs = random.between(1, 40)
         else if (act === 'restart-api') {
           const place = random.between(0, 1)
           await services[place]?.stop()
