@@ -44,7 +44,10 @@ export function streamCandles(options: StreamOptions): AccountHandler {
   return streamOf<CandleQuery>(options, {
     read: readCandleQuery,
     answer: market.candles,
-    member: (query, answer) => ({ ...placeOf(answer), reader: candleReader(market, atPool(query, answer), clock) }),
+    member: (query, answer) => ({
+      ...placeOf(answer),
+      reader: candleReader(market, answer.view.listing, atPool(query, answer), clock),
+    }),
   })
 }
 

@@ -2,25 +2,38 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { MarketAnswer } from '../market/answer.ts'
 import { candleRow } from '../market/answer-rows.ts'
+import type { NetworkStates } from '../market/cache/change-poller.ts'
+import { poolCoverage } from '../market/cache/coverage.ts'
 import { gridOf } from '../market/candles/candles.ts'
+import { lastFillable } from '../market/candles/fill-gaps.ts'
 import type { Market } from '../market/market.ts'
+import type { Listing } from '../market/model/listing.ts'
 import type { CandleView } from '../market/model/orientation.ts'
 import { bucketOf } from '../query/interval.ts'
 import { type CandleQuery, candleRange } from '../query/query.ts'
-import { type Instant, instantOf } from '../query/time.ts'
+import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
 import type { RowReader } from './row-reader.ts'
 import { type FeedRow, feedRow } from './rows.ts'
 
-export function candleReader(market: Market, query: CandleQuery, clock: () => Date): RowReader {
-  const bucketAt = (now: Instant) => bucketOf(now.seconds, query.interval)
-  let readAt: UnixSeconds | undefined
+export function candleReader(market: Market, listing: Listing, query: CandleQuery, clock: () => Date): RowReader {
+  const { interval, fill } = query
+  let readBy: string | undefined
+
+  /** What decides which buckets without trades have a row: the clock, the tip and the coverage. */
+  function filledBy(states: NetworkStates, now: UnixSeconds): string {
+    const coverage = poolCoverage(states, listing)
+    return JSON.stringify([bucketOf(now, interval), lastFillable(coverage, now, interval), coverage.gaps])
+  }
+
   return {
     kind: 'candle',
-    isDue: () => query.fill === 'previous' && readAt !== bucketAt(instantOf(clock())),
+    isDue: (states) => fill === 'previous' && readBy !== filledBy(states, wholeSecond(instantOf(clock()))),
     async read() {
       const now = instantOf(clock())
+      // Before the rows: where those are newer, they are read once more.
+      const by = filledBy(await market.states(), wholeSecond(now))
       const answer = await market.candles(query)
-      readAt = bucketAt(now)
+      readBy = by
       return { rows: answer.rows.map(rowOf), from: watchedFrom(query, now, answer), isCut: false }
     },
     shown: (rows) => rows,

@@ -7,6 +7,7 @@ import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { ConcurrencyLimit } from '../lib/concurrency-limit.ts'
+import type { NetworkStates } from '../market/cache/change-poller.ts'
 import type { ChangedPools } from '../market/cache/state-listeners.ts'
 import type { Market } from '../market/market.ts'
 import { formatTime } from '../query/time.ts'
@@ -123,7 +124,7 @@ export class Feed {
     const states = await this.#market.states()
     const networks = new Set(this.#members.map(({ network }) => network))
     const tips = new Map([...networks].map((network) => [network, states.get(network)?.tip]))
-    for (const member of this.#members) await this.#read(member)
+    for (const member of this.#members) await this.#read(member, states)
     for (const [network, tip] of tips) {
       const state = states.get(network)
       // A newer tip has its own refresh.
@@ -137,9 +138,9 @@ export class Feed {
     }
   }
 
-  async #read(member: Member): Promise<void> {
+  async #read(member: Member, states: NetworkStates): Promise<void> {
     const { network, pool, reader, pending } = member
-    const scope = pending ?? (reader.isDue() ? 'all' : undefined)
+    const scope = pending ?? (reader.isDue(states) ? 'all' : undefined)
     if (!scope) return
     member.pending = undefined
     const reading = await reader.read(member.rows, scope).catch((error: unknown) => {

@@ -79,8 +79,9 @@ def difference(frame: pd.DataFrame) -> str | None:
         if name in ("time", "timestamp"):
             seconds = pd.to_datetime(got, utc=True).dt.tz_localize(None).astype("datetime64[s]").astype("int64")
             same = seconds.to_numpy() == np.array([stamp[:-1] for stamp in want], dtype="datetime64[s]").astype("int64")
-        elif isinstance(want[0], str):
-            same = got.astype(str).to_numpy() == np.array(want, dtype=object)
+        elif isinstance(next((value for value in want if value is not None), None), str):
+            empty = got.isna().to_numpy()
+            same = np.where(empty, None, got.astype(object).to_numpy()) == np.array(want, dtype=object)
         else:
             same = got.astype("float64").to_numpy().view("int64") == np.array(want, dtype="float64").view("int64")
         if not same.all():

@@ -149,6 +149,19 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(kinds.lastIndexOf('retract')).toBeLessThan(kinds.indexOf('tick'))
   })
 
+  test('has the candles without trades once the tables have caught up with the clock', async () => {
+    const hours = `/v0/candles?pool=${POOL.id}&interval=1h&limit=20`
+    await growBy(1)
+    const [plan] = fullBlocks(1, 1)
+    if (!plan) throw new Error('unreachable')
+    chain = mine(chain, [{ ...plan, secondsLater: 7_200, liquidity: [], ticks: [] }], 'two hours later')
+    const reader = await open(hours)
+    await running.append(asBlocks('ethereum', chain.slice(-1)))
+    await atTip(reader)
+    const { data } = (await service.get(hours)).body as { data: unknown[] }
+    expect(reader.folded.rowsOf(POOL.id, formatTime(Math.ceil((now() - 20 * 3_600) / 3_600) * 3_600))).toEqual(data)
+  })
+
   test('is resumed by the last id without a loss or a repetition', async () => {
     const first = await open(TICKS)
     await growBy(2)
