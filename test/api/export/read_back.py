@@ -15,7 +15,7 @@ folder, form, reference = sys.argv[1:]
 files = sorted(glob.glob(f"{folder}/*.{form}"))
 pattern = f"{folder}/*.{form}"
 # A CSV file has no types: a reader would take exact decimals for doubles.
-TEXT = ["amount0", "amount1", "token0", "token1", "id", "pool"]
+TEXT = ["amount0", "amount1", "token0", "token1", "id", "pool", "sender"]
 
 expected: dict[str, list] = {}
 with open(reference) as lines:
