@@ -218,6 +218,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
     `/v0/candles?pool=${POOLS.main.id}&interval=1s&limit=5&to=${at(60.5)}`,
     '/v0/ticks?symbol=WETH-USDC',
     '/v0/pools?symbol=WETH-USDC',
+    '/page/pairs',
     '/v0/health',
     '/v0/usage',
   ]) {
