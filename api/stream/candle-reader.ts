@@ -19,7 +19,7 @@ export function candleReader(market: Market, listing: Listing, query: CandleQuer
   const { interval, fill } = query
   let readBy: string | undefined
 
-  /** What decides which buckets without trades have a row: the clock, the tip and the coverage. */
+  /** The clock, the tip and the coverage decide which buckets without trades have a row. */
   function filledBy(states: NetworkStates, now: UnixSeconds): string {
     const coverage = poolCoverage(states, listing)
     return JSON.stringify([bucketOf(now, interval), lastFillable(coverage, now, interval), coverage.gaps])

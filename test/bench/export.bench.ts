@@ -23,7 +23,7 @@ const ROUNDS = 3
 const SHAPE: Shape = { network: 'ethereum', swapsPerBlock: 23, pools: 400, firstTime: Date.UTC(2025, 0, 1) / 1_000 }
 const PERIOD = `network = 'ethereum' AND time >= {from:UInt32} AND time < {to:UInt32}`
 const BARE = {
-  ticks: `SELECT network, pool, transaction_hash, time, price, side, amount0, amount1, amount_usd, pair, block, log_index FROM market_ticks WHERE ${PERIOD}`,
+  ticks: `SELECT network, pool, transaction_hash, time, price, side, amount0, amount1, amount_usd, pair, block, log_index, sender FROM market_ticks WHERE ${PERIOD}`,
   candles: `SELECT network, pool, pair, time, open, high, low, close, volume1, trades FROM market_candles WHERE ${PERIOD} AND resolution = 60`,
 } as const
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Authority, makeAuthority } from './certificates.ts'
 import { freePorts } from './free-ports.ts'
-import { fetchedKafka, serverProperties, startProcess, toProperties } from './kafka-jars.ts'
+import { fetchedKafka, newClusterId, serverProperties, startProcess, toProperties } from './kafka-jars.ts'
 import { javaAtLeast } from './maven.ts'
 
 const run = promisify(execFile)
@@ -41,7 +41,7 @@ export async function startSecureCluster({ size = 1, isAuthorized = false }: Opt
   const { bothFile } = await authority.sign('broker')
   const ports = await freePorts(2 * size + 1)
   const [controllerPort = 0] = ports
-  const id = Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+  const id = newClusterId()
   const started: (SecureBroker & { secure: string; operator: string })[] = []
   for (let index = 0; index < size; index++) {
     const [operatorPort = 0, securePort = 0] = ports.slice(1 + 2 * index)

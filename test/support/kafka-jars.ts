@@ -50,7 +50,7 @@ async function startOnce(classpath: string, first: JarBroker | undefined): Promi
   const [port = 0, ownControllerPort = 0] = await freePorts(2)
   const properties = join(data, 'server.properties')
   const cluster = first?.cluster ?? {
-    id: Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url'),
+    id: newClusterId(),
     controllerPort: ownControllerPort,
   }
   const settings = serverProperties(port, cluster.controllerPort, join(data, 'log'))
@@ -122,4 +122,10 @@ export function toProperties(properties: Record<string, unknown>): string {
 /** The folder of the jars. */
 export function fetchedKafka(version = KAFKA_VERSION): Promise<string> {
   return fetchedJars(`kafka-${version}`, join(import.meta.dirname, 'pom.xml'), [`-Dkafka.version=${version}`])
+}
+
+/** 16 random bytes as Kafka writes them. Its tool takes an id that begins with a hyphen for an option. */
+export function newClusterId(): string {
+  const id = Buffer.from(crypto.randomUUID().replaceAll('-', ''), 'hex').toString('base64url')
+  return id.replace(/^-/, 'A')
 }
