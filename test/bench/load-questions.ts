@@ -3,7 +3,7 @@ import { type Random, randomOf } from '../simulation/random.ts'
 import { tokenOf } from './load-store.ts'
 import { poolId } from './synthetic.ts'
 
-export const KINDS = ['now', 'closed', 'symbol', 'ticks', 'pools', 'usage', 'mix'] as const
+export const KINDS = ['now', 'closed', 'new', 'symbol', 'ticks', 'pools', 'usage', 'mix'] as const
 export type Kind = (typeof KINDS)[number]
 
 /** Share of a hundred questions of the mix. */
@@ -45,6 +45,10 @@ export function drawer(seed: number, { pools, hours }: { pools: number; hours: n
     if (kind === 'ticks') return { path: `/v0/ticks?pool=${poolId(pool)}` }
     if (kind === 'symbol') return { path: `/v0/candles?symbol=${symbol}&interval=${interval}&limit=${BUCKETS}` }
     if (kind === 'now') return candles({ pool, interval })
+    if (kind === 'new') {
+      const end = thisHour - random.between(0, hours - 1) * HOUR
+      return candles({ pool: random.between(0, pools - 1), interval, to: end })
+    }
     // What was lately is asked for more than what was long ago.
     const age = Math.floor(hours ** random.next())
     return candles({ pool, interval, to: thisHour - age * HOUR })

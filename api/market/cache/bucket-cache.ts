@@ -68,8 +68,9 @@ export class BucketCache {
   /** The chunks of a range, ascending; undefined where the range is too wide for the cache. */
   read(listing: Listing, resolution: Resolution, range: TimeRange): Chunk[] | Promise<Chunk[]> | undefined {
     if (chunkCount(resolution, range) > MAX_CHUNKS) return undefined
-    // The close before the range is likely to be needed next.
-    const chunks = this.#chunks(listing, chunkKeysIn(resolution, range), ({ from }) => chunkKeysBefore(from))
+    // Of hours the days are read along: a range of hours often begins before the pool's first trade, and then asks for the close before it.
+    const besides = resolution === 3_600 ? ({ from }: ChunkKey) => chunkKeysBefore(from) : undefined
+    const chunks = this.#chunks(listing, chunkKeysIn(resolution, range), besides)
     this.#onRead(Array.isArray(chunks))
     return chunks
   }
@@ -180,7 +181,7 @@ export class BucketCache {
           listing,
           resolution,
           range,
-          rows: cut(rows(resolution), range),
+          rows: rows(resolution, range),
           queriedAt,
           loadedMs: performance.now(),
         }

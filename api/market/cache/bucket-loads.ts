@@ -1,12 +1,21 @@
-/** Batches reads of chunks: per-query overhead dominates, so requests that arrive while MAX_QUERIES run are merged into the next ones. */
+/**
+ * Batches reads of chunks: requests that arrive while MAX_QUERIES run are merged into the next ones, whatever their pools and ranges. Of one
+ * request alone ClickHouse spends 5.4 ms of CPU, of eight in one query 2.9 ms each.
+ */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { RESOLUTIONS, type Resolution } from '../../../aggregator/candles/candle.ts'
+import type { Resolution } from '../../../aggregator/candles/candle.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
 import { queryBytes, readSql } from '../../lib/store.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import type { Listing } from '../model/listing.ts'
 import { clampTime, type RangesByResolution } from '../model/windows.ts'
-import { type BucketRows, groupRows } from './bucket-rows.ts'
+import { type BucketRows, cut } from './bucket-rows.ts'
+import { groupRows } from './group-rows.ts'
 
 const BUCKETS = readSql(new URL('./buckets.sql', import.meta.url))
+
+const FORMAT = '\nSETTINGS max_threads = 1\nFORMAT RowBinary'
 
 const MAX_QUERIES = 4
 /** A single request may exceed it. */
@@ -16,7 +25,7 @@ const MAX_CHUNKS_PER_QUERY = 64
 export type ChunkRequest = { listing: Listing; ranges: RangesByResolution; chunks: number }
 
 /** `queriedAt`: see `BucketCache.nextQueryNumber`. */
-export type LoadedChunks = { queriedAt: number; rows(resolution: Resolution): BucketRows }
+export type LoadedChunks = { queriedAt: number; rows(resolution: Resolution, range: TimeRange): BucketRows }
 
 type QueuedRequest = ChunkRequest & { resolve(loaded: LoadedChunks): void; reject(error: unknown): void }
 
@@ -24,41 +33,37 @@ export function bucketLoads(
   reader: ClickHouseClient,
   nextQueryNumber: () => number,
 ): (wanted: ChunkRequest) => Promise<LoadedChunks> {
-  /** By network and ranges: requests with equal ones differ in their pools only, and share a query. */
-  const waiting = new Map<string, QueuedRequest[]>()
+  /** By network. */
+  const waiting = new Map<NetworkName, QueuedRequest[]>()
   let running = 0
 
   function sendWaiting(): void {
     while (running < MAX_QUERIES) {
       const [first] = waiting
       if (!first) return
-      const [key, all] = first
+      const [network, all] = first
       const together = upTo(MAX_CHUNKS_PER_QUERY, all)
-      waiting.delete(key)
-      if (together.length < all.length) waiting.set(key, all.slice(together.length))
+      // Networks take turns.
+      waiting.delete(network)
+      if (together.length < all.length) waiting.set(network, all.slice(together.length))
       running++
-      void send(together).finally(() => {
+      void send(network, together).finally(() => {
         running--
         sendWaiting()
       })
     }
   }
 
-  async function send(together: readonly QueuedRequest[]): Promise<void> {
-    const [first] = together
-    if (!first) return
+  async function send(network: NetworkName, together: readonly QueuedRequest[]): Promise<void> {
     const pools = [...new Set(together.map(({ listing }) => listing.pool.id))]
-    const parameters: Record<string, unknown> = { network: first.listing.network.name, pools }
-    for (const resolution of RESOLUTIONS) {
-      const { from, to } = first.ranges.get(resolution) ?? { from: 0, to: 0 }
-      Object.assign(parameters, { [`from${resolution}`]: clampTime(from), [`to${resolution}`]: clampTime(to) })
-    }
+    const { condition, parameters } = rangesOf(together)
     const queriedAt = nextQueryNumber()
     try {
-      const rows = groupRows(await queryBytes(reader, BUCKETS, parameters), { untraded: false })
+      const bytes = await queryBytes(reader, `${BUCKETS}${condition}${FORMAT}`, { network, pools, ...parameters })
+      const rows = groupRows(bytes, { untraded: false })
       for (const { listing, resolve } of together) {
         const place = pools.indexOf(listing.pool.id)
-        resolve({ queriedAt, rows: (resolution) => rows({ place, resolution }) })
+        resolve({ queriedAt, rows: (resolution, range) => cut(rows({ place, resolution }), range) })
       }
     } catch (error) {
       for (const { reject } of together) reject(error)
@@ -67,13 +72,30 @@ export function bucketLoads(
 
   return (wanted) =>
     new Promise((resolve, reject) => {
-      const { network } = wanted.listing
-      const ranges = [...wanted.ranges].map(([resolution, { from, to }]) => `${resolution} ${from} ${to}`)
-      const key = [network.name, ...ranges.sort()].join('/')
-      waiting.set(key, [...(waiting.get(key) ?? []), { ...wanted, resolve, reject }])
+      const { name } = wanted.listing.network
+      const queue = waiting.get(name)
+      if (queue) queue.push({ ...wanted, resolve, reject })
+      else waiting.set(name, [{ ...wanted, resolve, reject }])
       // All pools of a pair are requested within one turn of the event loop.
       setImmediate(sendWaiting)
     })
+}
+
+/** The condition that selects the requested rows: the pools of equal ranges are one term, so that it grows with the chunks only. */
+function rangesOf(requests: readonly ChunkRequest[]): { condition: string; parameters: Record<string, PoolId[]> } {
+  const terms = new Map<string, Set<PoolId>>()
+  for (const { listing, ranges } of requests) {
+    for (const [resolution, { from, to }] of ranges) {
+      const term = `resolution = ${resolution} AND c.time >= ${clampTime(from)} AND c.time < ${clampTime(to)}`
+      const pools = terms.get(term)
+      if (pools) pools.add(listing.pool.id)
+      else terms.set(term, new Set([listing.pool.id]))
+    }
+  }
+  const all = [...terms]
+  const condition = all.map(([term], index) => `(pool IN {pools${index}:Array(String)} AND ${term})`).join('\n  OR ')
+  const parameters = Object.fromEntries(all.map(([, pools], index) => [`pools${index}`, [...pools]]))
+  return { condition: `  AND (${condition})`, parameters }
 }
 
 /** The first requests, at least one. */

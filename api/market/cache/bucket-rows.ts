@@ -6,7 +6,7 @@ import type { TimeRange } from '../../query/time-range.ts'
 import type { FoldedCandle } from '../model/orientation.ts'
 
 /** One row: time (UInt32), eight prices (Float64), two volumes (UInt256), trades (UInt64), dollars (Decimal(76, 6)); little-endian. See buckets.sql. */
-const ROW_BYTES = 172
+export const ROW_BYTES = 172
 
 const OPEN = 4
 const SPOT_OPEN = 36
@@ -41,31 +41,7 @@ export function rowOf({ start, candle }: StoredBucket): BucketRows {
   return row
 }
 
-/** `place`: the index of the pool in the list of the query. */
-type RowGroup = { place: number; resolution: number }
-
-const NO_ROWS = rowsFrom(new Uint8Array())
-/** Before a row: its place (UInt16) and its resolution (UInt32). */
-const PLACE_BYTES = 6
-
-/** The rows of each pool and resolution, see buckets.sql and changed-buckets.sql. `untraded`: keeps the rows that lost their trades. */
-export function groupRows(bytes: Uint8Array, { untraded }: { untraded: boolean }): (placed: RowGroup) => BucketRows {
-  const view = rowsFrom(bytes)
-  const numberOf = ({ place, resolution }: RowGroup) => place * 2 ** 32 + resolution
-  const found = new Map<number, Uint8Array[]>()
-  for (let at = 0; at < bytes.byteLength; at += PLACE_BYTES + ROW_BYTES) {
-    const number = numberOf({ place: view.getUint16(at, true), resolution: view.getUint32(at + 2, true) })
-    const row = bytes.subarray(at + PLACE_BYTES, at + PLACE_BYTES + ROW_BYTES)
-    if (!untraded && !hasTrades(rowsFrom(row), 0)) continue
-    const rows = found.get(number)
-    if (rows) rows.push(row)
-    else found.set(number, [row])
-  }
-  const joined = new Map([...found].map(([number, rows]) => [number, rowsFrom(Buffer.concat(rows))]))
-  return (placed) => joined.get(numberOf(placed)) ?? NO_ROWS
-}
-
-function rowsFrom(bytes: Uint8Array): BucketRows {
+export function rowsFrom(bytes: Uint8Array): BucketRows {
   return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
@@ -124,7 +100,11 @@ function overwritten(rows: BucketRows, fresh: BucketRows): boolean {
 }
 
 function hasTrades(rows: BucketRows, index: number): boolean {
-  return rows.getBigUint64(index * ROW_BYTES + TRADES, true) > 0n
+  return hasTradesAt(rows, index * ROW_BYTES)
+}
+
+export function hasTradesAt(rows: BucketRows, at: number): boolean {
+  return tradesAt(rows, at) > 0
 }
 
 function bytesAt(rows: BucketRows, index: number): Uint8Array {

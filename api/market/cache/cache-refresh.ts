@@ -10,7 +10,8 @@ import { MAX_POOLS_PER_QUERY, queryBytes, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
 import { listingKey } from '../model/listing.ts'
 import type { BucketCache } from './bucket-cache.ts'
-import { groupRows, rowOf } from './bucket-rows.ts'
+import { rowOf } from './bucket-rows.ts'
+import { groupRows } from './group-rows.ts'
 
 const CHANGED = readSql(new URL('./changed-buckets.sql', import.meta.url))
 

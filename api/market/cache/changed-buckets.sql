@@ -1,8 +1,9 @@
 -- The candles of some pools and resolutions that hold a second from `first` to `last` and were written under this version or a later one, each
--- after its pool's place in the list and its resolution. Those that lost their trades are among them.
+-- after its pool's place in the list, its resolution and its version. Those that lost their trades are among them.
 SELECT
     toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
     resolution,
+    version,
     toUInt32(toUnixTimestamp(c.time)) AS second,
     open, high, low, close, spot_open, spot_high, spot_low, spot_close, volume0, volume1, trades, volume_usd
 FROM candles AS c
@@ -13,7 +14,5 @@ PREWHERE network = {network:String}
   AND c.time <= toDateTime({last:UInt32}, 'UTC')
   AND toUnixTimestamp(c.time) >= intDiv({first:UInt32}, resolution) * resolution
   AND version >= {version:UInt128}
-ORDER BY place, resolution, c.time, version DESC
-LIMIT 1 BY place, resolution, c.time
 SETTINGS max_threads = 1
 FORMAT RowBinary

@@ -81,7 +81,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       const key = services[0]?.key ?? ''
       const options = { client: database.client, networks, clock: () => new Date(second * 1_000), key }
       const writing = held(database.client, /INSERT INTO candles/, 'sent')
-      const reading = held(database.client, /{to86400:UInt32}/, 'answered')
+      const reading = held(database.client, /^-- Stored candles of several pools/, 'answered')
       const aggregator = await startAggregator(writing.client, { network })
       await aggregator.append(asBlocks(network, stored))
       const holding = await startService({ ...options, client: reading.client, freshMs: 1_000 })
