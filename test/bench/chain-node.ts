@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 
 export type ChainNode = {
@@ -14,7 +15,15 @@ export type ChainNode = {
   stop(): Promise<void>
 }
 
-export type Chain = { latencyMs: number; head: number; swapsPerBlock: number }
+/** `secondsPerBlock`: of the blocks before the first head. `burst`: one block of `every` has `times` as many swaps. */
+export type Chain = {
+  latencyMs: number
+  head: number
+  swapsPerBlock: number
+  network?: NetworkName
+  secondsPerBlock?: number
+  burst?: { every: number; times: number }
+}
 
 export const CHAIN_POOLS = 400
 
@@ -33,9 +42,12 @@ export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }
 
-export async function startChain({ latencyMs, head, swapsPerBlock }: Chain): Promise<ChainNode> {
+export async function startChain(chain: Chain): Promise<ChainNode> {
   const script = join(import.meta.dirname, 'chain-process.ts')
-  const args = ['--import', 'tsx', script, ...[latencyMs, head, swapsPerBlock].map(String)]
+  const { latencyMs, head, swapsPerBlock, network = 'ethereum', secondsPerBlock = 12, burst } = chain
+  const { every, times } = burst ?? { every: 1, times: 1 }
+  const shape = [latencyMs, head, swapsPerBlock, network, secondsPerBlock, every, times]
+  const args = ['--import', 'tsx', script, ...shape.map(String)]
   const node = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = once(node, 'exit')
   const lines = createInterface(node.stdout)

@@ -1,6 +1,7 @@
 /**
  * A JSON-RPC node over an endless made-up chain of 400 pools, in a process of its own, as quick as text can be joined.
- * Arguments: how long an answer takes in ms, the head, and the swaps a block (0.02 are one every 50 blocks). It prints its address.
+ * Arguments: how long an answer takes in ms, the head, the swaps a block (0.02 are one every 50 blocks), the network, the seconds between the blocks
+ * before the head, and that one block of so many has so many times the swaps. It prints its address.
  *
  * An empty line on standard input makes a new head, of which WebSockets are told at once; a line on standard output has its number
  * and the moment in nanoseconds, by the clock that all processes of a machine share. A line with a number says how long an answer takes
@@ -20,19 +21,35 @@ import {
   toFunctionSelector,
 } from 'viem'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
+import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
-const [latency = '0', firstHead = '1000000', density = '3'] = process.argv.slice(2)
+const [
+  latency = '0',
+  firstHead = '1000000',
+  density = '3',
+  name = 'ethereum',
+  seconds = '12',
+  every = '1',
+  times = '1',
+] = process.argv.slice(2)
 let latencyMs = Number(latency)
 let head = Number(firstHead)
 const FINALITY_BLOCKS = 64
 const SWAPS_PER_BLOCK = Math.ceil(Number(density))
 /** Only these have swaps. */
 const EVERY_BLOCKS = Math.max(1, Math.round(1 / Number(density)))
-const SECONDS_A_BLOCK = 12
-const { ethereum } = NETWORKS
+const SECONDS_A_BLOCK = Number(seconds)
+const BURST = { every: Number(every), times: Number(times) }
+const network = NETWORKS[networkName(name)]
+
+function networkName(text: string): NetworkName {
+  const found = NETWORK_NAMES.find((it) => it === text)
+  if (!found) throw new Error(`${text} is no network.`)
+  return found
+}
 
 const word = (value: bigint) => BigInt.asUintN(256, value).toString(16).padStart(64, '0')
 const tokenOf = (index: number) => `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'a')}`
@@ -46,7 +63,8 @@ const numberIn = (hash: string) => Number.parseInt(hash.slice(-HASH_NUMBER_DIGIT
 const START = Math.floor(Date.now() / 1_000)
 /** The first head is as old as this process; those that are made have the time of then. */
 const minedAt = new Map<number, number>()
-const timeOf = (block: number) => minedAt.get(block) ?? START - (Number(firstHead) - block) * SECONDS_A_BLOCK
+const timeOf = (block: number) =>
+  minedAt.get(block) ?? START - Math.round((Number(firstHead) - block) * SECONDS_A_BLOCK)
 
 /** The data words of one swap in a thousand, so that no two neighbours are alike. */
 const DATA = Array.from({ length: 1_000 }, (_, index) => {
@@ -58,8 +76,9 @@ function logsOf(from: number, to: number): string {
   const logs: string[] = []
   for (let block = Math.ceil(from / EVERY_BLOCKS) * EVERY_BLOCKS; block <= to; block += EVERY_BLOCKS) {
     const place = `"blockNumber":"${numberToHex(block)}","blockHash":"${hashOf(block)}","blockTimestamp":"${numberToHex(timeOf(block))}"`
-    for (let index = 0; index < SWAPS_PER_BLOCK; index++) {
-      const swap = block * SWAPS_PER_BLOCK + index
+    const swaps = SWAPS_PER_BLOCK * (block % BURST.every === 0 ? BURST.times : 1)
+    for (let index = 0; index < swaps; index++) {
+      const swap = block * SWAPS_PER_BLOCK * BURST.times + index
       const topics = `"${V3_TOPICS.swap}","0x${word(1n)}","0x${word(2n)}"`
       logs.push(
         `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${DATA[swap % DATA.length]}",${place},"transactionHash":"0x${swap.toString(16).padStart(64, 'd')}","logIndex":"${numberToHex(index)}","removed":false}`,
@@ -105,9 +124,9 @@ function callOf(data: Hex): string {
       'symbol()': () => text(`T${index}`),
       'name()': () => text(`Token ${index}`),
       'decimals()': () => uint(18n),
-      'factory()': () => uint(BigInt(ethereum.v3.factory)),
+      'factory()': () => uint(BigInt(network.v3.factory)),
       'token0()': () => uint(BigInt(tokenOf(index))),
-      'token1()': () => uint(BigInt(ethereum.wrappedNative)),
+      'token1()': () => uint(BigInt(network.wrappedNative)),
       'fee()': () => uint(500n),
       'balanceOf(address)': () => uint(10n ** 24n),
       // The token names its pool.
@@ -122,7 +141,7 @@ function callOf(data: Hex): string {
 type Call = { id: number; method: string; params: unknown[] }
 
 function resultOf({ method, params }: Call): string {
-  if (method === 'eth_chainId') return '"0x1"'
+  if (method === 'eth_chainId') return `"${numberToHex(network.chainId)}"`
   if (method === 'eth_subscribe') return SUBSCRIPTION
   if (method === 'eth_getBlockByNumber') return headerOf(params[0] as string)
   if (method === 'eth_call') return callOf((params[0] as { data: Hex }).data)

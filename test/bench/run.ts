@@ -20,6 +20,7 @@ const BENCHES = [
   'export',
   'e2e',
   'streams',
+  'chains',
   'load',
   'scale',
   'page',
