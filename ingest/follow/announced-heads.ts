@@ -1,21 +1,48 @@
-/** Heads announced by nodes and not read yet, linked by parent hash: a listener that fell behind requests all of them at once. */
+/**
+ * Heads announced by nodes and not read yet, linked by parent hash: a listener that fell behind requests all of them at once. The times of
+ * their arrival tell when a poll without an announcement is due.
+ */
 import type { BlockRef } from '../model/message.ts'
 import type { Header } from '../rpc/rpc.ts'
 
 /** More than arrive during one poll. Heads beyond it are requested from the node. */
 const MAX_HEADS = 64
+/** Weight of the newest interval in the mean one. */
+const NEWEST_SHARE = 0.2
+/** A subscription may end without a sign: then polls begin after so many mean intervals, and at most after so long. */
+const MAX_QUIET_INTERVALS = 1.5
+const MAX_QUIET_MS = 20_000
 
 export class AnnouncedHeads {
   /** By parent hash, in order of arrival: of two children the newer one stays. */
   readonly #byParent = new Map<string, Header>()
+  #arrivedMs: number | undefined
+  #intervalMs: number | undefined
+
+  /** How long from now on the next head is expected to be announced; 0 where it is late, or where nodes announce none. */
+  get quietMs(): number {
+    if (this.#arrivedMs === undefined || this.#intervalMs === undefined) return 0
+    const expected = Math.min(MAX_QUIET_MS, this.#intervalMs * MAX_QUIET_INTERVALS)
+    return Math.max(0, this.#arrivedMs + expected - performance.now())
+  }
 
   add(head: Header): void {
+    // Each endpoint announces it.
+    if (this.#byParent.get(head.parentHash)?.hash !== head.hash) this.#noteArrival(performance.now())
     this.#byParent.delete(head.parentHash)
     this.#byParent.set(head.parentHash, head)
     for (const oldest of this.#byParent.keys()) {
       if (this.#byParent.size <= MAX_HEADS) break
       this.#byParent.delete(oldest)
     }
+  }
+
+  #noteArrival(now: number): void {
+    if (this.#arrivedMs !== undefined) {
+      const interval = now - this.#arrivedMs
+      this.#intervalMs = interval * NEWEST_SHARE + (this.#intervalMs ?? interval) * (1 - NEWEST_SHARE)
+    }
+    this.#arrivedMs = now
   }
 
   /** The unbroken chain of heads on top of `tip`, at most `count`, ascending. */

@@ -1,4 +1,5 @@
 /** Polls one node: its head, its finality, and where it left the blocks that were appended. */
+import type { Client } from 'viem'
 import type { Assembler } from '../blocks/assemble.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
@@ -18,7 +19,11 @@ export type ViewOptions = {
   firstBlock: number
   /** Heads announced by nodes. */
   announced: AnnouncedHeads
+  pollMs: number
 }
+
+/** Finality is requested with one poll of so many, or rather after their time. */
+const FINALITY_POLLS = 6
 
 /** Blocks requested at once while catching up near the head. */
 export const BLOCKS_AT_ONCE = 16
@@ -38,11 +43,14 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
   const { tip } = chain
   const told = options.announced.after(tip, BLOCKS_AT_ONCE)
   const newest = told.at(-1)
+  const { finality } = endpoints
+  // In an empty store the first message must be final.
+  const readHeads = (client: Client) =>
+    tip ? getHeads(client, finality, options.pollMs * FINALITY_POLLS) : getFinality(client, finality)
   return endpoints.run(
     async (client) => {
       const early = newest && prefetch(client, told, newest, assembler)
-      // In an empty store the first message must be final.
-      const heads = await (tip ? getHeads : getFinality)(client, endpoints.finality).catch(async (error) => {
+      const heads = await readHeads(client).catch(async (error) => {
         await early?.balances.discard()
         throw error
       })

@@ -16,9 +16,8 @@ import { balancesAt } from './head-prefetch.ts'
 import { MAX_UNFINALIZED_BLOCKS } from './unfinalized-chain.ts'
 
 export type FollowOptions = ViewOptions & {
-  /** Wakes the listener at a new head; without it the chain is polled every `pollMs`. */
+  /** Wakes the listener at a new head. The chain is polled every `pollMs` where none is announced, and where the next one is late. */
   waker: Waker
-  pollMs: number
   report: Report<IngestFact>
   signal: AbortSignal
 }
@@ -69,7 +68,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
     } finally {
       await view?.early?.balances.discard()
     }
-    if (!behind) await options.waker.wait(pollMs, signal)
+    if (!behind) await options.waker.wait(Math.max(pollMs, options.announced.quietMs), signal)
   }
 }
 

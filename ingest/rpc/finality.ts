@@ -12,9 +12,11 @@ export class Finality {
   #named: BlockRef | undefined
   #wasNamed = false
   #refusals = 0
+  #namedMs = Number.NEGATIVE_INFINITY
 
   setNamed(block: BlockRef): void {
     this.#wasNamed = true
+    this.#namedMs = performance.now()
     if (block.number > (this.#named?.number ?? -1)) this.#named = { number: block.number, hash: block.hash }
   }
 
@@ -30,6 +32,11 @@ export class Finality {
   /** The newest reported block that a node with this head may have. */
   below(head: number): BlockRef | undefined {
     return this.#named && this.#named.number <= head ? this.#named : undefined
+  }
+
+  /** As `below`, where an endpoint has reported a block within this time. */
+  recentBelow(head: number, maxAgeMs: number): BlockRef | undefined {
+    return performance.now() - this.#namedMs < maxAgeMs ? this.below(head) : undefined
   }
 
   /** Whether no endpoint has ever reported a final block. */

@@ -85,9 +85,17 @@ export type Heads = {
   isGuess: boolean
 }
 
-/** `finality` of the network is updated. */
-export async function getHeads(client: Client, finality: Finality): Promise<Heads> {
-  const [head, named] = await Promise.all([getHead(client), getHeader(client, 'finalized').catch(unknownTag)])
+/**
+ * `finality` of the network is updated. What an endpoint has reported within `maxAgeMs` is not requested again: finality moves in steps of
+ * seconds to minutes, and heads up to four times a second.
+ */
+export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0): Promise<Heads> {
+  const readFinalized = () => getHeader(client, 'finalized').catch(unknownTag)
+  const isRecent = finality.recentBelow(Number.POSITIVE_INFINITY, maxAgeMs) !== undefined
+  const [head, early] = await Promise.all([getHead(client), isRecent ? undefined : readFinalized()])
+  const recent = isRecent ? finality.below(head.number) : undefined
+  if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
+  const named = isRecent ? await readFinalized() : early
   if (named && named.number > head.number) {
     // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)

@@ -78,4 +78,29 @@ describe('the newest final block', () => {
   test('is not told by two nodes, of which the one names a head below what is final at the other', async () => {
     await expect(headsOf(1_000, header(1_005))).rejects.toThrow('head is block 1000, though block 1005 is final')
   })
+
+  test('is requested again once its age is reached, and where the head is below it', async () => {
+    const requested: string[] = []
+    const chain = { head: 1_000, finalized: 936 }
+    const client = createClient({
+      transport: http('http://node.invalid', {
+        retryCount: 0,
+        async fetchFn(_, init) {
+          const { id, params } = JSON.parse(String(init?.body)) as { id: number; params: [string] }
+          requested.push(params[0])
+          return Response.json({ jsonrpc: '2.0', id, ...header(params[0] === 'latest' ? chain.head : chain.finalized) })
+        },
+      }),
+    })
+    const finality = new Finality()
+    await getHeads(client, finality, 60_000)
+    Object.assign(chain, { head: 1_001, finalized: 940 })
+    expect(await getHeads(client, finality, 60_000)).toMatchObject({ head: { number: 1_001 }, finalized: 936 })
+    expect(requested).toEqual(['latest', 'finalized', 'latest'])
+    expect(await getHeads(client, finality, 0)).toMatchObject({ finalized: 940 })
+    expect(requested.slice(3)).toEqual(['latest', 'finalized'])
+    Object.assign(chain, { head: 930, finalized: 920 })
+    expect(await getHeads(client, finality, 60_000)).toMatchObject({ head: { number: 930 }, finalized: 920 })
+    expect(requested.slice(5)).toEqual(['latest', 'finalized'])
+  })
 })

@@ -1,0 +1,56 @@
+/** When a poll is due though no head was announced. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { AnnouncedHeads } from '../../../ingest/follow/announced-heads.ts'
+import { madeUpHash } from '../../support/recorded.ts'
+
+const SECOND = 1_000
+
+const head = (number: number) => ({
+  number,
+  hash: madeUpHash(number),
+  parentHash: madeUpHash(number - 1),
+  timestamp: 1_700_000_000 + number,
+})
+
+describe('the time until the next head is late', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  function announcedEvery(milliseconds: number, heads: number): AnnouncedHeads {
+    const announced = new AnnouncedHeads()
+    for (let number = 1; number <= heads; number++) {
+      if (number > 1) vi.advanceTimersByTime(milliseconds)
+      announced.add(head(number))
+    }
+    return announced
+  }
+
+  test('is one and a half of the intervals between them', () => {
+    const announced = announcedEvery(12 * SECOND, 5)
+    expect(announced.quietMs).toBeCloseTo(18 * SECOND)
+    vi.advanceTimersByTime(10 * SECOND)
+    expect(announced.quietMs).toBeCloseTo(8 * SECOND)
+  })
+
+  test('has passed where a subscription ended without a sign', () => {
+    const announced = announcedEvery(2 * SECOND, 5)
+    vi.advanceTimersByTime(4 * SECOND)
+    expect(announced.quietMs).toBe(0)
+  })
+
+  test('is not known before the second head', () => {
+    expect(new AnnouncedHeads().quietMs).toBe(0)
+    expect(announcedEvery(SECOND, 1).quietMs).toBe(0)
+  })
+
+  test('is at most 20 seconds, however rare the heads are', () => {
+    expect(announcedEvery(600 * SECOND, 5).quietMs).toBeCloseTo(20 * SECOND)
+  })
+
+  test('does not depend on how many endpoints announce a head', () => {
+    const announced = announcedEvery(12 * SECOND, 5)
+    vi.advanceTimersByTime(100)
+    announced.add(head(5))
+    expect(announced.quietMs).toBeCloseTo(18 * SECOND - 100)
+  })
+})
