@@ -129,12 +129,18 @@ export class Life {
     const { world, random } = this
     world.grow(world.finalityLag + 2)
     world.finalize()
-    // Until the listener has seen what is final, it may well step back below.
-    while (this.#around.store.tip?.hash !== world.head.hash) await sleep(50)
-    await sleep(1_000)
+    // Until the listener has seen what is final, and has appended a block that says so, it may well step back below.
+    await this.#untilStored()
+    await sleep(FINALITY_SEEN_MS)
+    world.grow(1)
+    await this.#untilStored()
     if (halt === 'a chain replaced below finality while no listener ran') this.stopListener()
     world.fork(world.maxDepth + random.between(1, 2), world.maxDepth + 10)
     this.startListener()
+  }
+
+  async #untilStored(): Promise<void> {
+    while (this.#around.store.tip?.hash !== this.world.head.hash) await sleep(50)
   }
 
   /** Nothing is wrong any more, and all that was stopped runs. */
@@ -156,6 +162,9 @@ export class Life {
     return failures
   }
 }
+
+/** Six polls and the time of their answers. */
+const FINALITY_SEEN_MS = 3_000
 
 /** Makes no sense in one process. */
 const KEPT: readonly Fault[] = [

@@ -1,4 +1,5 @@
 /** Finality survives a restart in the real tables: a chain that replaced a final block meanwhile halts the listener. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
@@ -71,14 +72,18 @@ describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
     rpc.chain.finalized = FINAL
     rpc.chain.head = FINAL + 4
     await untilStored(second, FINAL + 4)
+    // It requests finality every six seconds, and the next block says what it has read.
+    await sleep(7_000)
+    rpc.chain.head = FINAL + 5
+    await untilStored(second, FINAL + 5)
     expect(await second.stop()).toBe(0)
   })
 
   test('halts where it was replaced below, says what to do, and answers what is stored', async () => {
     rpc.chain.logs = chainFrom(FINAL, 2)
-    rpc.chain.head = FINAL + 6
+    rpc.chain.head = FINAL + 7
     const third = start()
-    await untilStored(third, FINAL + 4)
+    await untilStored(third, FINAL + 5)
     await third.untilPrinted(/"kind":"stage-halted","stage":"listener","network":"ethereum"/)
     expect(await third.stop()).toBe(0)
     const [stored, found] = [madeUpHash(FINAL, 1), madeUpHash(FINAL, 2)]
