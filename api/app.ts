@@ -1,10 +1,12 @@
 /** The service as an Express application: middleware and routes. */
+import type { RequestListener } from 'node:http'
 import compression from 'compression'
-import express, { type Application, type RequestHandler } from 'express'
+import express, { type RequestHandler } from 'express'
 import type { Report } from '../ingest/model/report.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { openAuthThrottle } from './http/auth-throttle.ts'
-import { openAuthenticate } from './http/authenticate.ts'
+import { limitHeaders, openAuthenticate, openIdentify } from './http/authenticate.ts'
+import { CANDLES_PATH, type DirectCandles, openDirectCandles } from './http/direct-candles.ts'
 import { inForms } from './http/forms.ts'
 import {
   crossOrigin,
@@ -16,11 +18,14 @@ import {
   requireHost,
   securityHeaders,
 } from './http/http.ts'
+import { openKeptBodies } from './http/kept-bodies.ts'
 import { openPageCode, type PageCode } from './http/page-code.ts'
 import { type ConcurrencyBounds, limitConcurrency } from './lib/concurrency-limit.ts'
 import type { ApiFact } from './lib/fact.ts'
+import type { MarketAnswer } from './market/answer.ts'
 import type { Market } from './market/market.ts'
-import { getCandles } from './routes/candles.ts'
+import type { CandleView } from './market/model/orientation.ts'
+import { candlesBody, getCandles } from './routes/candles.ts'
 import { getDocument, getReference } from './routes/docs.ts'
 import { getHealth } from './routes/health.ts'
 import { getPage } from './routes/page.ts'
@@ -49,7 +54,7 @@ export type AppOptions = {
   pageCode?: PageCode | undefined
 }
 
-export function createApp(options: AppOptions): Application {
+export function createApp(options: AppOptions): RequestListener {
   const { market, accounts, clock, report, origins, concurrency: limits, pageCode = openPageCode(clock) } = options
   const limit = limitConcurrency(limits)
   // A query that waits for credits of its key takes no slot of the concurrency limit.
@@ -58,14 +63,18 @@ export function createApp(options: AppOptions): Application {
     charge: (account, known, query) => accounts.charge(account, known, () => limit(query)),
   }
   const streaming = { market, accounts: charging, feeds: openFeeds(market, report), clock, report, open: new Map() }
-  const authenticate = openAuthenticate({ accounts, failures: openAuthThrottle(), clock })
+  const identify = openIdentify({ accounts, failures: openAuthThrottle(), clock })
+  const authenticate = openAuthenticate(identify, accounts)
+  const bodies = openKeptBodies()
+  const bodyOf = (answer: MarketAnswer<CandleView>) => candlesBody(bodies, answer)
+  const direct = openDirectCandles({ market, accounts: charging, identify, origins, report, bodyOf })
   const document = openApi()
   const udf = Object.fromEntries(
     Object.entries(udfRoutes(market, charging, clock)).map(([path, handler]) => [path, authenticate(handler)]),
   )
   const routes: Readonly<Record<string, RequestHandler>> = {
     ...getPage({ networks: market.networks, embedOrigins: options.embedOrigins ?? [] }),
-    '/v0/candles': authenticate(inForms(getCandles(market, charging), streamCandles(streaming))),
+    [CANDLES_PATH]: authenticate(inForms(getCandles(market, charging, bodies, direct.note), streamCandles(streaming))),
     '/v0/ticks': authenticate(inForms(getTicks(market, charging), streamTicks(streaming))),
     '/v0/pools': authenticate(getPools(market, charging)),
     ...udf,
@@ -81,6 +90,7 @@ export function createApp(options: AppOptions): Application {
   // parameters.ts parses the raw query string, so that it sees repeated and nested parameters.
   app.set('query parser', false)
   app.use(requestIds(report), securityHeaders(), crossOrigin(origins), requireHost(), limitUrlLength(), compression())
+  app.use(directFailures(direct, accounts))
   // Before the page's files, which are in the same folder.
   app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
   app
@@ -90,5 +100,16 @@ export function createApp(options: AppOptions): Application {
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))
-  return app
+  return direct.before(app)
+}
+
+/** Errors of requests that were begun without Express. */
+function directFailures(direct: DirectCandles, accounts: Accounts): RequestHandler {
+  return function directFailures(req, res, next) {
+    const failure = direct.failureOf(req)
+    if (failure === undefined) return next()
+    req.route = { path: CANDLES_PATH }
+    if (failure.account) limitHeaders(res, accounts, failure.account)
+    throw failure.error
+  }
 }

@@ -9,31 +9,38 @@ import { beforeHead } from './headers.ts'
 export type AccountHandler = (account: Account, req: Request, res: Response) => Promise<void>
 export type Authenticate = (handler: AccountHandler) => RequestHandler
 
-export function openAuthenticate(options: {
-  accounts: Accounts
-  failures: AuthThrottle
-  clock: () => Date
-}): Authenticate {
+/** The account of a request with these keys from this address. Throws `unauthorized`, and `too_many_failures` after too many. */
+export type Identify = (keys: readonly string[], address: string) => Promise<Account>
+
+export function openIdentify(options: { accounts: Accounts; failures: AuthThrottle; clock: () => Date }): Identify {
   const { accounts, failures, clock } = options
+  return async (keys, address) => {
+    const now = clock().getTime() / 1000
+    const wait = failures.retryAfterSeconds(address, now)
+    const [key] = keys
+    // A throttled address cannot cause a read at once; a valid key passes all the same.
+    const account = keys.length === 1 && key !== undefined ? await accounts.find(key, wait === 0) : undefined
+    if (account !== undefined) return account
+    failures.recordFailure(address, now)
+    throw wait > 0 ? tooManyFailures(wait) : unauthorized(keys.length)
+  }
+}
+
+export function openAuthenticate(identify: Identify, accounts: Accounts): Authenticate {
   return (handler) =>
     async function authenticated(req, res) {
-      const now = clock().getTime() / 1000
-      const address = req.ip ?? req.socket.remoteAddress ?? ''
-      const wait = failures.retryAfterSeconds(address, now)
-      const keys = req.headersDistinct['x-api-key'] ?? []
-      const [key] = keys
-      // A throttled address cannot cause a read at once; a valid key passes all the same.
-      const account = keys.length === 1 && key !== undefined ? await accounts.find(key, wait === 0) : undefined
-      if (account === undefined) {
-        failures.recordFailure(address, now)
-        throw wait > 0 ? tooManyFailures(wait) : unauthorized(keys.length)
-      }
-      beforeHead(res, () => {
-        if (!res.hasHeader('RateLimit')) res.set(accounts.rateLimits(account))
-      })
+      const account = await identify(req.headersDistinct['x-api-key'] ?? [], req.ip ?? req.socket.remoteAddress ?? '')
+      limitHeaders(res, accounts, account)
       await accounts.countCall(account)
       await handler(account, req, res)
     }
+}
+
+/** `RateLimit` headers when the head is written: the credits are settled by then. */
+export function limitHeaders(res: Response, accounts: Accounts, account: Account): void {
+  beforeHead(res, () => {
+    if (!res.hasHeader('RateLimit')) res.set(accounts.rateLimits(account))
+  })
 }
 
 function unauthorized(keys: number): Problem {

@@ -22,52 +22,70 @@ export function headerText(text: string): string {
   )
 }
 
-export function setMarket(
-  res: Response,
-  { view, passedOver, finalUntil }: Pick<MarketAnswer<unknown>, 'view' | 'passedOver' | 'finalUntil'>,
-): void {
+export function setMarket(res: Response, answer: MarketHeading): void {
+  res.set(marketHeaders(answer))
+}
+
+type MarketHeading = Pick<MarketAnswer<unknown>, 'view' | 'passedOver' | 'finalUntil'>
+
+export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): Record<string, string> {
   const { network, pool } = view.listing
-  res.set({
+  return {
     'X-Market-Network': network.name,
     'X-Market-Pool': pool.id,
     'X-Market-Pair': headerText(viewPair(view).join('-')),
-  })
-  if (passedOver) res.set('X-Market-Lead', `${passedOver.reason}; passed-over=${passedOver.pool}`)
-  if (finalUntil !== undefined) res.set('X-Market-Final-Until', formatTime(finalUntil))
-  if (network.devnet) setDevnet(res)
+    ...(passedOver && { 'X-Market-Lead': `${passedOver.reason}; passed-over=${passedOver.pool}` }),
+    ...(finalUntil !== undefined && { 'X-Market-Final-Until': formatTime(finalUntil) }),
+    ...(network.devnet && { [DEVNET]: 'true' }),
+  }
 }
 
 /** Clients accept headers of some kilobytes. */
 const MAX_INTERVALS = 40
 
-/** Missing time as ISO 8601 intervals. Beyond the maximum the last interval reaches to the end of the last range. */
 export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void {
-  if (ranges.length === 0) return
+  res.set(incompleteHeader(ranges))
+}
+
+/** Missing time as ISO 8601 intervals. Beyond the maximum the last interval reaches to the end of the last range. */
+export function incompleteHeader(ranges: readonly TimeRange[]): Record<string, string> {
+  if (ranges.length === 0) return {}
   const shown = ranges.slice(0, MAX_INTERVALS)
   const [last, end] = [shown.pop(), ranges.at(-1)]
   if (last && end) shown.push({ from: last.from, to: end.to })
-  res.set('X-Market-Incomplete', shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '))
+  return {
+    'X-Market-Incomplete': shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '),
+  }
 }
 
 /** For forms whose rows have no room for it. */
 export const CREDITS_USED = 'X-Credits-Used'
 
 /** Marks trades of a devnet. */
+const DEVNET = 'X-Candlepool-Devnet'
+
 export function setDevnet(res: Response): void {
-  res.set('X-Candlepool-Devnet', 'true')
+  res.set(DEVNET, 'true')
 }
 
+export type AnswerText = { text: string | Buffer; type: string; closed: boolean; etag?: string | undefined }
+
 /**
- * A closed answer may be stored and revalidated; all others must not be stored. The ETag is weak: it identifies the text, and the bytes may
- * be compressed. `Vary` is set here because a 304 has no Content-Type by which the compression middleware would set it.
+ * A closed answer may be stored and revalidated; all others must not be stored. `Vary` is set here because a 304 has no Content-Type by
+ * which the compression middleware would set it.
  */
-export function sendText(res: Response, { text, type, closed }: { text: string; type: string; closed: boolean }): void {
+export function sendText(res: Response, { text, type, closed, etag }: AnswerText): void {
   res.vary('Accept-Encoding')
   if (closed) {
     res.set('Cache-Control', 'private, no-cache')
-    res.set('ETag', `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`)
+    res.set('ETag', etag ?? etagOf(text))
   } else res.set('Cache-Control', 'private, no-store')
   res.type(type).send(text)
+}
+
+/** Weak: it identifies the text, and the bytes may be compressed. */
+export function etagOf(text: string | Buffer): string {
+  return `W/"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
 }
 
 export function sendAnswer(res: Response, body: unknown, closed: boolean): void {

@@ -74,10 +74,10 @@ export function securityHeaderValues(): OutgoingHttpHeaders {
 /** Keys travel in the header X-API-KEY and never in cookies, so every origin is allowed unless `origins` names some. */
 export function crossOrigin(origins?: readonly string[]): RequestHandler {
   return function crossOrigin(req, res, next) {
-    const origin = origins === undefined ? '*' : origins.find((it) => it === req.get('Origin'))
+    const headers = originHeaders(origins, req.get('Origin'))
+    const { 'Access-Control-Allow-Origin': origin } = headers
     if (origins !== undefined) res.vary('Origin')
-    if (origin !== undefined)
-      res.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED })
+    res.set(headers)
     if (req.method !== 'OPTIONS' || req.get('Access-Control-Request-Method') === undefined) return next()
     if (origin !== undefined) {
       res.set({
@@ -88,6 +88,15 @@ export function crossOrigin(origins?: readonly string[]): RequestHandler {
     }
     res.status(204).end()
   }
+}
+
+/** The headers by which a page of this origin may read the answer; none where it may not. */
+export function originHeaders(
+  origins: readonly string[] | undefined,
+  asked: string | undefined,
+): { 'Access-Control-Allow-Origin'?: string; 'Access-Control-Expose-Headers'?: string } {
+  const origin = origins === undefined ? '*' : origins.find((it) => it === asked)
+  return origin === undefined ? {} : { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': EXPOSED }
 }
 
 export function limitUrlLength(): RequestHandler {
@@ -102,10 +111,14 @@ export function requireHost(): RequestHandler {
   return function goodHosts(req, _res, next) {
     const hosts = req.headersDistinct['host'] ?? []
     const [host] = hosts
-    const isGood = host === undefined ? req.httpVersion === '1.0' : hosts.length === 1 && HOST.test(host)
-    if (isGood && (host === undefined || URL.canParse(`http://${host}`))) return next()
+    const isGood = host === undefined ? req.httpVersion === '1.0' : hosts.length === 1 && isHost(host)
+    if (isGood) return next()
     throw new Problem('bad_request', 'The header Host must be there once, and be a host such as example.org:3000.')
   }
+}
+
+export function isHost(text: string): boolean {
+  return HOST.test(text) && URL.canParse(`http://${text}`)
 }
 
 const HOST = /^[^\s/?#@\\]+$/

@@ -1,8 +1,7 @@
 /** Serves the application on a port until the signal aborts: running requests are then answered, new ones refused. */
-import { createServer, type Server, type ServerResponse } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Application } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { PROBLEMS, Problem, problemBody } from '../lib/problem.ts'
@@ -31,7 +30,7 @@ const DEFAULT_TIMEOUTS: ServerTimeouts = { requestTimeoutMs: 15_000, socketTimeo
 /** Resolves once the port is open; rejects where it cannot be opened. */
 export async function serve(
   options: {
-    app: Application
+    app: RequestListener
     host: string
     port: number
     signal: AbortSignal

@@ -126,9 +126,11 @@ async function answerCandles(
   const found = await findMarket(store, query, grid, end)
   const coverage = poolCoverage(states, found.view.listing)
   const request = { view: found.view, interval, range, limit, fill, price, coverage }
-  const rows = await readCandles(sources, request, now.seconds)
-  const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
   const closed = isComplete(grid, coverage)
+  const rows = await (closed
+    ? sources.closedRows.read(request, now.seconds)
+    : readCandles(sources, request, now.seconds))
+  const swaps = rows.reduce((sum, candle) => sum + candle.trades, 0)
   return toAnswer(found, rows, { swaps, range, end, closed, coverage, now: now.seconds })
 }
 

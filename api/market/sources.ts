@@ -11,6 +11,7 @@ import { BucketCache } from './cache/bucket-cache.ts'
 import { type NetworkStates, openChangePoller } from './cache/change-poller.ts'
 import type { NetworkState } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
+import { type ClosedRows, openClosedRows } from './candles/closed-rows.ts'
 import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
@@ -22,6 +23,7 @@ import type { MarketStore } from './pools/pool-state.ts'
 export type MarketSources = {
   reader: ClickHouseClient
   cache: BucketCache
+  closedRows: ClosedRows
   /**
    * Tips and pools, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where
    * none of `networks` has anything stored; an empty list never throws.
@@ -34,6 +36,9 @@ export type MarketSources = {
   onFlush(written: WriteEvent): void
   listen(listener: StateListener): () => void
 }
+
+/** Kept rows of closed ranges take at most this fraction of the bytes that cached candles may take, in addition to them. */
+const CLOSED_SHARE = 4
 
 export type SourceOptions = {
   /** Read-only rights are enough. */
@@ -66,6 +71,7 @@ export function openSources(options: SourceOptions): MarketSources {
   return {
     reader,
     cache,
+    closedRows: openClosedRows({ reader, cache }, cacheBytes / CLOSED_SHARE),
     async snapshot(asked = EXPANDED_NETWORKS) {
       const [states, pools] = await Promise.all([poller.states(), catalogue.get()])
       requireStored(states, asked)

@@ -4,6 +4,7 @@ import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendRows } from '../http/forms.ts'
 import { headerText, setIncomplete, setMarket } from '../http/headers.ts'
+import type { KeptBodies, KeptBody } from '../http/kept-bodies.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
 import { CANDLE_COLUMNS, candleRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
@@ -12,21 +13,36 @@ import type { CandleView } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { type CandleQuery, readCandleQuery } from '../query/query.ts'
 
-export function getCandles(market: Market, accounts: Accounts): AccountHandler {
+/** `onClosed` is called with each query whose next answer is likely to be the same. */
+export function getCandles(
+  market: Market,
+  accounts: Accounts,
+  bodies: KeptBodies,
+  onClosed: (url: string, query: CandleQuery) => void,
+): AccountHandler {
   return async function candles(account, req, res) {
     const query = readCandleQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.candles(query))
     setMarket(res, answer)
     setIncomplete(res, answer.incomplete)
     if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
-    const data = answer.rows.map(candleRow)
-    sendRows(req, res, answer, { data, columns: CANDLE_COLUMNS, body: () => toBody(req, query, answer, data) })
+    const data = () => answer.rows.map(candleRow)
+    const text = () =>
+      query.symbol === undefined
+        ? candlesBody(bodies, answer)
+        : { text: JSON.stringify({ ...toBody(answer), warning: warning(req, query, answer) }) }
+    if (answer.closed && query.symbol === undefined) onClosed(req.url, query)
+    sendRows(req, res, answer, { data, columns: CANDLE_COLUMNS, text })
   }
 }
 
-function toBody(req: Request, query: CandleQuery, answer: MarketAnswer<CandleView>, data: readonly object[]) {
-  if (query.symbol === undefined) return { data, credits_used: answer.cost }
-  return { data, credits_used: answer.cost, warning: warning(req, query, answer) }
+/** The body of a query without a symbol: a warning would depend on the host of the request and on the pools of the pair. */
+export function candlesBody(bodies: KeptBodies, answer: MarketAnswer<CandleView>): KeptBody {
+  return bodies(answer, () => toBody(answer))
+}
+
+function toBody(answer: MarketAnswer<CandleView>) {
+  return { data: answer.rows.map(candleRow), credits_used: answer.cost }
 }
 
 /** The same query without a search: `symbol` stays where the pool's own order is the inverse. */

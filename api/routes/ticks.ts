@@ -17,7 +17,8 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
     setMarket(res, answer)
     setIncomplete(res, answer.incomplete)
     const pair = viewPair(answer.view)
-    const data = answer.rows.map((tick) => tickRow(tick, pair))
-    sendRows(req, res, answer, { data, columns: TICK_COLUMNS, body: () => ({ data, credits_used: answer.cost }) })
+    const data = () => answer.rows.map((tick) => tickRow(tick, pair))
+    const text = () => ({ text: JSON.stringify({ data: data(), credits_used: answer.cost }) })
+    sendRows(req, res, answer, { data, columns: TICK_COLUMNS, text })
   }
 }

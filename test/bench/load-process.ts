@@ -11,6 +11,8 @@ export type Load = {
   seconds: number
   connections: number
   questions: readonly { path: string; key: string }[]
+  /** The header Accept-Encoding; none where absent. */
+  encoding?: string | undefined
 }
 
 export type Loaded = {
@@ -25,8 +27,11 @@ export type Loaded = {
   errors: number
 }
 
-const { url, seconds, connections, questions }: Load = JSON.parse(await text(process.stdin))
-const requests = questions.map(({ path, key }) => ({ path, headers: { 'x-api-key': key } }))
+const { url, seconds, connections, questions, encoding }: Load = JSON.parse(await text(process.stdin))
+const requests = questions.map(({ path, key }) => ({
+  path,
+  headers: { 'x-api-key': key, ...(encoding !== undefined && { 'accept-encoding': encoding }) },
+}))
 const share = Math.ceil(requests.length / connections)
 const times: number[] = []
 const statuses: Record<number, number> = {}

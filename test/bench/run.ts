@@ -22,6 +22,7 @@ const BENCHES = [
   'streams',
   'chains',
   'load',
+  'answers',
   'scale',
   'page',
 ] as const

@@ -11,7 +11,9 @@ import type { Trade } from './fill-gaps.ts'
 
 const CANDLES = readSql(new URL('./candles.sql', import.meta.url))
 
-export type CandleSource = { reader: ClickHouseClient; cache: BucketCache }
+/** The part of the cache that candles are read from. */
+export type CandleCache = Pick<BucketCache, 'read' | 'closeBefore'>
+export type CandleSource = { reader: ClickHouseClient; cache: CandleCache }
 
 /** `interval` in seconds; `limit` rows are enough. */
 export type StoredRequest = { view: PairView; interval: number; limit: number; price: PriceKind }

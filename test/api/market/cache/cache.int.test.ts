@@ -207,6 +207,45 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await expect.poll(() => seen(told)).toEqual(after)
   })
 
+  test('a fork within the hour reaches the kept bytes of a closed range', async () => {
+    const network = 'ethereum'
+    const { client, drop } = await freshDatabase()
+    const planned = (seed: number) => ({ ...onePlan(seed), pools: POOLS, secondsLater: 30 })
+    const chain = mine([], [SEED, SEED + 1, SEED + 2].map(planned))
+    const branch = mine(chain.slice(0, 1), [SEED + 3, SEED + 4, SEED + 5].map(planned), 'branch')
+    const [, abandoned, tip] = chain
+    const pool = abandoned?.ticks[0]?.pool
+    if (!tip || !pool) throw new Error('A full block has a tick.')
+    const clock = () => new Date((tip.timestamp + 60) * 1_000)
+    const options = { client, networks: [NETWORK], clock }
+    const told = await startService({ ...options, freshMs: 1_000 })
+    const polling = await startService({ ...options, freshMs: 1_000, key: told.key })
+    const [first, second] = [
+      await startService({ ...options, key: told.key }),
+      await startService({ ...options, key: told.key }),
+    ]
+    const aggregator = await startAggregator(client, { network, onWritten: told.look })
+    onTestFinished(async () => {
+      await aggregator.stop()
+      for (const service of [told, polling, first, second]) await service.stop()
+      await drop()
+    })
+    const to = new Date(tip.timestamp * 1_000).toISOString()
+    const question = `/v0/candles?pool=${pool}&interval=1s&limit=100&to=${to}`
+    const seen = async (service: Service) => tagged(question, await service.get(question, direct(told.key)))
+    await aggregator.append(asBlocks(network, chain))
+    await sleep(AT_REST_MS)
+    const before = await seen(first)
+    expect(before.etag).toMatch(/^W/)
+    for (const service of [told, told, polling, polling]) expect(await seen(service)).toEqual(before)
+    await aggregator.append(asBlocks(network, branch.slice(1)))
+    await sleep(AT_REST_MS)
+    // One that was not asked before holds nothing.
+    const after = await seen(second)
+    expect(after.data).not.toEqual(before.data)
+    for (const service of [told, polling]) expect(await seen(service)).toEqual(after)
+  })
+
   test('liquidity that turns out to be none, in a block without trades', async () => {
     const network = 'polygon'
     const plans = fullBlocks(3, SEED).map((plan) => ({ ...plan, ticks: [], balances: [] }))
@@ -283,12 +322,15 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     let asking = true
     let job = 0
     const questions: string[] = []
+    /** Asked at each rest, so that their answers are kept while the next writes change them. */
+    const repeated: string[] = []
     const statuses = new Set<string>()
     const ask = async () => {
       while (asking) {
         const question = questionOf(random, now)
         questions.push(question)
         await Promise.all(services.map(({ get }) => get(question)))
+        await Promise.all(services.map(({ get, key }) => get(question, direct(key))))
         // The next writer's turn.
         await sleep(5)
       }
@@ -338,9 +380,13 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       await new Promise((resolve) => setTimeout(resolve, AT_REST_MS))
       // One that has just been started holds nothing.
       const bare = await serve({ key: services[0]?.key ?? '' })
-      for (const question of new Set(questions.splice(0).slice(-40))) {
-        const wanted = { question, ...rows(await bare.get(question)) }
-        for (const { get } of services) expect({ question, ...rows(await get(question)) }).toEqual(wanted)
+      repeated.push(...closedQuestions(chain.at(-1)?.timestamp ?? 0))
+      for (const question of new Set([...questions.splice(0).slice(-40), ...repeated.slice(-30)])) {
+        const wanted = tagged(question, await bare.get(question))
+        for (const { get, key } of services) {
+          expect(tagged(question, await get(question))).toEqual(wanted)
+          expect(tagged(question, await get(question, direct(key)))).toEqual(wanted)
+        }
         statuses.add(`${question.split('?')[0]} ${wanted.status}`)
       }
       await bare.stop()
@@ -369,7 +415,8 @@ function questionOf(random: Random, now: number): string {
   if (random.chance(0.2)) return '/v0/pools?symbol=TT-USD'
   const pool = POOLS[random.between(0, POOLS.length - 1)]?.id
   const market = random.chance(0.5) ? `pool=${pool}` : `symbol=${random.pick(['TT-USD', 'USD-TT'])}`
-  const end = random.chance(0.5) ? '' : `&to=${new Date((now - random.between(0, 200_000)) * 1_000).toISOString()}`
+  const age = random.between(0, random.pick([60, 1_000, 200_000]))
+  const end = random.chance(0.4) ? '' : `&to=${new Date((now - age) * 1_000).toISOString()}`
   const price = random.pick(['execution', 'spot'])
   const rest = `limit=${random.between(1, 100)}&price=${price}${end}`
   if (random.chance(0.3)) return `/v0/ticks?${market}&${rest}`
@@ -386,6 +433,25 @@ async function tipSeen(service: Service): Promise<number | undefined> {
 function rows({ status, body }: Reply) {
   const { data, credits_used } = body as { data: unknown; credits_used: number }
   return { status, data, credits_used }
+}
+
+/** Ranges that end at this second. */
+function closedQuestions(second: number): string[] {
+  const to = new Date(second * 1_000).toISOString()
+  return POOLS.slice(0, 3).flatMap(({ id }) =>
+    ['1s', '1m', '1h'].map((interval) => `/v0/candles?pool=${id}&interval=${interval}&limit=100&to=${to}`),
+  )
+}
+
+/** The ETag is a hash of the bytes. A warning names the host, so that a body with one differs from service to service. */
+function tagged(question: string, reply: Reply) {
+  const etag = question.startsWith('/v0/candles?symbol=') ? undefined : reply.headers.get('etag')
+  return { question, ...rows(reply), etag }
+}
+
+/** Such a request may be answered without Express. */
+function direct(key: string): Record<string, string> {
+  return { 'X-API-KEY': key, 'Accept-Encoding': 'identity' }
 }
 
 function onePlan(seed: number): BlockPlan {
