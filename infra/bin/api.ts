@@ -1,5 +1,6 @@
-/** `npm run api`: the API as a process of its own. */
+/** `npm run api`: the API as a process of its own, or as several behind one port. */
 import { ensureBootstrapKey } from '../process/api-key.ts'
+import { isApiProcess, startApiProcesses } from '../process/api-processes.ts'
 import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
 import { networksOf, runStage } from '../process/stage.ts'
@@ -9,12 +10,16 @@ withoutArguments({
   usage: ['npm run api'],
   examples: ['ETHEREUM_RPC_URL=wss://… CLICKHOUSE_URL=http://localhost:8123 npm run api'],
 })
-await runStage(async (store, run) => {
-  await ensureBootstrapKey(run.config, store.owner, run.report)
-  const serving = await startApi(
-    networksOf(run).map(({ network }) => network),
-    store,
-    run,
-  )
-  await serving.closed
+await runStage(async (store, run, admin) => {
+  const { config, report } = run
+  await ensureBootstrapKey(config, store.owner, report)
+  const networks = networksOf(run).map(({ network }) => network)
+  if (config.apiProcesses === 1 || isApiProcess()) {
+    const serving = await startApi(networks, store, run)
+    return serving.closed
+  }
+  for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
+  const processes = startApiProcesses(config.apiProcesses, run)
+  admin.setProcesses(processes)
+  await processes.closed
 })

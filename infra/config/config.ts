@@ -37,6 +37,8 @@ export type Config = {
   dataDir: string
   host: string
   port: number
+  /** Processes of `npm run api` behind its port. */
+  apiProcesses: number
   adminPort: number | undefined
   adminHost: string
   sqlPort: number | undefined
@@ -98,6 +100,9 @@ const schema = z.object({
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
+  API_PROCESSES: matching(/^([1-9]|[1-5]\d|6[0-4])$/, 'is not a number from 1 to 64')
+    .default('1')
+    .transform(Number),
   ADMIN_PORT: port.optional(),
   ADMIN_HOST: z.string().default('127.0.0.1'),
   SQL_PORT: port.optional(),
@@ -177,6 +182,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
     port: it.PORT,
+    apiProcesses: it.API_PROCESSES,
     adminPort: it.ADMIN_PORT,
     adminHost: it.ADMIN_HOST,
     sqlPort: it.SQL_PORT,

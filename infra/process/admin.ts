@@ -1,12 +1,13 @@
 /** The operator's port: metrics, whether the process lives, and whether it is ready, with the reasons why not. */
 import express from 'express'
-import { collectDefaultMetrics } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { serve } from '../../api/http/server.ts'
 import { readTips } from '../../api/market/model/tip.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 import { storeMetrics } from '../telemetry/metrics-store.ts'
 import type { Telemetry } from '../telemetry/telemetry.ts'
+import { type ApiProcesses, isApiProcess, shareMetrics } from './api-processes.ts'
 import type { Run } from './run.ts'
 
 /** Below the usual timeout of health probes. */
@@ -15,6 +16,8 @@ const TIMEOUT_MS = 2_000
 export type Admin = {
   /** Until it is told, the process is not ready for want of one. */
   setStore(store: Pick<Store, 'owner' | 'servers'>): void
+  /** Their metrics replace those of this process, and it is ready only while they are. */
+  setProcesses(processes: Pick<ApiProcesses, 'reasons' | 'metrics'>): void
 }
 
 /** Serves until the signal aborts; does nothing where ADMIN_PORT is not set. The port has no key. Opens before the tables do, since one may wait for them long. */
@@ -23,20 +26,31 @@ export async function startAdmin(
   { metrics, readiness }: Pick<Telemetry, 'metrics' | 'readiness'>,
 ): Promise<Admin> {
   let store: Pick<Store, 'owner' | 'servers'> | undefined
+  let processes: Pick<ApiProcesses, 'reasons' | 'metrics'> | undefined
   const admin: Admin = {
     setStore(it) {
       store = it
     },
+    setProcesses(it) {
+      processes = it
+    },
   }
   if (config.adminPort === undefined) return admin
+  // The port is that of the first process.
+  if (isApiProcess()) {
+    shareMetrics(metrics)
+    return admin
+  }
   collectDefaultMetrics({ register: metrics })
-  const updateStoreMetrics = storeMetrics(metrics)
+  const ofStore = new Registry()
+  const updateStoreMetrics = storeMetrics(ofStore)
 
   async function reasonsNow(): Promise<string[]> {
     if (!store) return ['The tables are not open yet: ClickHouse is started or waited for.']
     try {
       const tips = await withTimeout(readTips(store.owner, readiness.networks()), TIMEOUT_MS)
-      return readiness.reasons({ now: Date.now() / 1000, maxTipAgeSeconds: config.readyTipSeconds, tips })
+      const view = { now: Date.now() / 1000, maxTipAgeSeconds: config.readyTipSeconds, tips }
+      return [...(processes?.reasons() ?? []), ...readiness.reasons(view)]
     } catch {
       return ['ClickHouse does not answer.']
     }
@@ -54,7 +68,8 @@ export async function startAdmin(
   })
   app.get('/metrics', async (_request, response) => {
     await updateStoreMetrics(store?.servers ?? [])
-    response.type(metrics.contentType).send(await metrics.metrics())
+    const ofProcesses = await (processes ?? metrics).metrics()
+    response.type(metrics.contentType).send(`${ofProcesses}\n${await ofStore.metrics()}`)
   })
   const { host, port } = await serve({
     app,

@@ -7,6 +7,7 @@ import { createRedactor } from '../config/secrets.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
+import { isApiProcess, STOP_MESSAGE } from './api-processes.ts'
 import { type Deployment, resolveDeployment } from './deployment.ts'
 
 export type Run = {
@@ -33,13 +34,24 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
     failure = error
     stop.abort()
   }
+  const stopInOrder = (reason: string) => {
+    if (stop.signal.aborted) return
+    report({ kind: 'stopping', reason })
+    stop.abort()
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
+  }
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
+      // Ctrl-C reaches all processes of a terminal, and the first of several API processes stops the others.
+      if (isApiProcess() && (name === 'SIGINT' || stop.signal.aborted)) return
       // The second Ctrl-C exits at once.
       if (stop.signal.aborted) process.exit(130)
-      report({ kind: 'stopping', reason: name })
-      stop.abort()
-      setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
+      stopInOrder(name)
+    })
+  }
+  if (isApiProcess()) {
+    process.on('message', (message) => {
+      if (message === STOP_MESSAGE) stopInOrder('the first process stops')
     })
   }
   try {

@@ -3,7 +3,7 @@ import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetworks } from '../config/networks.ts'
-import { startAdmin } from './admin.ts'
+import { type Admin, startAdmin } from './admin.ts'
 import type { Logs } from './log-backend.ts'
 import { announcePresence } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
@@ -19,7 +19,7 @@ export function networksOf({ config }: Run): readonly NetworkConfig[] {
 }
 
 /** Runs `stage` on the shared tables until the signal aborts. */
-export function runStage(stage: (store: Store, run: Run) => Promise<void>): Promise<void> {
+export function runStage(stage: (store: Store, run: Run, admin: Admin) => Promise<void>): Promise<void> {
   return runProcess(async (run, telemetry) => {
     const admin = await startAdmin(run, telemetry)
     const store = await run.deployment.tables.find(run)
@@ -30,7 +30,7 @@ export function runStage(stage: (store: Store, run: Run) => Promise<void>): Prom
     }
     try {
       admin.setStore(store)
-      await stage(store, run)
+      await stage(store, run, admin)
     } finally {
       await store.close()
     }

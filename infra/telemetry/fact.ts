@@ -25,6 +25,8 @@ export type ProcessFact =
   | { kind: 'job-done'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
+  | { kind: 'api-process-listening'; process: number }
+  | { kind: 'api-process-ended'; process: number; reason: string }
   | { kind: 'admin-listening'; host: string; port: number }
   | { kind: 'sql-listening'; host: string; port: number }
   | { kind: 'stopping'; reason: string }

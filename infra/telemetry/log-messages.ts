@@ -115,6 +115,8 @@ export const LOG_MESSAGES = {
   'job-done': ['info', 'a job is done'],
   'job-failed': ['warn', 'a job has failed; the command that opened it prints why'],
   'audit-waiting': ['warn', 'the audit has failed and is retried after a wait'],
+  'api-process-listening': ['info', 'one of several API processes answers on the port'],
+  'api-process-ended': ['warn', 'an API process has ended; another one is started in its place'],
   'admin-listening': ['info', 'metrics and health are served'],
   'sql-listening': ['info', 'analysts may query the tables'],
   stopping: ['info', 'stopping in order'],

@@ -10,6 +10,7 @@ describe('the environment', () => {
       store: { kind: 'embedded' },
       host: '127.0.0.1',
       port: 3000,
+      apiProcesses: 1,
       adminPort: undefined,
       adminHost: '127.0.0.1',
       readyTipSeconds: 300,
