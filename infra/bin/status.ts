@@ -25,7 +25,7 @@ await runCommand(async (store, config) => {
   const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
   printTable([header, ...statuses.map(rowOf)])
   for (const status of statuses) {
-    const notes = [...notesOfHalts(status), ...noteOfNothing(status), ...notesOfGaps(status), ...notesOfAudit(status)]
+    const notes = [notesOfHalts, noteOfNothing, notesOfGaps, notesOfAudit, noteOfBudget].flatMap((of) => of(status))
     if (notes.length > 0) print('', ...notes)
   }
   const jobs = statuses.flatMap(({ network, jobs }) => jobs.map((job) => rowOfJob(network, job)))
@@ -96,6 +96,17 @@ function notesOfAudit({ network, first, audit }: NetworkSummary): string[] {
     `  undecided  ${counted(undecided, 'block')}, which are asked for again`,
     ...(repairing > 0 ? [`  under way  ${counted(repairing, 'block')}`] : []),
   ]
+}
+
+function noteOfBudget({ network, budget }: NetworkSummary): string[] {
+  if (!budget) return []
+  const { perSecond, perDay, used = 0 } = budget
+  const count = (requests: number) => requests.toLocaleString('en')
+  const parts = [
+    ...(perDay === undefined ? [] : [`${count(used)} of ${count(perDay)} requests of this UTC day are used`]),
+    ...(perSecond === undefined ? [] : [`at most ${count(perSecond)} a second`]),
+  ]
+  return [`${network}: request budget: ${parts.join(', ')}.`]
 }
 
 function textOf(number: number | undefined): string {

@@ -17,7 +17,16 @@ const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
 /** Tables that every complete backup has. */
 const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
 /** Processes write these on their own, so rows in them do not make a store non-empty. */
-const INTERNAL_TABLES = ['migrations', 'retention', 'owners', 'settled', 'halts', 'credit_claims', 'presences']
+const INTERNAL_TABLES = [
+  'migrations',
+  'retention',
+  'owners',
+  'settled',
+  'halts',
+  'credit_claims',
+  'presences',
+  'request_counts',
+]
 
 export function checkName(name: string | undefined, usage: string): string {
   if (name !== undefined && NAME.test(name)) return name

@@ -9,9 +9,11 @@ import { parseStart, type StartBlock } from '../../ingest/follow/start-block.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
+import { requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { list, listOf, matching, numberUpTo, origin } from './values.ts'
 
@@ -22,6 +24,8 @@ export type NetworkConfig = {
   /** True where no endpoint is configured and a public one is used. */
   isPublic: boolean
   start: StartBlock
+  /** Requests to its endpoints; unlimited where absent. */
+  budget?: BudgetLimits | undefined
 }
 
 export type Config = {
@@ -78,8 +82,9 @@ const perNetwork = Object.fromEntries(
   NETWORK_NAMES.flatMap((name) => [
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
     [`${name.toUpperCase()}_START`, start.optional()],
+    [`${name.toUpperCase()}_RPC_BUDGET`, requestBudget.optional()],
   ]),
-) as Record<string, z.ZodOptional<typeof rpcUrls> | z.ZodOptional<typeof start>>
+) as Record<string, z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget>>
 
 const schema = z.object({
   ...perNetwork,
@@ -228,6 +233,7 @@ function chainOf(
       urls: urls ?? [PUBLIC_CHAINS[name].rpcUrls.default.http[0]],
       isPublic: urls === undefined,
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
+      budget: all[`${name.toUpperCase()}_RPC_BUDGET`] as BudgetLimits | undefined,
     }
   })
   return { kind: 'networks', networks }

@@ -9,6 +9,7 @@ import { backfill } from '../../ingest/backfill/backfill.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
+import { withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import type { Run } from '../process/run.ts'
@@ -36,11 +37,12 @@ export async function runJobs(
 /** Reads what earlier jobs have not read yet, and says in the job's row how it ended. Ends where the job is taken back. */
 export async function runJob(
   job: Job,
-  { network, urls }: NetworkConfig,
+  config: NetworkConfig,
   history: TickLog<RangeOverwrite>,
   store: Store,
-  { report, signal: stop }: Run,
+  { deployment, report, signal: stop }: Run,
 ): Promise<void> {
+  const { network, urls } = config
   const { id, from, to, pools, concurrency } = job
   const ended = new AbortController()
   const signal = AbortSignal.any([stop, ended.signal])
@@ -48,7 +50,8 @@ export async function runJob(
   try {
     await recordProgress(store.owner, job, 'reading')
     void untilClosed(job, store, signal).then(() => ended.abort())
-    const { endpoints } = connectChain(urls, { network, report, signal })
+    const budget = deployment.budgets.open(config, store, report)
+    const endpoints = withHistoryPriority(connectChain(urls, { network, report, signal, budget }).endpoints)
     endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
     const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
     const notBefore = await oldestWholeDay(store.owner)

@@ -8,9 +8,11 @@ import { ask } from '../../aggregator/store/store.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { type BudgetLimits, dayOf } from '../../ingest/rpc/request-budget.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
+import { readRequestCount } from '../process/request-budgets.ts'
 import { readHead } from '../rpc/chain-client.ts'
 import { readProgress } from './progress.ts'
 
@@ -32,7 +34,12 @@ export type NetworkSummary = {
   jobs: readonly JobStatus[]
   /** Absent before the first audit. */
   audit?: AuditSums
+  /** The request budget; absent where the network has none. */
+  budget?: BudgetStatus
 }
+
+/** `used`: requests of this UTC day that count against it; present where the budget has a limit a day. */
+export type BudgetStatus = BudgetLimits & { used?: number }
 
 /** The range is one of blocks, of a rebuild one of seconds since 1970. */
 export type JobStatus = BlockRange & {
@@ -74,14 +81,15 @@ export async function summarize(
 ): Promise<NetworkSummary> {
   const { owner } = store
   const { pools } = config
-  const urls = configuredNetwork(config, network)?.urls
-  const [head, newest, known, records, halts, jobs] = await Promise.all([
+  const { urls, budget } = configuredNetwork(config, network) ?? {}
+  const [head, newest, known, records, halts, jobs, used] = await Promise.all([
     urls ? readHead(urls) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),
     readHalts(owner, [network]),
     jobsOf(store, network),
+    budget?.perDay === undefined ? undefined : readRequestCount(owner, network, dayOf(now * 1_000)),
   ])
   const [oldest] = known
   const tip = newest && { number: newest.number, time: newest.timestamp }
@@ -95,6 +103,7 @@ export async function summarize(
     halts,
     jobs,
     ...(records.length > 0 && { audit: sumsOf(records) }),
+    ...(budget && { budget: { ...budget, ...(used !== undefined && { used }) } }),
   }
 }
 

@@ -1,4 +1,4 @@
-/** A configuration resolved into its parts: tables and log. Callers use the parts and never ask which kind was configured. */
+/** A configuration resolved into its parts: tables, log and request budgets. Callers use the parts and never ask which kind was configured. */
 import type { PublishOptions } from '../../aggregator/publish/publish-options.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -8,12 +8,14 @@ import type { Config } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { openPublicTopics } from '../kafka/public-topics.ts'
 import { type LogBackend, logBackendOf } from './log-backend.ts'
+import { RequestBudgets } from './request-budgets.ts'
 import type { Run } from './run.ts'
 import { registerSchemas } from './schema-registry.ts'
 
 export type Deployment = {
   tables: Tables
   log: LogBackend
+  budgets: RequestBudgets
   /** Where changes of a network are published; absent where nothing is. */
   publish?: (network: Network, context: Pick<Run, 'report' | 'signal'>) => OpenedPublishing
 }
@@ -31,6 +33,7 @@ export function resolveDeployment(config: Config): Deployment {
   const folder = async () => (await currentStoreFolder(config)) ?? config.dataDir
   return {
     log: logBackendOf(config.log),
+    budgets: new RequestBudgets(),
     ...publishingOf(config),
     tables: {
       find: async (waiting) => findStore(config, await folder(), waiting),

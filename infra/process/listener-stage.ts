@@ -5,7 +5,7 @@ import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import { WrongChain } from '../../ingest/model/errors.ts'
-import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
 import { getHead } from '../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
 import type { Store } from '../clickhouse/store.ts'
@@ -20,13 +20,15 @@ const RPC_RETRY_MS = 2_000
 
 /** Reads the chain into the log, and audits what is stored of it once that is final. Ends with the signal. */
 export async function listenAndAudit(
-  { network, urls, isPublic, start }: NetworkConfig,
+  config: NetworkConfig,
   { stream: log, backfillLog }: Logs,
   store: Store,
   run: Run,
 ): Promise<void> {
-  const { config, report, signal } = run
-  const { endpoints, watchHeads } = connectChain(urls, { network, report, signal })
+  const { network, urls, isPublic, start } = config
+  const { report, signal } = run
+  const budget = run.deployment.budgets.open(config, store, report)
+  const { endpoints, watchHeads } = connectChain(urls, { network, report, signal, budget })
   if (isPublic) {
     const advice = `It is shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
     report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '', advice })
@@ -54,13 +56,13 @@ export async function listenAndAudit(
       stored,
       storedPools: pools,
       start,
-      pools: config.pools,
+      pools: run.config.pools,
       watchHeads,
       report,
       signal,
     }),
   )
-  await Promise.all([listening, runAudit(endpoints, network, backfillLog, store, run)])
+  await Promise.all([listening, runAudit(withHistoryPriority(endpoints), network, backfillLog, store, run)])
 }
 
 /** The listener never reads below the stored ledger: the warning names the backfill that does. */

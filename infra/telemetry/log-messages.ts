@@ -24,6 +24,12 @@ export const LOG_MESSAGES = {
   'pool-skipped': ['debug', 'a pool is left out'],
   'balances-unread': ['warn', 'balances of pools could not be read; TVL stays as it was'],
   'backfill-waiting': ['warn', 'the backfill has failed and resumes where it stopped after a wait'],
+  'budget-counted': ['trace', "requests of the day's budget were counted"],
+  'budget-reserved': [
+    'warn',
+    "backfills and the audit have used their share of the day's request budget; they resume at the next UTC day",
+  ],
+  'budget-reached': ['error', "the day's request budget is used up; the chain is read again from the next UTC day on"],
   republishing: ['warn', 'appended blocks were not stored; they are appended again from the stored tip on'],
   // Aggregator
   'aggregator-started': ['info', 'this process writes the tables of the network from now on'],

@@ -67,3 +67,18 @@ export function endpointMetrics(registry: Registry): FactHandlers {
     'endpoint-omitted-logs': ({ network, endpoint, logs }) => omitted.inc({ network, endpoint }, logs),
   }
 }
+
+export function budgetMetrics(registry: Registry): FactHandlers {
+  const { gauge } = instrumentsIn(registry)
+  const budget = gauge('candlepool_rpc_budget_requests', "Requests of a UTC day that the network's budget allows.")
+  const requests = gauge(
+    'candlepool_rpc_budget_used_requests',
+    'Requests of this UTC day that count against the budget of the network, in all processes.',
+  )
+  return {
+    'budget-counted': ({ network, used, perDay }) => {
+      budget.set({ network }, perDay)
+      requests.set({ network }, used)
+    },
+  }
+}

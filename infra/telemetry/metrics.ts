@@ -5,7 +5,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { type Fact, handle } from './fact.ts'
 import { aggregatorMetrics, auditMetrics, publishMetrics } from './metrics-aggregator.ts'
 import { apiMetrics } from './metrics-api.ts'
-import { endpointMetrics } from './metrics-endpoints.ts'
+import { budgetMetrics, endpointMetrics } from './metrics-endpoints.ts'
 import { chainMetrics, ingestMetrics } from './metrics-ingest.ts'
 import { logMetrics } from './metrics-log.ts'
 import { processMetrics } from './metrics-process.ts'
@@ -18,7 +18,8 @@ export function openMetrics(networks: readonly NetworkName[]): Metrics {
   const stages = [ingestMetrics, aggregatorMetrics, publishMetrics, auditMetrics, logMetrics, processMetrics].map(
     (open) => open(registry, networks),
   )
-  const all = [...stages, chainMetrics(registry), endpointMetrics(registry), apiMetrics(registry)]
+  const others = [chainMetrics, endpointMetrics, budgetMetrics, apiMetrics].map((open) => open(registry))
+  const all = [...stages, ...others]
   return {
     registry,
     report(fact) {

@@ -33,5 +33,10 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
   /** Its receipts contain logs that `eth_getLogs` omitted. */
   | { kind: 'endpoint-omitted-logs'; endpoint: string; logs: number }
+  /** Requests of a UTC day; `used` includes some that are claimed and not sent yet. */
+  | { kind: 'budget-counted'; used: number; perDay: number }
+  /** Backfills and audits have used their share; the rest is left to live following. */
+  | { kind: 'budget-reserved'; used: number; perDay: number }
+  | { kind: 'budget-reached'; used: number; perDay: number }
   | { kind: 'republishing'; stored: number | undefined; appended: number }
 )

@@ -2,6 +2,7 @@
 import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { Priority } from './rate-limiter.ts'
 
 export type RunOptions = {
   /** Endpoints known to be below this block come last. */
@@ -10,6 +11,8 @@ export type RunOptions = {
   blocks?: number
   /** This client comes last. */
   notFirst?: Client
+  /** `live` where absent. */
+  priority?: Priority
 }
 
 /** The best of the endpoints that are `left`; where all rest, waits for the first to become usable. Undefined where none is worth the wait. */
@@ -34,7 +37,7 @@ export async function chooseEndpoint(
 function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions): number[] {
   return [
     Number(endpoint.waitMs() > 0),
-    Number(endpoint.client === notFirst),
+    Number(endpoint.has(notFirst)),
     Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
     Number(endpoint.isBehind),
     Number(endpoint.maxBlocks < blocks),

@@ -1,9 +1,19 @@
 /** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
 import { CircuitBreaker } from './circuit-breaker.ts'
-import { RateLimiter } from './rate-limiter.ts'
+import { type Priority, RateLimiter } from './rate-limiter.ts'
+import type { RequestBudget } from './request-budget.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { classify } from './rpc-error.ts'
+
+export type EndpointContext = {
+  policy: RetryPolicy
+  /** Budget of the network, over all of its endpoints. */
+  budget: RequestBudget | undefined
+  signal: AbortSignal
+  /** Called for every request, after its answer or failure. */
+  onCalled: (method: string, ms: number) => void
+}
 
 /** An observed head is valid for this long. */
 const HEAD_IS_NEWS_MS = 10_000
@@ -11,8 +21,10 @@ const HEAD_IS_NEWS_MS = 10_000
 export class Endpoint {
   /** The host; never the path, which contains a key. */
   readonly name: string
-  /** Requests through it keep to the rate limit. */
+  /** Requests through it keep to the rate limit and the budget. */
   readonly client: Client
+  /** The same for backfills and audits: requests of `client` are sent first. */
+  readonly historyClient: Client
   readonly breaker: CircuitBreaker
   readonly limiter: RateLimiter
   /** It serves another network. */
@@ -24,20 +36,19 @@ export class Endpoint {
   #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
 
-  /** `onCalled` is called for every request, after its answer or failure. */
-  constructor(
-    name: string,
-    client: Client,
-    policy: RetryPolicy,
-    signal: AbortSignal,
-    onCalled: (method: string, ms: number) => void,
-  ) {
+  constructor(name: string, client: Client, context: EndpointContext) {
     this.name = name
-    this.#policy = policy
-    this.breaker = new CircuitBreaker(policy)
-    this.limiter = new RateLimiter(policy)
+    this.#policy = context.policy
+    this.breaker = new CircuitBreaker(context.policy)
+    this.limiter = new RateLimiter(context.policy)
+    this.client = this.#limited(client, 'live', context)
+    this.historyClient = this.#limited(client, 'history', context)
+  }
+
+  #limited(client: Client, priority: Priority, { budget, signal, onCalled }: EndpointContext): Client {
     const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
-      const sentAt = await this.limiter.take(signal)
+      await budget?.take(signal, priority)
+      const sentAt = await this.limiter.take(signal, priority)
       signal.throwIfAborted()
       const began = performance.now()
       try {
@@ -53,7 +64,12 @@ export class Endpoint {
         onCalled(args.method, performance.now() - began)
       }
     }
-    this.client = { ...client, request: request as Client['request'] }
+    return { ...client, request: request as Client['request'] }
+  }
+
+  /** Whether a task received this client. */
+  has(client: Client | undefined): boolean {
+    return client === this.client || client === this.historyClient
   }
 
   /** Milliseconds until the next request. */

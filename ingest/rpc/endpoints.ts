@@ -11,6 +11,7 @@ import { chooseEndpoint, type RunOptions } from './endpoint-choice.ts'
 import { behindFact, type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
 import { Finality } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
+import type { RequestBudget } from './request-budget.ts'
 import { RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
 import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
@@ -36,11 +37,13 @@ export type EndpointsOptions = {
   report?: Report<IngestFact>
   signal?: AbortSignal
   retryPolicy?: Partial<RetryPolicy>
+  /** Budget of the network in this process. */
+  budget?: RequestBudget | undefined
 }
 
 /** `clients` in order of preference; a client's `name`, its host, appears in facts. Clients must not retry. */
 export function endpointsOf(clients: readonly Client[], options: EndpointsOptions = {}): Endpoints {
-  const { network, signal = new AbortController().signal } = options
+  const { network, budget, signal = new AbortController().signal } = options
   const retryPolicy = { ...RETRY_POLICY, ...options.retryPolicy }
   // Every waiting request adds a listener.
   setMaxListeners(0, signal)
@@ -50,7 +53,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   const endpoints = clients.map((client) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
-    return new Endpoint(endpoint, client, retryPolicy, signal, onCalled)
+    return new Endpoint(endpoint, client, { policy: retryPolicy, budget, signal, onCalled })
   })
   const finality = new Finality()
   const group: EndpointGroup = {
@@ -69,15 +72,20 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
       return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.maxBlocks))
     },
     waitForOther(client) {
-      const others = endpoints.filter((it) => it.client !== client && !it.disabled)
+      const others = endpoints.filter((it) => !it.has(client) && !it.disabled)
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
     penalize(client, error) {
-      const endpoint = endpoints.find((it) => it.client === client)
+      const endpoint = endpoints.find((it) => it.has(client))
       if (!endpoint) return
       recordFailure(report, endpoint, { epoch: endpoint.breaker.begin(), error, problem: error.problem, run: {} })
     },
   }
+}
+
+/** `endpoints` for backfills and audits: live following is served first, and keeps a reserve of the day's budget. */
+export function withHistoryPriority(endpoints: Endpoints): Endpoints {
+  return { ...endpoints, run: (task, options) => endpoints.run(task, { ...options, priority: 'history' }) }
 }
 
 type EndpointGroup = {
@@ -123,7 +131,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
     try {
       await group.verify(endpoint)
       if (endpoint.disabled) continue
-      const answer = await task(endpoint.client)
+      const answer = await task(run.priority === 'history' ? endpoint.historyClient : endpoint.client)
       recordAnswer(report, endpoint, epoch)
       comparePeers(group)
       return answer

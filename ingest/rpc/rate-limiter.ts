@@ -1,6 +1,7 @@
-/** Rate limiter of one endpoint, adapted to its refusals: unlimited until the first 429, then a number of requests in any second. */
-
-import { pause } from '../lib/wait.ts'
+/**
+ * Rate limiter: a number of requests in any second. That of an endpoint adapts to its refusals and is unlimited until the first 429; that
+ * of a network's budget has a fixed number.
+ */
 import type { RetryPolicy } from './retry-policy.ts'
 
 const SECOND_MS = 1_000
@@ -12,18 +13,25 @@ const UNLIMITED_PER_SECOND = 1_000
 /** Longest pause after a stated `Retry-After`: the account's limit may have been raised meanwhile. */
 const MAX_PAUSE_MS = 3_600_000
 
+/** Requests of live following are sent before those of `history`: backfills and audits. */
+export type Priority = 'live' | 'history'
+
 export class RateLimiter {
   readonly #policy: RetryPolicy
-  #perSecond = Number.POSITIVE_INFINITY
+  #perSecond: number
   #pausedUntil = 0
   #slowedAt = 0
   #grownAt = 0
   #refusals = 0
   /** Send times of the last second. */
   #sent: number[] = []
+  #historySentAt = 0
+  readonly #waiting: Record<Priority, ((now: number) => void)[]> = { live: [], history: [] }
+  #timer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(policy: RetryPolicy) {
+  constructor(policy: RetryPolicy, perSecond = Number.POSITIVE_INFINITY) {
     this.#policy = policy
+    this.#perSecond = perSecond
   }
 
   get perSecond(): number {
@@ -34,15 +42,43 @@ export class RateLimiter {
     return Math.max(0, this.#pausedUntil - now)
   }
 
-  /** Resolves with the send time when a request may be sent. Requests queue; none is dropped. */
-  async take(signal: AbortSignal): Promise<number> {
-    let now = Date.now()
-    for (let at = this.#freeAt(now); at > now && !signal.aborted; at = this.#freeAt(now)) {
-      await pause(at - now, signal)
-      now = Date.now()
+  /** Resolves with the send time when a request may be sent. Requests queue, those of live following first; none is dropped. */
+  take(signal: AbortSignal, priority: Priority = 'live'): Promise<number> {
+    return new Promise((resolve) => {
+      const queue = this.#waiting[priority]
+      const send = (now: number) => {
+        signal.removeEventListener('abort', giveUp)
+        this.#sent.push(now)
+        if (priority === 'history') this.#historySentAt = now
+        resolve(now)
+      }
+      const giveUp = () => {
+        queue.splice(queue.indexOf(send), 1)
+        send(Date.now())
+      }
+      if (signal.aborted) return send(Date.now())
+      queue.push(send)
+      signal.addEventListener('abort', giveUp, { once: true })
+      this.#sendWaiting()
+    })
+  }
+
+  /** One timer serves all: thousands of headers may wait at once. */
+  #sendWaiting(): void {
+    clearTimeout(this.#timer)
+    const { live, history } = this.#waiting
+    for (;;) {
+      const [queue, spacingMs] = live.length > 0 ? [live, 0] : [history, SECOND_MS / this.#perSecond]
+      if (queue.length === 0) return
+      const now = Date.now()
+      // Spaced evenly: after a burst of history a live request would wait for up to a second.
+      const at = Math.max(this.#freeAt(now), spacingMs > 0 ? this.#historySentAt + spacingMs : 0)
+      if (at > now) {
+        this.#timer = setTimeout(() => this.#sendWaiting(), at - now)
+        return
+      }
+      queue.shift()?.(now)
     }
-    this.#sent.push(now)
-    return now
   }
 
   #freeAt(now: number): number {

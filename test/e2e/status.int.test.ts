@@ -105,6 +105,21 @@ describe.skipIf(withoutClickHouse)('npm run status', () => {
     expect(text).toContain('  repaired   4 logs added, 2 logs removed, 8 blocks repriced')
   })
 
+  test('tells a request budget and its use', async () => {
+    const engine = await until(() => findEngine(`${folder.path}/store`), 'the engine answers')
+    const client = connect({ ...engine, ...engine.users.owner })
+    await client.command({ query: "INSERT INTO request_counts VALUES ('ethereum', toDate(now('UTC')), 12000)" })
+    await client.command({ query: "INSERT INTO request_counts VALUES ('ethereum', toDate(now('UTC')), 300)" })
+    await client.close()
+    const budget = { ETHEREUM_RPC_BUDGET: '25/s,2000000/d' }
+    const [ethereum] = JSON.parse(await status(['--json'], budget))
+    expect(ethereum.budget).toEqual({ perSecond: 25, perDay: 2_000_000, used: 12_300 })
+    expect(await status([], budget)).toContain(
+      'ethereum: request budget: 12,300 of 2,000,000 requests of this UTC day are used, at most 25 a second.',
+    )
+    expect(await status()).not.toContain('request budget')
+  })
+
   test('says so where nothing is stored, and names what it does not understand', async () => {
     const text = await status([], { NETWORKS: 'ethereum,polygon', POLYGON_RPC_URL: 'http://127.0.0.1:9' })
     expect(text).toMatch(/\npolygon +- +- +- +- +- +- +- +-\n/)

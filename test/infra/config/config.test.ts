@@ -51,6 +51,21 @@ describe('the environment', () => {
     })
   })
 
+  test.each([
+    ['25/s', { perSecond: 25, perDay: undefined }],
+    ['2000000/d', { perSecond: undefined, perDay: 2_000_000 }],
+    ['25/s,2000000/d', { perSecond: 25, perDay: 2_000_000 }],
+    ['2000000/d, 25/s', { perSecond: 25, perDay: 2_000_000 }],
+  ])('a request budget may be %s', (text, budget) => {
+    expect(readConfig({ NETWORKS: 'base', BASE_RPC_BUDGET: text }).chain).toMatchObject({ networks: [{ budget }] })
+  })
+
+  test.each(['25', '25/m', '0/s', '1.5/s', '25/s,30/s', '25/s;9/d', '25/s,'])('a request budget is not %s', (text) => {
+    expect(() => readConfig({ NETWORKS: 'base', BASE_RPC_BUDGET: text })).toThrow(
+      'BASE_RPC_BUDGET is not a number of requests a second, a UTC day, or both: `25/s`, `2000000/d` or `25/s,2000000/d`',
+    )
+  })
+
   test('a server has one user for everything, and two with fewer rights where their passwords are named', () => {
     const server = { CLICKHOUSE_URL: 'http://a.example', CLICKHOUSE_USER: 'owner', CLICKHOUSE_PASSWORD: 'secret' }
     expect(readConfig(server).store).toMatchObject({ apiPassword: undefined, accountsPassword: undefined })
