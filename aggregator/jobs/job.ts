@@ -11,7 +11,8 @@ import { claimJobNumber } from './job-number.ts'
 export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const
 export type JobKind = (typeof JOB_KINDS)[number]
 
-export const JOB_STATES = ['open', 'done', 'failed'] as const
+/** `stopped`: it has sent as many requests as it may; a new job reads the rest. */
+export const JOB_STATES = ['open', 'done', 'failed', 'stopped'] as const
 export type JobState = (typeof JOB_STATES)[number]
 
 /** The range is one of blocks, of a rebuild one of seconds since 1970. */
@@ -25,13 +26,15 @@ export type Job = BlockRange & {
   resolutions: readonly Resolution[]
   /** Ranges in flight. */
   concurrency: number
+  /** It stops after about so many requests to endpoints. */
+  maxRequests?: number | undefined
   state: JobState
-  /** Why it failed; while it is open, how far it is, and empty until a process has taken it. */
+  /** Why it failed or stopped; while it is open, how far it is, and empty until a process has taken it. */
   reason: string
 }
 
 export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concurrency'> &
-  Partial<Pick<Job, 'resolutions'>>
+  Partial<Pick<Job, 'resolutions' | 'maxRequests'>>
 
 /** Makes an open job whose rows beat those of every job before it. */
 export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
@@ -41,13 +44,18 @@ export async function openJob(client: ClickHouseClient, request: JobRequest, kin
   return job
 }
 
-export function finishJob(client: ClickHouseClient, job: Job): Promise<void> {
-  return writeState(client, job, 'done')
+/** `said`: text that stays in its row. */
+export function finishJob(client: ClickHouseClient, job: Job, said?: string): Promise<void> {
+  return writeState(client, job, 'done', said)
 }
 
 /** Progress of an open job, as text that its command prints. */
 export function recordProgress(client: ClickHouseClient, job: Job, progress: string): Promise<void> {
   return writeState(client, job, job.state, progress)
+}
+
+export function stopJob(client: ClickHouseClient, job: Job, reason: string): Promise<void> {
+  return writeState(client, job, 'stopped', reason)
 }
 
 export function failJob(client: ClickHouseClient, job: Job, reason: string): Promise<void> {
@@ -73,7 +81,7 @@ export function recentJobs(client: ClickHouseClient, network: NetworkName, limit
   )
 }
 
-type JobRow = Omit<Job, 'pools'> & { pools: PoolId[] }
+type JobRow = Omit<Job, 'pools' | 'maxRequests'> & { pools: PoolId[]; max_requests: number }
 
 async function readJobs(
   client: ClickHouseClient,
@@ -83,19 +91,23 @@ async function readJobs(
 ) {
   const rows = await ask<JobRow>(
     client,
-    `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, state, reason
+    `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, max_requests,
+       state, reason
      FROM jobs FINAL WHERE ${where} ORDER BY ${order}`,
     parameters,
   )
-  return rows.map((row): Job => ({ ...row, pools: row.pools.length > 0 ? row.pools : undefined }))
+  return rows.map(({ max_requests, pools, ...row }): Job => {
+    const limit = max_requests > 0 && { maxRequests: max_requests }
+    return { ...row, pools: pools.length > 0 ? pools : undefined, ...limit }
+  })
 }
 
 /** Its pools may be too many for a statement's parameter. */
 function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
-  const { network, id, kind, from, to, pools = [], resolutions, concurrency, state, reason } = job
+  const { network, id, kind, from, to, pools = [], resolutions, concurrency, maxRequests = 0, state, reason } = job
   return insertRows(
     client,
-    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version)',
+    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version, max_requests)',
     (out) => {
       out.string(network).uint32(id).string(kind).uint64(from).uint64(to).strings(pools).uint32s(resolutions)
       out
@@ -104,6 +116,7 @@ function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
         .string(reason)
         .uint32(Math.floor(Date.now() / 1000))
         .uint64(1)
+        .uint32(maxRequests)
     },
   )
 }

@@ -14,7 +14,7 @@ import { type Run, runProcess } from '../process/run.ts'
 const HELP: Help = {
   does: 'Reads a range of final blocks, and stores what was traded in it: in a cluster, beside a running `npm start`, and alone.',
   usage: [
-    'npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]',
+    'npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--max-requests N] [--again]',
     'npm run backfill -- --network NAME --cancel JOB',
   ],
   options: [
@@ -23,6 +23,7 @@ const HELP: Help = {
     ['--to-block M', 'the last block; it has to be final'],
     ['--pool ADDRESS_OR_ID', 'only the swaps of this pool; may be repeated'],
     ['--concurrency N', 'ranges that are asked for at once, 1 to 16 (4)'],
+    ['--max-requests N', 'stops after about so many requests; what is read stays, and the same command reads the rest'],
     ['--again', 'reads what an earlier backfill has read as well'],
     ['--cancel JOB', 'takes a job back; what it has read stays'],
   ],
@@ -53,6 +54,11 @@ const schema = z
       .min(1, '--concurrency is not 1 to 16')
       .max(16, '--concurrency is not 1 to 16')
       .default(4),
+    'max-requests': z
+      .string()
+      .regex(/^[1-9]\d{0,8}$/, '--max-requests is not a number of requests from 1 on')
+      .transform(Number)
+      .optional(),
     /** Reads ranges again that an earlier job has read. */
     again: z.boolean().default(false),
   })
@@ -89,19 +95,21 @@ function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
     'to-block': { type: 'string' },
     pool: { type: 'string', multiple: true },
     concurrency: { type: 'string' },
+    'max-requests': { type: 'string' },
     again: { type: 'boolean' },
     cancel: { type: 'string' },
   } as const
   try {
     const values = optionsOf(HELP, options)
     if (values.cancel !== undefined) return cancelSchema.parse(values)
-    const { network, pool, concurrency, again, ...range } = schema.parse(values)
+    const { network, pool, concurrency, again, 'max-requests': maxRequests, ...range } = schema.parse(values)
     return {
       network,
       from: range['from-block'],
       to: range['to-block'],
       pools: pool as PoolId[] | undefined,
       concurrency,
+      maxRequests,
       again,
     }
   } catch (error) {

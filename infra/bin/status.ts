@@ -52,8 +52,10 @@ function rowOfJob(network: string, { id, kind, from, to, state, share, reason }:
   const range = kind === 'rebuild' ? rangeOfTime(from, to) : `${from} to ${to}`
   const [line = ''] = reason.split('\n')
   const text = line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH)}…` : line
-  const progress = state === 'done' ? '' : share === undefined ? text : `${(share * 100).toFixed(1)} %`
-  return [String(id), network, kind, range, state, progress]
+  const percent = share === undefined ? [] : [`${(share * 100).toFixed(1)} %`]
+  const isKnown = share !== undefined && !text.startsWith('about ')
+  const progress = state === 'done' ? [] : [...percent, ...(isKnown ? [] : [text])]
+  return [String(id), network, kind, range, state, progress.join(', ')]
 }
 
 function rangeOfTime(from: number, to: number): string {

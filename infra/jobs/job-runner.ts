@@ -2,19 +2,21 @@
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
-import { failJob, finishJob, type Job, openJobs, readJob, recordProgress } from '../../aggregator/jobs/job.ts'
+import { failJob, finishJob, type Job, openJobs, readJob, recordProgress, stopJob } from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
+import type { Estimate } from '../../ingest/backfill/estimate.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import { withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
+import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
+import { estimateText } from './progress.ts'
 
 const POLL_MS = 1_000
 
@@ -34,7 +36,7 @@ export async function runJobs(
   }
 }
 
-/** Reads what earlier jobs have not read yet, and says in the job's row how it ended. Ends where the job is taken back. */
+/** Reads what earlier jobs have not read yet, and records in the job's row how it ended. Ends where the job is taken back. */
 export async function runJob(
   job: Job,
   config: NetworkConfig,
@@ -43,7 +45,12 @@ export async function runJob(
   { deployment, report, signal: stop }: Run,
 ): Promise<void> {
   const { network, urls } = config
-  const { id, from, to, pools, concurrency } = job
+  const { id, from, to, maxRequests } = job
+  let sent = 0
+  const counting: typeof report = (fact) => {
+    if (fact.kind === 'rpc-called') sent++
+    report(fact)
+  }
   const ended = new AbortController()
   const signal = AbortSignal.any([stop, ended.signal])
   report({ kind: 'job-started', network: network.name, job: id, from, to })
@@ -51,22 +58,18 @@ export async function runJob(
     await recordProgress(store.owner, job, 'reading')
     void untilClosed(job, store, signal).then(() => ended.abort())
     const budget = deployment.budgets.open(config, store, report)
-    const endpoints = withHistoryPriority(connectChain(urls, { network, report, signal, budget }).endpoints)
-    endpoints.finality.wasKnown((await storedChain(store.owner, network.name).tip())?.finalized)
-    const ranges = gapsIn({ from, to }, await readCoverage(store.owner, network.name, pools))
-    const notBefore = await oldestWholeDay(store.owner)
-    const reading = {
-      network,
-      job: id,
-      ranges,
-      pools,
-      storedPools: storedPools(store.owner, network.name),
-      concurrency,
+    const endpoints = withHistoryPriority(connectChain(urls, { network, report: counting, signal, budget }).endpoints)
+    const requests = maxRequests === undefined ? undefined : { max: maxRequests, sent: () => sent }
+    let said = ''
+    const onEstimate = async (estimate: Estimate) => {
+      said = estimateText(estimate)
+      await recordProgress(store.owner, job, said)
     }
-    const options = { ...reading, notBefore, log: history, report, signal }
-    await backfill(endpoints, options)
-    await finishJob(store.owner, job)
-    report({ kind: 'job-done', network: network.name, job: id })
+    const parts = { network, requests, budget, onEstimate, log: history, report, signal }
+    const rest = await backfill(endpoints, { ...parts, ...(await rangesOf(job, endpoints, store)) })
+    if (rest === undefined) await finishJob(store.owner, job, said)
+    else await stopJob(store.owner, job, stoppedText(job, sent, rest))
+    report({ kind: rest === undefined ? 'job-done' : 'job-stopped', network: network.name, job: id })
   } catch (error) {
     if (stop.aborted) return
     const isTakenBack = ended.signal.aborted
@@ -76,6 +79,19 @@ export async function runJob(
   } finally {
     ended.abort()
   }
+}
+
+/** The ranges of the job that earlier ones have not read, with the options of their reading. */
+async function rangesOf({ id, network, from, to, pools, concurrency }: Job, endpoints: Endpoints, { owner }: Store) {
+  endpoints.finality.wasKnown((await storedChain(owner, network).tip())?.finalized)
+  const ranges = gapsIn({ from, to }, await readCoverage(owner, network, pools))
+  const notBefore = await oldestWholeDay(owner)
+  return { job: id, ranges, notBefore, pools, storedPools: storedPools(owner, network), concurrency }
+}
+
+function stoppedText({ maxRequests }: Job, sent: number, rest: number): string {
+  const [requests, limit] = [sent, maxRequests ?? 0].map((it) => it.toLocaleString('en'))
+  return `Stopped after ${requests} requests, before block ${rest}: --max-requests is ${limit}. What is read stays; the same command, without --again, reads the rest.`
 }
 
 /** The reason of a job that its operator has taken back. */

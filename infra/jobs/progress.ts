@@ -2,6 +2,7 @@
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
 import type { Job } from '../../aggregator/jobs/job.ts'
 import { ask } from '../../aggregator/store/store.ts'
+import type { Estimate } from '../../ingest/backfill/estimate.ts'
 import type { Store } from '../clickhouse/store.ts'
 
 export type Progress = { blocks: number; ticks: number }
@@ -38,6 +39,22 @@ export function progressLine(total: number, start: Progress, now: Progress, seco
 
 function rate(perSecond: number): string {
   return Math.round(perSecond).toLocaleString('en')
+}
+
+/** `about 12,300 requests, 41 minutes`: the sample allows no more digits. */
+export function estimateText({ requests, seconds }: Estimate): string {
+  return `about ${counted(Number(requests.toPrecision(3)), 'request')}, ${roughly(seconds)}`
+}
+
+function roughly(seconds: number): string {
+  if (seconds < 90) return counted(Math.max(1, Math.round(seconds)), 'second')
+  if (seconds < 90 * 60) return counted(Math.round(seconds / 60), 'minute')
+  if (seconds < 48 * 3_600) return counted(Math.round(seconds / 3_600), 'hour')
+  return counted(Math.round(seconds / 86_400), 'day')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`
 }
 
 export function durationOf(seconds: number): string {

@@ -112,8 +112,13 @@ async function followJob(job: Job, store: Store, { signal }: Run, role: Role | u
   const began = performance.now()
   const notice = role && waitingNotice(job, store, role)
   let lastLine = 0
+  let estimate = ''
   while (!signal.aborted) {
     const [now, state] = await Promise.all([readProgress(store, job), readJob(store.owner, job.network, job.id)])
+    if (state && state.reason !== estimate && state.reason.startsWith('about ')) {
+      estimate = state.reason
+      print(`${process.stdout.isTTY ? '\r\u001b[K' : ''}Estimate: ${estimate}.`)
+    }
     const line = progressLine(total, start, now, (performance.now() - began) / 1_000)
     const isOver = now.blocks === total && state?.state !== 'open'
     if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${line}${isOver ? '\n' : ''}`)
@@ -121,6 +126,7 @@ async function followJob(job: Job, store: Store, { signal }: Run, role: Role | u
       print(line)
       lastLine = performance.now()
     }
+    if (state?.state === 'stopped') return print(process.stdout.isTTY ? `\n${state.reason}` : state.reason)
     if (state?.state === 'failed') throw new Error(`The backfill failed: ${state.reason}`)
     if (isOver) return
     const waits = await notice?.(state)

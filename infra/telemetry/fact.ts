@@ -23,6 +23,7 @@ export type ProcessFact =
   | { kind: 'stage-resumed'; stage: StageName; network: NetworkName }
   | { kind: 'job-started'; network: NetworkName; job: number; from: number; to: number }
   | { kind: 'job-done'; network: NetworkName; job: number }
+  | { kind: 'job-stopped'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | { kind: 'api-process-listening'; process: number }

@@ -119,6 +119,7 @@ export const LOG_MESSAGES = {
   'stage-resumed': ['info', 'a stage that had halted works again'],
   'job-started': ['info', 'a job begins'],
   'job-done': ['info', 'a job is done'],
+  'job-stopped': ['info', 'a job has sent as many requests as it may; what it has read stays'],
   'job-failed': ['warn', 'a job has failed; the command that opened it prints why'],
   'audit-waiting': ['warn', 'the audit has failed and is retried after a wait'],
   'api-process-listening': ['info', 'one of several API processes answers on the port'],

@@ -26,7 +26,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     }
   }
 
-  function endBackfill(network: NetworkName, outcome: 'done' | 'failed'): void {
+  function endBackfill(network: NetworkName, outcome: 'done' | 'failed' | 'stopped'): void {
     running.dec({ network })
     jobs.inc({ network, task: 'backfill', outcome })
   }
@@ -41,6 +41,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     'stage-resumed': ({ stage, network }) => halted.set({ stage, network }, 0),
     'job-started': ({ network }) => running.inc({ network }),
     'job-done': ({ network }) => endBackfill(network, 'done'),
+    'job-stopped': ({ network }) => endBackfill(network, 'stopped'),
     'job-failed': ({ network }) => endBackfill(network, 'failed'),
     rebuilt: ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'done' }),
     rewound: ({ network }) => jobs.inc({ network, task: 'rewind', outcome: 'done' }),

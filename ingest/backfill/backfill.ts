@@ -1,7 +1,7 @@
 /** A backfill: reads final history by ranges and appends it as overwrites, independent of the listener. */
 
 import { createAssembler } from '../blocks/assemble.ts'
-import { readRanges } from '../blocks/range-scheduler.ts'
+import { type RangesOptions, readRanges } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
@@ -15,7 +15,9 @@ import type { StoredPools } from '../model/stored-pools.ts'
 import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
+import type { RequestBudget } from '../rpc/request-budget.ts'
 import { getFinality, getHeader } from '../rpc/rpc.ts'
+import { type Estimate, estimate, requestsOf, type Sample, takeSample } from './estimate.ts'
 
 export type BackfillOptions = {
   network: Network
@@ -30,31 +32,63 @@ export type BackfillOptions = {
   concurrency: number
   /** Earliest time of ticks that are kept. */
   notBefore?: UnixSeconds
+  /** No range begins that would exceed `max`; `sent` returns the requests so far. The first range always begins. */
+  requests?: { max: number; sent(): number } | undefined
+  /** Bounds the estimate. */
+  budget?: RequestBudget | undefined
+  /** Called before the first range is read. */
+  onEstimate?: (estimate: Estimate) => Promise<void>
   log: TickLog<RangeOverwrite>
   report: Report<IngestFact>
   signal: AbortSignal
 }
 
-/** Resolves once everything is appended. May be repeated: an overwrite counts once. */
-export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<void> {
+/**
+ * Resolves once everything is appended, to the first block that is not read where `requests.max` ended it. May be repeated: an overwrite
+ * counts once.
+ */
+export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<number | undefined> {
   const { network, ranges, notBefore = 0 } = options
   const last = ranges.at(-1)?.to
-  if (last === undefined) return
+  if (last === undefined) return undefined
   const { finalized, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
   if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
   const onChain = pinToBlock(endpoints, final)
   const from = ranges[0]?.from ?? 0
   const first = await endpoints.run((client) => getHeader(client, from))
   if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
-  for (const range of ranges) await retryRange(range, options, (rest) => restateRange(onChain, rest, options))
+  const { filter } = createAssembler(onChain, network, options.pools && new Set(options.pools), options.report)
+  // The backfill itself retries for longer than the sample, which it can do without.
+  const sample = await takeSample(onChain, filter, ranges).catch(() => undefined)
+  if (sample) await options.onEstimate?.(estimate(sample, ranges, options.concurrency, options.budget))
+  const mayStart = requestLimit(options, sample)
+  for (const range of ranges) {
+    const rest = await retryRange(range, options, (rest) => restateRange(onChain, rest, { ...options, mayStart }))
+    if (rest !== undefined) return rest
+  }
+  return undefined
 }
 
-/** Resumes after a failure, until several attempts in a row make no progress. */
+/** Counts each range when it begins: several are in flight, and their requests are not sent yet. */
+function requestLimit({ requests }: BackfillOptions, sample: Sample | undefined): (blocks: number) => boolean {
+  if (!requests) return () => true
+  let planned = requests.sent()
+  let isFirst = true
+  return (blocks) => {
+    const after = Math.max(planned, requests.sent()) + requestsOf(blocks, sample?.headersPerBlock)
+    if (after > requests.max && !isFirst) return false
+    isFirst = false
+    planned = after
+    return true
+  }
+}
+
+/** Resumes after a failure, until several attempts in a row make no progress. Resolves to the first block that is not read, if any. */
 async function retryRange(
   range: BlockRange,
   { network, report, signal }: BackfillOptions,
   task: (rest: BlockRange) => AsyncGenerator<number>,
-): Promise<void> {
+): Promise<number | undefined> {
   let { from } = range
   const failed = (error: unknown, retryMs: number, failures: number) => {
     if (isFinal(error) || failures > MAX_FAILURES) throw error
@@ -66,11 +100,13 @@ async function retryRange(
         from = done + 1
         failures = 0
       }
+      return from <= range.to ? from : undefined
     } catch (error) {
       await backOff(error, ++failures, { firstMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS, signal, failed })
       signal.throwIfAborted()
     }
   }
+  return undefined
 }
 
 const FIRST_RETRY_MS = 500
@@ -82,8 +118,9 @@ const APPENDS_AT_ONCE = 4
 async function* restateRange(
   endpoints: Endpoints,
   { from, to }: BlockRange,
-  { network, job, pools, storedPools, concurrency, log, report, signal }: BackfillOptions,
+  options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
 ): AsyncGenerator<number> {
+  const { network, job, pools, storedPools, concurrency, mayStart, log, report, signal } = options
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from))
@@ -96,6 +133,7 @@ async function* restateRange(
     to,
     signal,
     inFlight: concurrency,
+    ...(mayStart && { mayStart }),
     onSplit: (low, high, reason) => report({ kind: 'range-split', network: network.name, from: low, to: high, reason }),
   })
   for await (const { last, ...range } of stream) {

@@ -11,38 +11,62 @@ export type RangesOptions = {
   signal: AbortSignal
   /** Ranges in flight. */
   inFlight?: number
+  /** Called before each range with its width; where it returns false, reading ends with the ranges in flight. */
+  mayStart?: (blocks: number) => boolean
   onSplit?: (from: number, to: number, reason: string) => void
 }
 
 const FIRST_RANGE_BLOCKS = 500
-const MAX_RANGE_BLOCKS = 20_000
+export const MAX_RANGE_BLOCKS = 20_000
 const RANGES_AT_ONCE = 4
 const CEILING_GROWTH = 1.05
 /** Target number of logs in an answer; ranges grow while answers have fewer. */
 const GOOD_ANSWER_LOGS = 5_000
 
+/** Width of the next range, adapted to the answers. */
+export class RangeWidth {
+  #width = FIRST_RANGE_BLOCKS
+  /** After a refusal the width grows back step by step. */
+  #ceiling = MAX_RANGE_BLOCKS
+
+  get blocks(): number {
+    return this.#width
+  }
+
+  /** `narrowedTo`: width that the endpoints accepted after a refusal. */
+  answered(blocks: number, logs: number, narrowedTo?: number): void {
+    if (narrowedTo !== undefined) this.#ceiling = Math.max(1, narrowedTo)
+    else this.#ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(this.#ceiling * CEILING_GROWTH))
+    // Answers to narrower ranges are still in flight when the first one allows a wider range.
+    if (logs > 2 * GOOD_ANSWER_LOGS) this.#width = Math.max(1, Math.min(this.#width, Math.floor(blocks / 2)))
+    else if (logs < GOOD_ANSWER_LOGS) this.#width = Math.max(this.#width, blocks * 2)
+    this.#width = Math.min(this.#width, this.#ceiling)
+  }
+}
+
 export async function* readRanges(endpoints: Endpoints, options: RangesOptions): AsyncGenerator<LogRange> {
-  const { filter, from, to, signal, inFlight: atOnce = RANGES_AT_ONCE, onSplit } = options
-  let width = FIRST_RANGE_BLOCKS
-  // After a refusal the width grows back step by step.
-  let ceiling = MAX_RANGE_BLOCKS
+  const { filter, from, to, signal, inFlight: atOnce = RANGES_AT_ONCE, mayStart, onSplit } = options
+  const width = new RangeWidth()
   let next = from
   const asked: Promise<Pieces<LogRange>>[] = []
 
   const read = (client: Client, low: number, high: number) => readRange(client, filter, low, high)
 
-  function start(): void {
+  /** False where no further range may begin. */
+  function start(): boolean {
     const first = next
-    const last = Math.min(to, first + Math.min(width, endpoints.maxBlocks()) - 1)
+    const last = Math.min(to, first + Math.min(width.blocks, endpoints.maxBlocks()) - 1)
+    if (mayStart?.(last - first + 1) === false) return false
     next = last + 1
     const answer = readInPieces(endpoints, first, last, read, onSplit)
     // The failure is thrown at its turn; until then it must not count as an unhandled rejection.
     answer.catch(() => undefined)
     asked.push(answer)
+    return true
   }
 
   function fill(): void {
-    while (next <= to && asked.length < atOnce) start()
+    while (next <= to && asked.length < atOnce && start());
   }
 
   fill()
@@ -50,13 +74,7 @@ export async function* readRanges(endpoints: Endpoints, options: RangesOptions):
     const { pieces: ranges, narrowedTo } = (await asked.shift()) ?? { pieces: [], narrowedTo: undefined }
     signal.throwIfAborted()
     const logs = ranges.reduce((sum, range) => sum + range.logs.length, 0)
-    if (narrowedTo !== undefined) ceiling = Math.max(1, narrowedTo)
-    else ceiling = Math.min(MAX_RANGE_BLOCKS, Math.ceil(ceiling * CEILING_GROWTH))
-    // Answers to narrower ranges are still in flight when the first one allows a wider range.
-    const answered = blocksIn(ranges)
-    if (logs > 2 * GOOD_ANSWER_LOGS) width = Math.max(1, Math.min(width, Math.floor(answered / 2)))
-    else if (logs < GOOD_ANSWER_LOGS) width = Math.max(width, answered * 2)
-    width = Math.min(width, ceiling)
+    width.answered(blocksIn(ranges), logs, narrowedTo)
     // The caller processes this range while the endpoint reads the next ones.
     fill()
     yield* ranges

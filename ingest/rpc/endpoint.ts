@@ -47,7 +47,7 @@ export class Endpoint {
 
   #limited(client: Client, priority: Priority, { budget, signal, onCalled }: EndpointContext): Client {
     const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
-      await budget?.take(signal, priority)
+      if (budget) await budget.take(signal, priority)
       const sentAt = await this.limiter.take(signal, priority)
       signal.throwIfAborted()
       const began = performance.now()

@@ -18,9 +18,9 @@ export const encodingLog: TickLog<RangeOverwrite> = {
   async *read() {},
 }
 
-export function backfillAll(url: string, blocks: number, log: TickLog<RangeOverwrite>): Promise<void> {
+export async function backfillAll(url: string, blocks: number, log: TickLog<RangeOverwrite>): Promise<void> {
   const { endpoints } = connectChain([url])
-  return backfill(endpoints, {
+  await backfill(endpoints, {
     network: NETWORKS.ethereum,
     job: 1,
     ranges: [{ from: 1, to: blocks }],

@@ -115,6 +115,38 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('killed', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
+  test('prints an estimate first, stops after --max-requests, and the same command reads the rest', async () => {
+    const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
+    const job = run('backfill', environment('limited'), limited)
+    expect(await job.exited).toBe(0)
+    const [, requests = ''] =
+      /Estimate: about ([\d,]+) requests, [\d,]+ (seconds?|minutes?)\.\n/.exec(job.output()) ?? []
+    expect(Number(requests.replaceAll(',', ''))).toBeGreaterThan(10)
+    expect(job.output()).toMatch(
+      /Stopped after \d\d requests, before block \d+: --max-requests is 20\. What is read stays; the same command, without --again, reads the rest\.\n/,
+    )
+    expect(job.output()).not.toContain('100.0 %')
+    const again = run('backfill', environment('limited'), range(DAY.firstBlock, FINALIZED))
+    const [, first = ''] = await again.untilPrinted(/ (\d+\.\d) %/)
+    expect(Number(first)).toBeGreaterThan(5)
+    await again.untilPrinted(/100\.0 %/)
+    expect(await again.exited).toBe(0)
+    await untilReady(start('limited', FINALIZED + 1))
+    for (const table of tables)
+      expect({ table, rows: await rows('limited', table, 6_046) }).toEqual({ table, rows: whole[table] })
+  })
+
+  test('beside a running process, a limit ends the job of that process', async () => {
+    await untilReady(start('owner', FINALIZED + 1))
+    const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
+    const job = run('backfill', environment('owner'), limited)
+    expect(await job.exited).toBe(0)
+    expect(job.output()).toMatch(/Stopped after \d\d requests, before block/)
+    const status = run('status', environment('owner'))
+    expect(await status.exited).toBe(0)
+    expect(status.output()).toMatch(/ backfill +\d+ to \d+ +stopped +Stopped after/)
+  })
+
   test('refuses blocks that are not final, and says up to where it can go', async () => {
     const job = run('backfill', environment('refused'), range(DAY.firstBlock, FINALIZED + 1))
     expect(await job.exited).toBe(1)
@@ -139,7 +171,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       --to-block is missing
       --pool is neither a v3 address nor a v4 id
       --concurrency is not 1 to 16
-      Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--again]
+      Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--max-requests N] [--again]
              npm run backfill -- --network NAME --cancel JOB
       "
     `)
