@@ -13,7 +13,7 @@ import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
-import { requestBudget } from './rpc-limits.ts'
+import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { list, listOf, matching, numberUpTo, origin } from './values.ts'
 
@@ -26,6 +26,8 @@ export type NetworkConfig = {
   start: StartBlock
   /** Requests to its endpoints; unlimited where absent. */
   budget?: BudgetLimits | undefined
+  /** Heads are read in this period; where absent, at each notification and once a second. */
+  pollSeconds?: number | undefined
 }
 
 export type Config = {
@@ -83,8 +85,9 @@ const perNetwork = Object.fromEntries(
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
     [`${name.toUpperCase()}_START`, start.optional()],
     [`${name.toUpperCase()}_RPC_BUDGET`, requestBudget.optional()],
+    [`${name.toUpperCase()}_POLL`, pollPeriod.optional()],
   ]),
-) as Record<string, z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget>>
+) as Record<string, z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget | typeof pollPeriod>>
 
 const schema = z.object({
   ...perNetwork,
@@ -234,6 +237,7 @@ function chainOf(
       isPublic: urls === undefined,
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
       budget: all[`${name.toUpperCase()}_RPC_BUDGET`] as BudgetLimits | undefined,
+      pollSeconds: all[`${name.toUpperCase()}_POLL`] as number | undefined,
     }
   })
   return { kind: 'networks', networks }

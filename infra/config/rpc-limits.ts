@@ -17,3 +17,8 @@ export const requestBudget = matching(BUDGET, RULE).transform((text): BudgetLimi
   })
   return { perSecond, perDay }
 })
+
+/** In seconds. */
+export const pollPeriod = matching(/^([1-9]|[1-5]\d|60)s$/, 'is not a period from `1s` to `60s`').transform((text) =>
+  Number.parseInt(text, 10),
+)

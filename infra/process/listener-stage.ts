@@ -1,6 +1,7 @@
 /** The listener of one network as a stage: endpoints, a first request that checks them, then listener and audit. */
 import { ledgerStart, storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { BY_RANGES } from '../../ingest/blocks/recent-blocks.ts'
 import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
 import { retried } from '../../ingest/lib/wait.ts'
@@ -25,7 +26,7 @@ export async function listenAndAudit(
   store: Store,
   run: Run,
 ): Promise<void> {
-  const { network, urls, isPublic, start } = config
+  const { network, urls, isPublic, start, pollSeconds } = config
   const { report, signal } = run
   const budget = run.deployment.budgets.open(config, store, report)
   const { endpoints, watchHeads } = connectChain(urls, { network, report, signal, budget })
@@ -57,7 +58,7 @@ export async function listenAndAudit(
       storedPools: pools,
       start,
       pools: run.config.pools,
-      watchHeads,
+      ...(pollSeconds === undefined ? { watchHeads } : { pollMs: pollSeconds * 1_000, live: BY_RANGES }),
       report,
       signal,
     }),

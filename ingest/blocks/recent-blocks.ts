@@ -3,6 +3,7 @@ import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
 import { bloomVerdict } from '../rpc/bloom.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
+import { readInPieces, readLogs } from '../rpc/log-range.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
@@ -65,6 +66,48 @@ async function linked(
   }
   return chain
 }
+
+/**
+ * As `readBlocks`, with the logs of all blocks in one request. Logs count only where their blocks are those of the headers, which are
+ * linked by hash, and where the same answer has the last of them.
+ */
+async function readBlockRange(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  { first, last, head, parent }: BlocksToRead,
+): Promise<LogBlock[]> {
+  const headers = await endpoints.run((client) => linked(client, first, last, head, parent), { atLeast: last })
+  const wanted = headers.filter(({ logsBloom }) => bloomVerdict(logsBloom, filter) !== 'none')
+  const [from, to] = [wanted[0]?.number, wanted.at(-1)?.number]
+  if (from === undefined || to === undefined) return headers.map((header) => ({ header, logs: [] }))
+  const hashes = new Map(headers.map(({ number, hash }) => [number, hash]))
+  const read = async (client: Client, low: number, high: number) => {
+    const { logs, last } = await readLogs(client, filter, low, high)
+    const isOther = (number: number, hash: string) => hashes.get(number) !== hash
+    if (isOther(high, last.hash) || logs.some((log) => isOther(Number(log.blockNumber), log.blockHash))) {
+      throw new BadAnswer('behind', `The node has replaced a block from ${low} to ${high} meanwhile, or has not yet.`)
+    }
+    return { client, high, logs }
+  }
+  const { pieces } = await readInPieces(endpoints, from, to, read)
+  const logs = pieces.flatMap((piece) => piece.logs)
+  return Promise.all(
+    headers.map((header) => {
+      const block = { header, logs: logs.filter(({ blockHash }) => blockHash === header.hash) }
+      const client = pieces.find(({ high }) => header.number <= high)?.client
+      return client && isSuspect(block, filter) ? readFromAnother(endpoints, client, filter, block) : block
+    }),
+  )
+}
+
+/** How blocks near the head are read, and how many at once. */
+export type LiveReading = { blocksAtOnce: number; read: typeof readBlocks }
+
+/** Each block when it is announced: the lowest latency. */
+export const BLOCK_BY_BLOCK: LiveReading = { blocksAtOnce: 16, read: readBlocks }
+
+/** All blocks of a period together: the fewest requests. */
+export const BY_RANGES: LiveReading = { blocksAtOnce: 100, read: readBlockRange }
 
 /** Logs are requested only where the bloom may contain topics and addresses of the filter. */
 export async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {

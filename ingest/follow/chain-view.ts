@@ -1,6 +1,7 @@
 /** Polls one node: its head, its finality, and where it left the blocks that were appended. */
 import type { Client } from 'viem'
 import type { Assembler } from '../blocks/assemble.ts'
+import { BLOCK_BY_BLOCK } from '../blocks/recent-blocks.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
@@ -22,11 +23,9 @@ export type ViewOptions = {
   pollMs: number
 }
 
-/** Finality is requested with one poll of so many, or rather after their time. */
+/** Finality is requested with one poll of so many, or rather after their time, and at least every 15 seconds. */
 const FINALITY_POLLS = 6
-
-/** Blocks requested at once while catching up near the head. */
-export const BLOCKS_AT_ONCE = 16
+const MAX_FINALITY_AGE_MS = 15_000
 
 /**
  * One node's view of the chain. `head` is what is read now: the node's own head, or the newest announced one where `early` has read it.
@@ -41,12 +40,14 @@ export type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefi
 export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<ChainView> {
   const { network, chain, firstBlock, assembler } = options
   const { tip } = chain
-  const told = options.announced.after(tip, BLOCKS_AT_ONCE)
+  const told = options.announced.after(tip, BLOCK_BY_BLOCK.blocksAtOnce)
   const newest = told.at(-1)
   const { finality } = endpoints
   // In an empty store the first message must be final.
   const readHeads = (client: Client) =>
-    tip ? getHeads(client, finality, options.pollMs * FINALITY_POLLS) : getFinality(client, finality)
+    tip
+      ? getHeads(client, finality, Math.min(MAX_FINALITY_AGE_MS, options.pollMs * FINALITY_POLLS))
+      : getFinality(client, finality)
   return endpoints.run(
     async (client) => {
       const early = newest && prefetch(client, told, newest, assembler)

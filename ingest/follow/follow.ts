@@ -1,6 +1,6 @@
 /** Follows one chain from a block on: ranges while it is final, then single blocks. Live and history are one stream. */
 import { readRanges } from '../blocks/range-scheduler.ts'
-import { type BlocksToRead, readBlocks } from '../blocks/recent-blocks.ts'
+import type { BlocksToRead, LiveReading } from '../blocks/recent-blocks.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { pause, type Waker } from '../lib/wait.ts'
 import { ChainReplaced, isFinal } from '../model/errors.ts'
@@ -11,13 +11,14 @@ import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
 import type { Header } from '../rpc/rpc.ts'
 import { RpcFailed } from '../rpc/rpc-error.ts'
-import { BLOCKS_AT_ONCE, type ChainView, pollChain, type ViewOptions } from './chain-view.ts'
+import { type ChainView, pollChain, type ViewOptions } from './chain-view.ts'
 import { balancesAt } from './head-prefetch.ts'
 import { MAX_UNFINALIZED_BLOCKS } from './unfinalized-chain.ts'
 
 export type FollowOptions = ViewOptions & {
   /** Wakes the listener at a new head. The chain is polled every `pollMs` where none is announced, and where the next one is late. */
   waker: Waker
+  live: LiveReading
   report: Report<IngestFact>
   signal: AbortSignal
 }
@@ -146,10 +147,10 @@ async function readLive(
   options: FollowOptions,
 ): Promise<readonly BlockMessage[]> {
   const { head, early } = view
-  const { assembler, chain } = options
+  const { assembler, chain, live } = options
   if (chain.has(head)) return []
   const first = nextBlock(options)
-  const last = Math.min(head.number, first + BLOCKS_AT_ONCE - 1)
+  const last = Math.min(head.number, first + live.blocksAtOnce - 1)
   const beginBalances = () => balancesAt(head, assembler, readBalances(head, options))
   // For one block, and for announced ones, balances are read in parallel with the logs; changes of these blocks are read with the next
   // block. Otherwise balances follow the logs.
@@ -171,9 +172,9 @@ async function readLive(
 async function readMessages(
   endpoints: Endpoints,
   range: Omit<BlocksToRead, 'parent'>,
-  { network, assembler, chain }: FollowOptions,
+  { network, assembler, chain, live }: FollowOptions,
 ): Promise<BlockMessage[]> {
-  const blocks = await readBlocks(endpoints, assembler.filter, { ...range, parent: chain.tip })
+  const blocks = await live.read(endpoints, assembler.filter, { ...range, parent: chain.tip })
   const headers = blocks.map(({ header }) => header)
   const logs = blocks.flatMap((block) => block.logs)
   const contents = await assembler.assemble(logs, headers)

@@ -1,5 +1,6 @@
 /** The listener of one network: finds the block to resume at, follows the chain, and appends messages to the log. */
 import { createAssembler } from '../blocks/assemble.ts'
+import { BLOCK_BY_BLOCK, type LiveReading } from '../blocks/recent-blocks.ts'
 import { pause, retried, Waker } from '../lib/wait.ts'
 import { isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -31,6 +32,8 @@ export type ListenOptions = {
   pools?: ReadonlySet<PoolId> | undefined
   watchHeads?: WatchHeads | undefined
   pollMs?: number
+  /** `BLOCK_BY_BLOCK` where absent. */
+  live?: LiveReading
   report: Report<IngestFact>
   signal: AbortSignal
 }
@@ -45,7 +48,7 @@ const STORED_POOLS_MS = 1_000
 
 /** Runs until the signal aborts. Throws only errors that no retry can resolve. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
-  const { network, pollMs = POLL_MS, signal, report } = options
+  const { network, pollMs = POLL_MS, live = BLOCK_BY_BLOCK, signal, report } = options
   const failed = (error: unknown, retryMs: number) => {
     if (isFinal(error)) throw error
     // Failures of endpoints are reported already, with their back-off.
@@ -84,6 +87,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         waker,
         announced,
         pollMs,
+        live,
         report,
         signal,
       })

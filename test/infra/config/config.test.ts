@@ -66,6 +66,18 @@ describe('the environment', () => {
     )
   })
 
+  test('a network may be polled in a period of 1 to 60 seconds', () => {
+    const pollOf = (text: string) => readConfig({ NETWORKS: 'base', BASE_POLL: text }).chain
+    for (const [text, pollSeconds] of [
+      ['1s', 1],
+      ['5s', 5],
+      ['60s', 60],
+    ] as const)
+      expect(pollOf(text)).toMatchObject({ networks: [{ pollSeconds }] })
+    for (const text of ['0s', '61s', '5', '500ms', '1m', '1.5s'])
+      expect(() => pollOf(text), text).toThrow('BASE_POLL is not a period from `1s` to `60s`')
+  })
+
   test('a server has one user for everything, and two with fewer rights where their passwords are named', () => {
     const server = { CLICKHOUSE_URL: 'http://a.example', CLICKHOUSE_USER: 'owner', CLICKHOUSE_PASSWORD: 'secret' }
     expect(readConfig(server).store).toMatchObject({ apiPassword: undefined, accountsPassword: undefined })
