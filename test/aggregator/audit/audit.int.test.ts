@@ -9,6 +9,7 @@ import { finalRowVersion } from '../../../aggregator/store/version.ts'
 import { insertBlocks } from '../../../aggregator/write/insert-blocks.ts'
 import type { Store } from '../../../infra/clickhouse/store.ts'
 import { runJob } from '../../../infra/jobs/job-runner.ts'
+import { RequestBudgets } from '../../../infra/process/request-budgets.ts'
 import type { Run } from '../../../infra/process/run.ts'
 import { firstChoice } from '../../../ingest/audit/audit.ts'
 import { backfill } from '../../../ingest/backfill/backfill.ts'
@@ -444,7 +445,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
         { network: NETWORKS.ethereum, urls: [nodes.one.url], isPublic: false, start: { kind: 'latest' } },
         listening.history,
         { owner: client } as Store,
-        { report: () => {}, signal } as unknown as Run,
+        { deployment: { budgets: new RequestBudgets() }, report: () => {}, signal } as unknown as Run,
       )
       expect(await readJob(client, 'ethereum', job.id)).toMatchObject({ state: 'done' })
       await until(async () => {
