@@ -21,6 +21,7 @@ export const NOT_RUN: Reasons = [
   ['export ETHEREUM_RPC_URL', 'a real chain, Kafka and a ClickHouse server: test/containers'],
   ['npm run ingest', 'a real chain and Kafka: test/containers'],
   ['npm run aggregate', 'a real chain and Kafka: test/containers'],
+  ['API_PROCESSES=4', 'a port of its own: api-processes.int.test.ts'],
   ['npm run api', 'a real chain and Kafka: test/containers'],
   ['cp infra/.env.example', 'Docker: test/containers'],
   ['docker compose', 'Docker: test/containers'],
