@@ -34,9 +34,9 @@ export class Finality {
     return this.#named && this.#named.number <= head ? this.#named : undefined
   }
 
-  /** As `below`, where an endpoint has reported a block within this time. */
-  recentBelow(head: number, maxAgeMs: number): BlockRef | undefined {
-    return performance.now() - this.#namedMs < maxAgeMs ? this.below(head) : undefined
+  /** Whether an endpoint has reported a block within this time. */
+  isRecent(maxAgeMs: number): boolean {
+    return performance.now() - this.#namedMs < maxAgeMs
   }
 
   /** Whether no endpoint has ever reported a final block. */

@@ -91,7 +91,7 @@ export type Heads = {
  */
 export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0): Promise<Heads> {
   const readFinalized = () => getHeader(client, 'finalized').catch(unknownTag)
-  const isRecent = finality.recentBelow(Number.POSITIVE_INFINITY, maxAgeMs) !== undefined
+  const isRecent = finality.isRecent(maxAgeMs)
   const [head, early] = await Promise.all([getHead(client), isRecent ? undefined : readFinalized()])
   const recent = isRecent ? finality.below(head.number) : undefined
   if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
