@@ -68,7 +68,7 @@ export async function runJob(
     const parts = { network, requests, budget, onEstimate, log: history, report, signal }
     const rest = await backfill(endpoints, { ...parts, ...(await rangesOf(job, endpoints, store)) })
     if (rest === undefined) await finishJob(store.owner, job, said)
-    else await stopJob(store.owner, job, stoppedText(job, sent, rest))
+    else await stopJob(store.owner, job, stoppedText(job, sent, rest, said))
     report({ kind: rest === undefined ? 'job-done' : 'job-stopped', network: network.name, job: id })
   } catch (error) {
     if (stop.aborted) return
@@ -89,9 +89,10 @@ async function rangesOf({ id, network, from, to, pools, concurrency }: Job, endp
   return { job: id, ranges, notBefore, pools, storedPools: storedPools(owner, network), concurrency }
 }
 
-function stoppedText({ maxRequests }: Job, sent: number, rest: number): string {
+/** With the estimate: a job may stop before its state is read for the first time. */
+function stoppedText({ maxRequests }: Job, sent: number, rest: number, estimated: string): string {
   const [requests, limit] = [sent, maxRequests ?? 0].map((it) => it.toLocaleString('en'))
-  return `Stopped after ${requests} requests, before block ${rest}: --max-requests is ${limit}. What is read stays; the same command, without --again, reads the rest.`
+  return `Stopped after ${requests} requests, before block ${rest}: --max-requests is ${limit}. What is read stays; the same command, without --again, reads the rest.${estimated && ` Its estimate was ${estimated}.`}`
 }
 
 /** The reason of a job that its operator has taken back. */

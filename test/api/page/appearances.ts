@@ -30,6 +30,26 @@ export async function inEveryAppearance(page: Page, state: string): Promise<void
   }
 }
 
+/** The bar of a desk is one row whatever the state says, with the widest text of each part. */
+export async function oneRowOnDesks(page: Page): Promise<void> {
+  for (const width of [900, 1024, 1279, 1280, 1360, 1920]) {
+    await page.setViewportSize({ width, height: DESK.height })
+    const wrong = await page.evaluate(() => {
+      const state = document.querySelector('#state')
+      const before = state?.textContent ?? ''
+      if (state) state.textContent = 'Waiting until 2026-08-28 00:00:00 UTC'
+      const shown = [...document.querySelectorAll('.top > :not([hidden]), .account > :not([hidden])')]
+      const boxes = shown.map((it) => it.getBoundingClientRect())
+      const height = document.querySelector('.top')?.getBoundingClientRect().height ?? 0
+      const narrow = document.querySelector('#pools')?.getBoundingClientRect().width ?? 0
+      const right = Math.max(...boxes.map((box) => box.right))
+      if (state) state.textContent = before
+      return { rows: height > 60 ? 2 : 1, cut: right > innerWidth, narrow: narrow < 60 }
+    })
+    expect(wrong, `${width} px`).toEqual({ rows: 1, cut: false, narrow: false })
+  }
+}
+
 /** Texts wider than the screen, or than their box without a scroll bar. */
 function cutTexts(): string[] {
   const isSeen = (box: DOMRect) => box.width > 1 && box.height > 1

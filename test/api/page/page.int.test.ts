@@ -9,7 +9,7 @@ import { startProxy, type TcpProxy } from '../../support/proxy.ts'
 import { Candles } from '../body.ts'
 import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
-import { inEveryAppearance } from './appearances.ts'
+import { inEveryAppearance, oneRowOnDesks } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
 import { type Lively, storeLively } from './lively.ts'
 import { accessible, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
@@ -447,6 +447,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await proxy.goAway()
     await page.getByText(/The next try is at/).waitFor()
     await inEveryAppearance(page, 'store-down')
+    await oneRowOnDesks(page)
     expect(await page.locator('#ticks tr').count()).toBe(100)
     await proxy.comeBack()
     await page.getByRole('button', { name: 'Try now' }).click()
