@@ -18,6 +18,10 @@ import { type FeedRow, feedRow } from './rows.ts'
 export function candleReader(market: Market, listing: Listing, query: CandleQuery, clock: () => Date): RowReader {
   const { interval, fill } = query
   let readBy: string | undefined
+  /** The last reading ended here, at or before the time of its tip: block times may be ahead of the clock. */
+  let cutAt: UnixSeconds | undefined
+
+  const end = (now: Instant) => gridOf(candleRange(query, now), interval).to
 
   /** The clock, the tip and the coverage decide which buckets without trades have a row. */
   function filledBy(states: NetworkStates, now: UnixSeconds): string {
@@ -27,13 +31,20 @@ export function candleReader(market: Market, listing: Listing, query: CandleQuer
 
   return {
     kind: 'candle',
-    isDue: (states) => fill === 'previous' && readBy !== filledBy(states, wholeSecond(instantOf(clock()))),
+    isDue(states) {
+      const now = instantOf(clock())
+      if (cutAt !== undefined && cutAt < end(now)) return true
+      return fill === 'previous' && readBy !== filledBy(states, wholeSecond(now))
+    },
     async read() {
       const now = instantOf(clock())
       // Before the rows: where those are newer, they are read once more.
-      const by = filledBy(await market.states(), wholeSecond(now))
+      const states = await market.states()
+      const by = filledBy(states, wholeSecond(now))
+      const tip = states.get(listing.network.name)?.tip
       const answer = await market.candles(query)
       readBy = by
+      cutAt = tip && tip.timestamp >= end(now) ? end(now) : undefined
       return { rows: answer.rows.map(rowOf), from: watchedFrom(query, now, answer), isCut: false }
     },
     shown: (rows) => rows,

@@ -63,7 +63,11 @@ export class Feed {
       if (changed === 'all') member.pending = 'all'
       else if (changed.has(member.pool)) member.pending ??= 'tail'
     }
-    if (this.#readers.size === 0 || this.#isScheduled || !this.#members.some((one) => one.network === network)) return
+    if (this.#members.some((one) => one.network === network)) this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#readers.size === 0 || this.#isScheduled) return
     this.#isScheduled = true
     this.#serialize(() => this.#limit(() => this.#refresh())).catch((error: unknown) => {
       // The next state begins a new refresh.
@@ -86,6 +90,7 @@ export class Feed {
       else this.#writeSnapshot(reader, credits)
       for (const tip of this.#tips.values()) reader.write(this.#tipText(tip))
       this.#readers.add(reader)
+      if (this.#members.some(({ pending }) => pending)) this.#schedule()
       return missed !== undefined
     })
   }
@@ -140,7 +145,7 @@ export class Feed {
 
   async #read(member: Member, states: NetworkStates): Promise<void> {
     const { network, pool, reader, pending } = member
-    const scope = pending ?? (reader.isDue(states) ? 'all' : undefined)
+    const scope = pending ?? (reader.isDue(states) ? 'tail' : undefined)
     if (!scope) return
     member.pending = undefined
     const reading = await reader.read(member.rows, scope).catch((error: unknown) => {

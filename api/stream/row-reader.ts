@@ -7,7 +7,7 @@ export type ReadScope = 'tail' | 'all'
 
 export type RowReader = {
   kind: 'candle' | 'tick'
-  /** True where the clock, the tip or the coverage has changed the rows, without a trade of the pool. */
+  /** True where the clock, the tip or the coverage has changed the rows, without a trade of the pool: their tail is read. */
   isDue(states: NetworkStates): boolean
   /** `before`: the rows that the readers know. Rejects where the store does not answer. */
   read(before: readonly FeedRow[], scope: ReadScope): Promise<Reading>

@@ -18,8 +18,11 @@ const MAX_WATCHED = 20_000
 
 export function tickReader(market: Market, network: NetworkName, query: TickQuery, clock: () => Date): RowReader {
   const start = () => tickRange(query, instantOf(clock())).from
+  const end = () => tickRange(query, instantOf(clock())).to
   /** Ticks that were not there at the last reading are of this second or later. */
   let readUntil: UnixSeconds | undefined
+  /** The last reading ended here, at or before the time of its tip. */
+  let cutAt: UnixSeconds | undefined
 
   const stored = (from: UnixSeconds, limit: number) =>
     market.ticks({ ...query, from: { seconds: from, fraction: '' }, limit }, 'stored')
@@ -44,6 +47,8 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
   async function read(before: readonly FeedRow[], scope: ReadScope): Promise<Reading> {
     const tip = (await market.states()).get(network)?.tip
     const since = scope === 'tail' ? readUntil : undefined
+    // Block times may be ahead of the clock.
+    const to = end()
     const answer = since === undefined ? await whole(before) : await stored(since, MAX_WATCHED)
     const isCut = since !== undefined && answer.rows.length === MAX_WATCHED
     const pair = viewPair(answer.view)
@@ -51,13 +56,14 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const told = answer.rows.filter(({ block }) => tip === undefined || block <= tip.number)
     const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)
     const rows = [...kept, ...told.map((tick) => feedRow(tick.id, tick.time, tickRow(tick, pair)))]
-    readUntil = tip?.timestamp
+    readUntil = tip && Math.min(tip.timestamp, to)
+    cutAt = tip && tip.timestamp >= to ? to : undefined
     return { ...watched(rows, answer.finalUntil ?? 0), isCut }
   }
 
   return {
     kind: 'tick',
-    isDue: () => false,
+    isDue: () => cutAt !== undefined && cutAt < end(),
     read,
     shown: (rows) => rows.filter(({ time }) => time >= start()).slice(-query.limit),
   }

@@ -53,6 +53,8 @@ export function openChangeLog(options: {
   const pending = new Map<PoolId, PendingChange>()
   const skipped = new Set<bigint>()
   let position: string | undefined
+  /** The tip of the last `apply` may be of a branch that its changes took back: the tip was read before them. */
+  let isTipDoubtful = false
 
   /** Merges the change into the pool's pending one. A change that the ledger shows already matters only to cached candles. */
   function add({ pool, first, last, ...change }: ChangeRow, tip: Tip | undefined): void {
@@ -93,7 +95,8 @@ export function openChangeLog(options: {
         add(change, tip)
       }
       dropSkipped()
-      onChange(network, isOfAnyPool ? undefined : changed)
+      onChange(network, isOfAnyPool || isTipDoubtful ? undefined : changed)
+      isTipDoubtful = isOfAnyPool
       if (pending.size === 0) return
       for (const pool of pending.keys()) cache.markStale(listingKey(network, pool))
       const isDone = ({ block, since }: PendingChange) =>

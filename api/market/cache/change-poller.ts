@@ -80,6 +80,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
       logs.get(network)?.skip(flushed.sequence)
       return flushes.apply({ network, flushed })
     }
+    if (!flushed) flushes.onOtherWrite(network)
     // After the flushes before it, so that the poll reads their rows.
     await serialize(async () => undefined)
     await polled.reload()
