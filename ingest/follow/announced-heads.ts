@@ -13,17 +13,30 @@ const NEWEST_SHARE = 0.2
 const MAX_QUIET_INTERVALS = 1.5
 const MAX_QUIET_MS = 20_000
 
+/** The head of a node is requested once in this time, however many blocks are announced. */
+const POLL_MS = 1_000
+
 export class AnnouncedHeads {
   /** By parent hash, in order of arrival: of two children the newer one stays. */
   readonly #byParent = new Map<string, Header>()
   #arrivedMs: number | undefined
   #intervalMs: number | undefined
+  #polledMs = Number.NEGATIVE_INFINITY
 
   /** How long from now on the next head is expected to be announced; 0 where it is late, or where nodes announce none. */
   get quietMs(): number {
     if (this.#arrivedMs === undefined || this.#intervalMs === undefined) return 0
     const expected = Math.min(MAX_QUIET_MS, this.#intervalMs * MAX_QUIET_INTERVALS)
     return Math.max(0, this.#arrivedMs + expected - performance.now())
+  }
+
+  get isPollDue(): boolean {
+    return performance.now() - this.#polledMs >= POLL_MS
+  }
+
+  /** A node has told its head. */
+  notePoll(): void {
+    this.#polledMs = performance.now()
   }
 
   add(head: Header): void {

@@ -5,6 +5,7 @@ import { BLOCK_BY_BLOCK } from '../blocks/recent-blocks.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Finality } from '../rpc/finality.ts'
 import { getFinality, getHeads, type Header, type Heads } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 import type { AnnouncedHeads } from './announced-heads.ts'
@@ -43,18 +44,20 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
   const told = options.announced.after(tip, BLOCK_BY_BLOCK.blocksAtOnce)
   const newest = told.at(-1)
   const { finality } = endpoints
+  const maxAgeMs = Math.min(MAX_FINALITY_AGE_MS, options.pollMs * FINALITY_POLLS)
+  const isPollDue = options.announced.isPollDue || !finality.isRecent(maxAgeMs)
   // In an empty store the first message must be final.
-  const readHeads = (client: Client) =>
-    tip
-      ? getHeads(client, finality, Math.min(MAX_FINALITY_AGE_MS, options.pollMs * FINALITY_POLLS))
-      : getFinality(client, finality)
+  const readHeads = (client: Client) => (tip ? getHeads(client, finality, maxAgeMs) : getFinality(client, finality))
   return endpoints.run(
     async (client) => {
-      const early = newest && prefetch(client, told, newest, assembler)
+      const early = newest && prefetch(client, { told, newest, isPolled: isPollDue }, assembler)
+      if (early && !isPollDue && (await early.blocks))
+        return { ...announcedHeads(newest, finality), ancestor: tip, early }
       const heads = await readHeads(client).catch(async (error) => {
         await early?.balances.discard()
         throw error
       })
+      options.announced.notePoll()
       const { head, finalized = -1 } = heads
       // Heads newer than the announced ones are read at the next poll, which follows at once.
       if (early && (await early.isOnChain(head))) {
@@ -73,8 +76,18 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
       const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
       return { ...heads, chainHead: head, ancestor, early: undefined }
     },
-    { atLeast: tip?.number },
+    // A node whose head was not requested for a while is not known to be behind.
+    newest && !isPollDue ? {} : { atLeast: tip?.number },
   )
+}
+
+/**
+ * On chains with several blocks a second, announced blocks that link to the tip are read without a request for the head, but for one a second:
+ * a node may announce blocks of a branch that was left.
+ */
+function announcedHeads(newest: Header, finality: Finality): Heads & { chainHead: Header } {
+  const final = finality.below(newest.number)
+  return { head: newest, chainHead: newest, finalized: final?.number, final, isGuess: false }
 }
 
 function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): boolean {

@@ -21,11 +21,15 @@ export type BalanceRead = {
   discard(): Promise<void>
 }
 
-/** Reads a chain of blocks up to `newest` from one node. Failures are ignored: the blocks may have been replaced. */
-export function prefetch(client: Client, told: readonly Header[], newest: Header, assembler: Assembler): HeadPrefetch {
+/** Reads a chain of blocks up to `newest` from one node, whose head is polled meanwhile or not. Failures are ignored: the blocks may have been replaced. */
+export function prefetch(
+  client: Client,
+  { told, newest, isPolled }: { told: readonly Header[]; newest: Header; isPolled: boolean },
+  assembler: Assembler,
+): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
   // For one block the head itself nearly always confirms it.
-  const onChain = told.length === 1 ? undefined : getHeader(client, newest.number).catch(() => undefined)
+  const onChain = told.length === 1 || !isPolled ? undefined : getHeader(client, newest.number).catch(() => undefined)
   return {
     client,
     blocks: Promise.all(told.map((header) => readBlock(client, assembler.filter, header))).catch(() => undefined),

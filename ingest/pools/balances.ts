@@ -1,12 +1,16 @@
 /** Balances of v3 pools: their locked value is their token balance, which no event contains. */
-import { erc20Abi } from 'viem'
+import { type Client, erc20Abi, type Hex } from 'viem'
 import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Pool, PoolBalance, PoolId } from '../model/pool.ts'
+import { isRefusal } from '../rpc/capped-reads.ts'
+import type { ContractRead } from '../rpc/contract-read.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readMany } from '../rpc/multicall.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
 
 const MAX_POOLS_PER_READ = 100
+/** A refusal may be of another cause. */
+const BY_NUMBER_MS = 600_000
 
 /** Each change in a pool is eventually followed by a read of its balance on the canonical branch. */
 export class BalanceReader {
@@ -16,6 +20,8 @@ export class BalanceReader {
   /** Block of each pool's last read. */
   readonly #read = new Map<PoolId, { pool: Pool; block: number }>()
   #lastSecond: UnixSeconds | undefined
+  /** Nodes that refuse to read by the hash of a block. */
+  readonly #byNumberUntil = new WeakMap<Client, number>()
 
   constructor(endpoints: Endpoints) {
     this.#endpoints = endpoints
@@ -44,9 +50,7 @@ export class BalanceReader {
         args: [pool.id],
       })),
     )
-    // A node on another branch has other balances at this height.
-    const endpoints = pinToBlock(asked, block)
-    const answers = await endpoints.run((client) => readMany(client, reads, { blockNumber: block.number, maxAlone: 0 }))
+    const answers = await this.#readAfter(block, reads, asked)
     this.#lastSecond = block.timestamp
     const balances: PoolBalance[] = []
     for (const [index, pool] of pools.entries()) {
@@ -58,6 +62,27 @@ export class BalanceReader {
       }
     }
     return balances
+  }
+
+  /** A node on another branch has other balances at this height: the hash excludes it, or else its header, which is a second request. */
+  async #readAfter(block: BlockRef, reads: readonly ContractRead[], asked: Pick<Endpoints, 'run'>): Promise<unknown[]> {
+    const { hash, number } = block
+    const options = { atLeast: number }
+    const byHash = { at: { blockHash: hash as Hex, requireCanonical: true }, maxAlone: 0 } as const
+    const answers = await asked.run(async (client) => {
+      if ((this.#byNumberUntil.get(client) ?? 0) > Date.now()) return undefined
+      try {
+        return await readMany(client, reads, byHash)
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        this.#byNumberUntil.set(client, Date.now() + BY_NUMBER_MS)
+        return undefined
+      }
+    }, options)
+    if (answers) return answers
+    return pinToBlock(asked, block).run((client) =>
+      readMany(client, reads, { at: { blockNumber: BigInt(number) }, maxAlone: 0 }),
+    )
   }
 
   /** Marks all pools again that were read above `block`. */

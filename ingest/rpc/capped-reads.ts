@@ -19,7 +19,7 @@
  */
 import { BaseError, type Client, concat, encodeFunctionData, type Hex, numberToHex, RpcRequestError, size } from 'viem'
 import { call } from 'viem/actions'
-import { type ContractRead, GAS_PER_CALL, isGasFailure, type ReadResult } from './contract-read.ts'
+import { type ContractRead, GAS_PER_CALL, isGasFailure, type ReadAt, type ReadResult } from './contract-read.ts'
 import { classify } from './rpc-error.ts'
 
 const PROGRAM: Hex =
@@ -34,11 +34,11 @@ const HEAD_DIGITS = 10
 export async function readCapped(
   client: Client,
   reads: readonly ContractRead[],
-  blockNumber?: number,
+  at: ReadAt = {},
 ): Promise<ReadResult[] | undefined> {
   const calls: Promise<ReadResult[] | undefined>[] = []
   for (let start = 0; start < reads.length; start += READS_PER_CALL) {
-    calls.push(readTogether(client, reads.slice(start, start + READS_PER_CALL), blockNumber))
+    calls.push(readTogether(client, reads.slice(start, start + READS_PER_CALL), at))
   }
   const results = await Promise.all(calls)
   return results.includes(undefined) ? undefined : results.flatMap((some) => some ?? [])
@@ -47,7 +47,7 @@ export async function readCapped(
 async function readTogether(
   client: Client,
   reads: readonly ContractRead[],
-  blockNumber: number | undefined,
+  at: ReadAt,
 ): Promise<ReadResult[] | undefined> {
   const input = reads.map((read) => {
     const data = encodeFunctionData(read)
@@ -56,7 +56,7 @@ async function readTogether(
   const request = call(client, {
     data: concat([PROGRAM, ...input]),
     gas: GAS_PER_CALL,
-    ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
+    ...at,
   })
   const answer = await request.catch((error: unknown) => {
     if (isRefusal(error)) return undefined
@@ -66,7 +66,7 @@ async function readTogether(
 }
 
 /** The node answered with an error: other failures may be transient. */
-function isRefusal(error: unknown): boolean {
+export function isRefusal(error: unknown): boolean {
   const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
   const { kind } = classify(error)
   return isGasFailure(error) || (isAnswer && !['rate-limited', 'timeout', 'behind'].includes(kind))

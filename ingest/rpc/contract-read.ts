@@ -4,6 +4,9 @@ import { wordsOf } from './rpc-error.ts'
 
 export type ContractRead = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
 
+/** The state after a block. By its hash (EIP-1898) a node answers only where it has that block on its branch. */
+export type ReadAt = { blockNumber?: bigint } | { blockHash: Hex; requireCanonical: true }
+
 export type ReadResult = { success: boolean; returnData: Hex }
 
 export const FAILED: ReadResult = { success: false, returnData: '0x' }

@@ -113,6 +113,10 @@ export class Endpoint {
 
   #observe({ method, params }: { method: string; params?: unknown }, answer: unknown): void {
     if (method === 'eth_blockNumber') this.#sawHead(Number(answer), true)
+    if (method === 'eth_getLogs') {
+      const last = Array.isArray(answer) ? (answer.at(-1) as { blockNumber?: unknown } | undefined) : undefined
+      if (last) this.#sawHead(Number(last.blockNumber), false)
+    }
     if (method !== 'eth_getBlockByNumber') return
     const number = Number((answer as { number?: unknown } | null)?.number)
     this.#sawHead(number, Array.isArray(params) && params[0] === 'latest')

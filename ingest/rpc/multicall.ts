@@ -10,15 +10,15 @@ import {
 } from 'viem'
 import { call } from 'viem/actions'
 import { readCapped } from './capped-reads.ts'
-import { type ContractRead, FAILED, GAS_PER_CALL, isGasFailure, type ReadResult } from './contract-read.ts'
+import { type ContractRead, FAILED, GAS_PER_CALL, isGasFailure, type ReadAt, type ReadResult } from './contract-read.ts'
 import { classify } from './rpc-error.ts'
 
 /** The same address on every network. */
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 export type ReadOptions = {
-  /** Block; the latest where absent. */
-  blockNumber?: number
+  /** The newest block where absent. */
+  at?: ReadAt
   /**
    * A read that always succeeds and needs at least as much gas as any honest contract of `reads`. Where a read fails and the witness after
    * it succeeds, the contract failed, not the gas.
@@ -98,7 +98,7 @@ async function decide(asking: Multicall, reads: readonly ContractRead[]): Promis
 /** Gas per read is capped, so no read can burn another's. */
 async function askCapped(asking: Multicall, reads: readonly ContractRead[]): Promise<readonly ReadResult[]> {
   const { client, options } = asking
-  const results = await readCapped(client, reads, options.blockNumber)
+  const results = await readCapped(client, reads, options.at)
   // Smaller calls isolate the failing read.
   if (!results) return ask(asking, reads, Math.floor(Math.sqrt(reads.length)))
   return Promise.all(
@@ -112,7 +112,7 @@ async function askCapped(asking: Multicall, reads: readonly ContractRead[]): Pro
 
 /** Undefined where the whole call failed: Multicall3 itself never reverts. */
 async function aggregate(
-  { client, options: { blockNumber } }: Multicall,
+  { client, options: { at = {} } }: Multicall,
   reads: readonly ContractRead[],
 ): Promise<readonly ReadResult[] | undefined> {
   const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
@@ -121,7 +121,7 @@ async function aggregate(
     to: MULTICALL3,
     data: encodeFunctionData({ ...multicall, args: [calls] }),
     gas: GAS_PER_CALL,
-    ...(blockNumber === undefined ? {} : { blockNumber: BigInt(blockNumber) }),
+    ...at,
   })
   const answer = await request.catch((error: unknown) => {
     if (isGasFailure(error) || classify(error).kind === 'too-many-results') return undefined

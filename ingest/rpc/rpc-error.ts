@@ -77,7 +77,7 @@ const RATE_LIMITED =
   /too many (concurrent )?requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over (rate|capacity)|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
 const REVERTED = /execution reverted|always failing transaction|returned no data/i
 const BEHIND =
-  /header not found|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
+  /header (for hash )?not found|not (currently )?canonical|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
 const UNSUPPORTED =
   /method \S* ?(not found|does not exist|is not)|not supported|unsupported|missing trie node|prun(ed|ing)|historical (state|RPC)|no state available|archive|specify an address/i
 const TOO_MANY =

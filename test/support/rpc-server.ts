@@ -17,7 +17,8 @@ import { madeUpHash } from './recorded.ts'
 
 /** A token or pool that the node can be asked about. */
 export type RecordedContract =
-  | { kind: 'token'; symbol: string; name: string; decimals: number }
+  /** `balance`: that of every account; calls for it fail where absent. */
+  | { kind: 'token'; symbol: string; name: string; decimals: number; balance?: number }
   | { kind: 'v3-pool'; factory: Hex; token0: Hex; token1: Hex; fee: number }
 
 export type RecordedChain = {
@@ -71,6 +72,8 @@ export type Faults = {
   twistReceipt?: (logs: readonly RpcLog[]) => readonly RpcLog[]
   /** Headers have empty blooms, as those of nodes that keep none. */
   hideBlooms?: boolean
+  /** State is read by the number of a block only, as by nodes before EIP-1898. */
+  refuseBlockHash?: boolean
   /** Answer to a request for the block `finalized`. */
   finalized?: { result: null } | { error: RpcError }
   /** Methods that it does not know. */
@@ -207,7 +210,7 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     case 'eth_getTransactionReceipt':
       return { result: receiptOf(chain, faults, params[0] as Hex) }
     case 'eth_call':
-      return callOf(chain, params[0] as { to: Hex; data: Hex })
+      return callAt(chain, faults, params)
     default:
       return unknownMethod(method)
   }
@@ -296,6 +299,16 @@ function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome 
   return { result: faults.hideTimestamps ? told.map(({ blockTimestamp: _, ...log }) => log) : told }
 }
 
+function callAt(chain: RecordedChain, faults: Faults, [call, at]: unknown[]): Outcome {
+  if (typeof at === 'object' && at !== null) {
+    if (faults.refuseBlockHash) return { error: { code: -32602, message: 'invalid argument 1: hex string expected' } }
+    const { blockHash } = at as { blockHash: Hex }
+    const header = headerOf(chain, faults, Number(`0x${blockHash.slice(-12)}`))
+    if (header?.hash !== blockHash) return { error: { code: -32000, message: 'header for hash not found' } }
+  }
+  return callOf(chain, call as { to: Hex; data: Hex })
+}
+
 /** Multicall3's aggregate3 over the recorded contracts; everything else reverts. */
 function callOf(chain: RecordedChain, { data }: { to: Hex; data: Hex }): Outcome {
   const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data })
@@ -312,6 +325,7 @@ const selectors = Object.fromEntries(
     'symbol()',
     'name()',
     'decimals()',
+    'balanceOf(address)',
     'factory()',
     'token0()',
     'token1()',
@@ -329,6 +343,7 @@ function read(chain: RecordedChain, target: string, callData: Hex): Hex | undefi
     if (name === 'symbol') return text(contract.symbol)
     if (name === 'name') return text(contract.name)
     if (name === 'decimals') return word(contract.decimals)
+    if (name === 'balanceOf' && contract.balance !== undefined) return word(contract.balance)
   }
   if (
     contract?.kind === 'v3-pool' &&

@@ -20,6 +20,8 @@ const SECONDS_A_BLOCK = 2
 const network = NETWORKS.ethereum
 
 let node: RpcServer
+/** Requests before the twenty blocks. */
+let before: Record<string, number> = {}
 
 beforeEach(async () => {
   node = await startRecordedDay({ finalized: FROM - 5 })
@@ -58,7 +60,8 @@ async function readBlocks(
   const atHead = () => until(async () => (tip() === node.chain.head ? true : undefined), 'the head is appended')
   await atHead()
   const calls = () => Object.values(node.calls).reduce((sum, count) => sum + count, 0)
-  const before = calls()
+  before = { ...node.calls }
+  const callsBefore = calls()
   const firstNew = log.messages.length
   let outside = 0
   for (let second = 1; second <= BLOCKS * SECONDS_A_BLOCK; second++) {
@@ -80,8 +83,17 @@ async function readBlocks(
   }
   stopping.abort()
   await listening
-  return { messages: log.messages.slice(firstNew), requests: calls() - before - outside }
+  return { messages: log.messages.slice(firstNew), requests: calls() - callsBefore - outside }
 }
+
+test('announced blocks within a second need a request for their logs each, and none for their headers', async () => {
+  const { messages } = await readBlocks({ ...FOLLOWED, pollSeconds: Number.POSITIVE_INFINITY })
+  expect(messages).toHaveLength(BLOCKS)
+  const since = (method: string) => (node.calls[method] ?? 0) - (before[method] ?? 0)
+  expect(since('eth_getLogs')).toBeLessThanOrEqual(BLOCKS + 2)
+  // The test itself requests the headers that it announces. Beside them: one poll a second, with the finality every six.
+  expect(since('eth_getBlockByNumber')).toBeLessThanOrEqual(BLOCKS + 6)
+})
 
 /** Balances are those after the newest block of a period, and belong to fewer blocks. */
 const contentOf = (messages: readonly Message[]) =>

@@ -1,4 +1,5 @@
 /** The listener against a node over recorded logs, with the errors of real providers. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listen, type WatchHeads } from '../../../ingest/follow/listener.ts'
@@ -283,7 +284,7 @@ describe('a listener that is started again', () => {
 describe('a head that a node tells of', { timeout: 20_000 }, () => {
   const recent = { start: { kind: 'block', number: FINALIZED - 5 } } as const
   /** Follows up to some blocks below the last one, the last but one; `tell` gives the last one to the node, and says so. */
-  async function almostThere(lag = 1) {
+  async function almostThere(lag = 1, sincePollMs = 1_050) {
     rpc.chain.head = DAY.lastBlock - lag
     let onHead: (header?: Header) => void = () => {}
     let [trips, underWay] = [0, 0]
@@ -307,6 +308,8 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     rpc.chain.head = DAY.lastBlock
     const head = await getHead(node)
     const below = DAY.lastBlock - lag
+    // A head within a second after a poll is read without another one.
+    await sleep(sincePollMs)
     return {
       below,
       /** Gives blocks to the node, up to each of these, and tells of them one after the other, at once; resolves once the last is appended. */
@@ -367,6 +370,16 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
       { ...(headers[1] as Header), hash: madeUpHash(1, 2) },
     ])
     expect(messages.slice(-3).map((message) => tipOf(message).number)).toEqual([1, 2, 3].map((it) => below + it))
+    expect(messages.at(-1)).toEqual(await clean())
+  })
+
+  test('within a second after a poll, of a branch that was left, is replaced with the next one', async () => {
+    const { below, tellAll, clean } = await almostThere(2, 0)
+    const left = madeUpHash(below + 1, 7)
+    const { messages } = await tellAll([below + 1], ([head]) => [{ ...(head as Header), hash: left }])
+    expect(tipOf(messages.at(-1) as Message).hash).toBe(left)
+    await tellAll([below + 2])
+    expect(messages.slice(-2).map((message) => tipOf(message).hash)).toEqual([1, 2].map((it) => madeUpHash(below + it)))
     expect(messages.at(-1)).toEqual(await clean())
   })
 

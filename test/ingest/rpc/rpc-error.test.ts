@@ -259,6 +259,8 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ['dRPC', { code: 15, message: 'Too many request, try again later' }, { kind: 'rate-limited' }],
   // Not there yet.
   ['geth', { code: -32000, message: 'header not found' }, { kind: 'behind' }],
+  ['geth, state by hash', { code: -32000, message: 'header for hash not found' }, { kind: 'behind' }],
+  ['geth, branch', { code: -32000, message: 'hash is not currently canonical' }, { kind: 'behind' }],
   ['geth, logs by hash', { code: -32000, message: 'unknown block' }, { kind: 'behind' }],
   ['geth and reth', { code: -32602, message: 'block range extends beyond current head block' }, { kind: 'behind' }],
   [
