@@ -44,6 +44,8 @@ const GOOD_RANGE_LOGS = 2_000
 const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
 const EVERY_MS = 5_000
+/** The listener requests finality somewhat less often than that. */
+const FINALITY_AGES = 3
 const POLL_MS = 100
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
@@ -86,7 +88,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   }
 
   return async function step() {
-    const { first, finalized } = await firstChoice(endpoints)
+    const { first, finalized } = await firstChoice(endpoints, FINALITY_AGES * everyMs)
     const records = await readRecords(client, network.name)
     const ranges = await storedRanges(client, network.name, options.pools, finalized)
     const recordOf = (stored: StoredRange) =>

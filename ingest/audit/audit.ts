@@ -17,12 +17,16 @@ export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader
 /** A reading, and which client gave which part. */
 export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
 
-/** The preferred endpoint, most likely the source of the stored rows, and the newest final block. */
-export function firstChoice(endpoints: Endpoints): Promise<{ first: Client; finalized: number }> {
-  return endpoints.run(async (first) => ({
-    first,
-    finalized: (await getFinality(first, endpoints.finality)).finalized,
-  }))
+/**
+ * The preferred endpoint, most likely the source of the stored rows, and the newest final block, reported at most `finalityMs` ago: an idle
+ * audit needs no requests beside those of the listener.
+ */
+export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{ first: Client; finalized: number }> {
+  const { finality } = endpoints
+  return endpoints.run(async (first) => {
+    const known = finality.isRecent(finalityMs) ? finality.below(Number.POSITIVE_INFINITY) : undefined
+    return { first, finalized: known?.number ?? (await getFinality(first, finality)).finalized }
+  })
 }
 
 /** Reads the range from another endpoint than `first`, waiting for it where it rests. Where there is none, from the same. */

@@ -266,7 +266,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     let rests = 0
     for (let more = true; more; more = await step()) {
       // It fails just before each step, in which the first one would be asked at once.
-      const { first } = await firstChoice(endpoints)
+      const { first } = await firstChoice(endpoints, 0)
       while (endpoints.waitForOther(first) === 0) {
         nodes.two.faults.nextStatus = [500]
         await endpoints.run((client) => getHeads(client, endpoints.finality), { notFirst: first })
