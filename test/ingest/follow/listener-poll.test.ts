@@ -10,9 +10,9 @@ import { getHead } from '../../../ingest/rpc/rpc.ts'
 import { arrayLog } from '../../support/array-log.ts'
 import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash } from '../../support/recorded.ts'
-import { startRecordedDay } from '../../support/recorded-day.ts'
+import { recordedDayChain } from '../../support/recorded-day.ts'
 import { dayReplacedFrom } from '../../support/replaced-day.ts'
-import type { RpcServer } from '../../support/rpc-server.ts'
+import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
 
 const BLOCKS = 20
 const FROM = DAY.lastBlock - BLOCKS
@@ -24,7 +24,12 @@ let node: RpcServer
 let before: Record<string, number> = {}
 
 beforeEach(async () => {
-  node = await startRecordedDay({ finalized: FROM - 5 })
+  const chain = recordedDayChain({ finalized: FROM - 5 })
+  const contracts = Object.entries(chain.contracts).map(([address, it]) => [
+    address,
+    it.kind === 'token' ? { ...it, balance: 10 ** 15 } : it,
+  ])
+  node = await startRpcServer({ ...chain, contracts: Object.fromEntries(contracts) })
 })
 
 afterEach(() => node.stop())
