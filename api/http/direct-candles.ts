@@ -12,7 +12,7 @@ import type { Market } from '../market/market.ts'
 import type { CandleView } from '../market/model/orientation.ts'
 import type { CandleQuery } from '../query/query.ts'
 import type { Identify } from './authenticate.ts'
-import { incompleteHeader, marketHeaders } from './headers.ts'
+import { cacheHeaders, incompleteHeader, marketHeaders } from './headers.ts'
 import { isHost, originHeaders, REQUEST_ID, securityHeaderValues } from './http.ts'
 import { type Encoding, encodedText, type KeptBody } from './kept-bodies.ts'
 
@@ -97,8 +97,7 @@ function send(
     ...common,
     ...marketHeaders(answer),
     ...incompleteHeader(answer.incomplete),
-    'Cache-Control': `private, ${etag === undefined ? 'no-store' : 'no-cache'}`,
-    ...(etag !== undefined && { ETag: etag }),
+    ...cacheHeaders(etag),
   }
   if (etag !== undefined && plain.etag === etag) return void res.writeHead(304, headers).end()
   const encoded = plain.encoding === 'identity' ? undefined : encodedText(body, plain.encoding)

@@ -68,18 +68,19 @@ export function setDevnet(res: Response): void {
   res.set(DEVNET, 'true')
 }
 
+/** Closed answers have an ETag: they may be stored and revalidated. All others must not be stored. */
+export function cacheHeaders(etag: string | undefined): Record<string, string> {
+  return etag === undefined
+    ? { 'Cache-Control': 'private, no-store' }
+    : { 'Cache-Control': 'private, no-cache', ETag: etag }
+}
+
 export type AnswerText = { text: string | Buffer; type: string; closed: boolean; etag?: string | undefined }
 
-/**
- * A closed answer may be stored and revalidated; all others must not be stored. `Vary` is set here because a 304 has no Content-Type by
- * which the compression middleware would set it.
- */
+/** `Vary` is set here because a 304 has no Content-Type by which the compression middleware would set it. */
 export function sendText(res: Response, { text, type, closed, etag }: AnswerText): void {
   res.vary('Accept-Encoding')
-  if (closed) {
-    res.set('Cache-Control', 'private, no-cache')
-    res.set('ETag', etag ?? etagOf(text))
-  } else res.set('Cache-Control', 'private, no-store')
+  res.set(cacheHeaders(closed ? (etag ?? etagOf(text)) : undefined))
   res.type(type).send(text)
 }
 

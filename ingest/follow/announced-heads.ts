@@ -15,6 +15,8 @@ const MAX_QUIET_MS = 20_000
 
 /** The head of a node is requested once in this time, however many blocks are announced. */
 const POLL_MS = 1_000
+/** After a reorg it is requested with each block: an endpoint may go on announcing blocks that no other one has. */
+const DISTRUST_MS = 600_000
 
 export class AnnouncedHeads {
   /** By parent hash, in order of arrival: of two children the newer one stays. */
@@ -22,6 +24,7 @@ export class AnnouncedHeads {
   #arrivedMs: number | undefined
   #intervalMs: number | undefined
   #polledMs = Number.NEGATIVE_INFINITY
+  #distrustedUntilMs = Number.NEGATIVE_INFINITY
 
   /** How long from now on the next head is expected to be announced; 0 where it is late, or where nodes announce none. */
   get quietMs(): number {
@@ -31,12 +34,14 @@ export class AnnouncedHeads {
   }
 
   get isPollDue(): boolean {
-    return performance.now() - this.#polledMs >= POLL_MS
+    const now = performance.now()
+    return now < this.#distrustedUntilMs || now - this.#polledMs >= POLL_MS
   }
 
-  /** A node has told its head. */
-  notePoll(): void {
+  /** A node has told its head, which is on top of the blocks that were read, or not. */
+  notePoll(isOnTop: boolean): void {
     this.#polledMs = performance.now()
+    if (!isOnTop) this.#distrustedUntilMs = this.#polledMs + DISTRUST_MS
   }
 
   add(head: Header): void {

@@ -57,10 +57,10 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
         await early?.balances.discard()
         throw error
       })
-      options.announced.notePoll()
       const { head, finalized = -1 } = heads
       // Heads newer than the announced ones are read at the next poll, which follows at once.
       if (early && (await early.isOnChain(head))) {
+        options.announced.notePoll(true)
         return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
       }
       await early?.balances.discard()
@@ -74,6 +74,7 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
       // The same tip or its child: the common case needs no further request.
       const goesOn = tip?.hash === head.hash || isChild(head, tip)
       const ancestor = goesOn ? tip : await chain.ancestorOn(client, network.name)
+      options.announced.notePoll(ancestor === undefined || ancestor.number === tip?.number)
       return { ...heads, chainHead: head, ancestor, early: undefined }
     },
     // A node whose head was not requested for a while is not known to be behind.

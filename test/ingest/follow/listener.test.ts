@@ -374,12 +374,15 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
   })
 
   test('within a second after a poll, of a branch that was left, is replaced with the next one', async () => {
-    const { below, tellAll, clean } = await almostThere(2, 0)
-    const left = madeUpHash(below + 1, 7)
-    const { messages } = await tellAll([below + 1], ([head]) => [{ ...(head as Header), hash: left }])
-    expect(tipOf(messages.at(-1) as Message).hash).toBe(left)
+    const { below, tellAll, clean } = await almostThere(3, 0)
+    const left = (height: number) => (headers: Header[]) => [{ ...(headers[0] as Header), hash: madeUpHash(height, 7) }]
+    const { messages } = await tellAll([below + 1], left(below + 1))
+    expect(tipOf(messages.at(-1) as Message).hash).toBe(madeUpHash(below + 1, 7))
     await tellAll([below + 2])
-    expect(messages.slice(-2).map((message) => tipOf(message).hash)).toEqual([1, 2].map((it) => madeUpHash(below + it)))
+    // From then on no head is read without a poll.
+    await tellAll([below + 3], left(below + 3))
+    const hashes = messages.slice(-3).map((message) => tipOf(message).hash)
+    expect(hashes).toEqual([1, 2, 3].map((it) => madeUpHash(below + it)))
     expect(messages.at(-1)).toEqual(await clean())
   })
 
