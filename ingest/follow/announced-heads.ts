@@ -15,7 +15,7 @@ const MAX_QUIET_MS = 20_000
 
 /** The head of a node is requested once in this time, however many blocks are announced. */
 const POLL_MS = 1_000
-/** After a reorg it is requested with each block: an endpoint may go on announcing blocks that no other one has. */
+/** After a reorg it is requested with each block: an endpoint may announce more blocks that no other one has. */
 const DISTRUST_MS = 600_000
 
 export class AnnouncedHeads {
