@@ -22,6 +22,8 @@ export type Socket = {
 
 const RESUBSCRIBE_MS = 2_000
 const UNSUPPORTED_RETRY_MS = 60_000
+const KEEP_ALIVE_MS = 30_000
+let clients = 0
 
 /** Sends each request once, as `openHttp` does; closes when the signal aborts. */
 export function openSocket(url: string, name: string, timeoutMs: number, signal: AbortSignal): Socket {
@@ -74,12 +76,18 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
   }
 }
 
+/** viem shares a connection between clients of the same address and options, and one of them would close it for all: so each client has options of its own. */
+function ownKeepAlive(): { interval: number } {
+  clients += 1
+  return { interval: KEEP_ALIVE_MS + clients }
+}
+
 /** One connection at a time, opened at need. */
 function connectionTo(url: string, name: string, timeoutMs: number, signal: AbortSignal) {
   // viem's own reconnecting prints the whole address, with its key, to the console.
   const inner = createClient({
     name,
-    transport: webSocket(url, { timeout: timeoutMs, retryCount: 0, reconnect: false }),
+    transport: webSocket(url, { timeout: timeoutMs, retryCount: 0, reconnect: false, keepAlive: ownKeepAlive() }),
   })
   type SocketConnection = Awaited<ReturnType<typeof inner.transport.getRpcClient>>
   let current: SocketConnection | undefined

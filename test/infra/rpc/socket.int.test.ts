@@ -1,4 +1,5 @@
 /** A real node over WebSocket, on a network that fails. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { type Anvil, startAnvil } from '../../../infra/devnet/anvil.ts'
 import { connectChain, readHead } from '../../../infra/rpc/chain-client.ts'
@@ -141,6 +142,20 @@ test('connections end with the signal, and a command leaves none behind', async 
   expect(proxy.open()).toBe(1)
   stopping.abort()
   await until(async () => (proxy.open() === 0 ? true : undefined), 'the connection is closed')
+})
+
+test('a connection is its own: one that ends leaves those of the same address', async () => {
+  const { endpoints } = connect()
+  await endpoints.run(getHead)
+  // As a start does it, which looks at the head while the listener connects.
+  const heads = Promise.all(Array.from({ length: 20 }, () => readHead([url()])))
+  const requests = Array.from({ length: 100 }, async (_, index) => {
+    await sleep(index)
+    return endpoints.run(getHead)
+  })
+  await Promise.all(requests)
+  expect((await heads).filter((head) => head === undefined)).toEqual([])
+  expect(facts).toEqual([])
 })
 
 test('a node that was never there is waited for', async () => {
