@@ -78,6 +78,7 @@ export function createStreamWriter(
     pending = []
     pendingTicks = 0
     markDisturbed(state, firstTime(placed))
+    state.flushedAt = performance.now()
     await flushes.begin(placed)
   }
 

@@ -119,7 +119,7 @@ async function foldRange(
   const { state, active, open, enqueue } = context
   const { network } = range
   const touched: (readonly TouchedPool[])[] = []
-  for (const piece of piecesOf(blocks)) {
+  for (const piece of piecesOf(blocks, state)) {
     const folded = await enqueue(async () => {
       if (active.isDisturbed) return undefined
       const { inserting, folded } = await insertAndFold(client, network, piece, { ...state, open })

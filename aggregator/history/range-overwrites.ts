@@ -11,7 +11,8 @@ import type { StoredOverwrites } from './coverage.ts'
 import { overwriteRange } from './overwrite-range.ts'
 import { type OverwriteRun, runsOf } from './overwrite-run.ts'
 
-const MAX_TICKS_PER_OVERWRITE = 20_000
+/** As many as a flush of the stream. */
+const MAX_TICKS_PER_OVERWRITE = 50_000
 
 /** Overwrites run by run, in tasks of low priority between the flushes of the stream. Returns when the signal aborts. */
 export async function overwriteRanges(

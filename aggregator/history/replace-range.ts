@@ -11,15 +11,18 @@ import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
 import { insertBalances, insertBlocks } from '../write/insert-blocks.ts'
 import type { VersionedBlock } from '../write/rows.ts'
-import { tipTime, type WriterState } from '../write/writer-state.ts'
+import { isStreamQuiet, tipTime, type WriterState } from '../write/writer-state.ts'
 
 const touchedBetween = loadSql(import.meta.url, './touched_between.sql')
 const olderLiquidity = `SELECT DISTINCT pool FROM liquidity_changes
   WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
     AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)}) AND version < {row:UInt64}`
 
-/** A task bounds how long the stream waits: it inserts this many ticks, or recomputes one resolution of this many pools. */
-const TICKS_PER_TASK = 5_000
+/**
+ * A task bounds how long the stream waits: it inserts so many ticks, or recomputes one resolution of so many pools. Where no stream waits,
+ * larger inserts halve what ClickHouse takes a tick: 15 instead of 29 µs.
+ */
+const TICKS_PER_TASK = { besideStream: 5_000, alone: 50_000 }
 export const POOLS_PER_TASK = 50
 
 /** Blocks that a job overwrites; all pools where `pools` is empty. */
@@ -37,7 +40,7 @@ export async function replaceRange(
   blocks: readonly VersionedBlock[],
   { state, ledger, enqueue }: { state: WriterState; ledger: Ledger; enqueue: Enqueue },
 ): Promise<readonly TouchedPool[]> {
-  for (const piece of piecesOf(blocks)) {
+  for (const piece of piecesOf(blocks, state)) {
     await enqueue(() => together([insertBlocks(client, piece), insertBalances(client, piece)]))
   }
   await tombstoneLiquidity(client, range, enqueue)
@@ -86,11 +89,12 @@ export async function tombstoneLiquidity(
 }
 
 /** Pieces of `TICKS_PER_TASK` rows or more; a block is not cut. */
-export function piecesOf(blocks: readonly VersionedBlock[]): VersionedBlock[][] {
+export function piecesOf(blocks: readonly VersionedBlock[], state: WriterState): VersionedBlock[][] {
+  const size = isStreamQuiet(state) ? TICKS_PER_TASK.alone : TICKS_PER_TASK.besideStream
   const pieces: VersionedBlock[][] = []
   let rows = Number.POSITIVE_INFINITY
   for (const versioned of blocks) {
-    if (rows >= TICKS_PER_TASK) {
+    if (rows >= size) {
       pieces.push([])
       rows = 0
     }

@@ -23,7 +23,12 @@ export type WriterState = RecomputeContext & {
   history: OpenHistory | undefined
   /** The range overwrite in progress, between whose tasks the stream writes. */
   overwriting?: ActiveOverwrite | undefined
+  /** Of the stream's last flush, by `performance.now()`; absent where it has written nothing yet. */
+  flushedAt?: number
 }
+
+/** Longer than the blocks of any network are apart. */
+const QUIET_MS = 30_000
 
 export type ActiveOverwrite = {
   /** End of the newest day that it writes. */
@@ -47,6 +52,11 @@ export type OpenHistory = {
 export function markDisturbed(state: WriterState, from: UnixSeconds): void {
   if (state.history && from < state.history.until) state.history = undefined
   if (state.overwriting && from < state.overwriting.until) state.overwriting.isDisturbed = true
+}
+
+/** Nothing has come from the stream for some time. */
+export function isStreamQuiet({ flushedAt = Number.NEGATIVE_INFINITY }: WriterState): boolean {
+  return performance.now() - flushedAt > QUIET_MS
 }
 
 /** Time of the newest block on the ledger; 0 where it is empty. */

@@ -7,6 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
+import { readRunning } from '../../infra/clickhouse/engine-access.ts'
+import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -14,6 +16,7 @@ import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
 import { backfillAll, encodingLog } from './history.ts'
+import { cpuMs } from './load-use.ts'
 
 const BLOCKS = Number(process.env['BLOCKS'] ?? 200_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
@@ -47,12 +50,16 @@ async function bench(chain: Chain, blocks: number, latencyMs: number): Promise<v
   }
   print('bare fetch and parse (floor)', floor, true)
   print('to the log: read, decoded, priced, serialised', least(ours))
-  if (chain === DENSE) print('to candles that can be read', await toCandles(url, blocks))
+  if (chain === DENSE) {
+    const { engineSeconds, ...candles } = await toCandles(url, blocks)
+    print('to candles that can be read', candles)
+    figure('to candles that can be read, the engine', (engineSeconds / swaps) * 1e6, 'µs/tick')
+  }
   await stop()
 }
 
 /** Starting and closing the store don't count. */
-async function toCandles(url: string, blocks: number): Promise<Cost> {
+async function toCandles(url: string, blocks: number): Promise<Cost & { engineSeconds: number }> {
   const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
   const stopping = new AbortController()
@@ -61,11 +68,14 @@ async function toCandles(url: string, blocks: number): Promise<Cost> {
   const position = { generation: 0, offset: 0 }
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(store.owner, options)
+  const enginePid = (await readRunning(enginePaths(folder)))?.pid ?? Number.NaN
+  const engineMs = await cpuMs(enginePid)
   const cost = await costOf(() => backfillAll(url, blocks, history))
+  const engineSeconds = ((await cpuMs(enginePid)) - engineMs) / 1_000
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating
   await store.close()
   await rm(folder, { recursive: true, force: true })
-  return cost
+  return { ...cost, engineSeconds }
 }
