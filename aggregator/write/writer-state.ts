@@ -23,7 +23,7 @@ export type WriterState = RecomputeContext & {
   history: OpenHistory | undefined
   /** The range overwrite in progress, between whose tasks the stream writes. */
   overwriting?: ActiveOverwrite | undefined
-  /** Of the stream's last flush, by `performance.now()`; absent where it has written nothing yet. */
+  /** Start of the stream's last flush, by `performance.now()`; absent before the first. */
   flushedAt?: number
 }
 
