@@ -9,6 +9,8 @@ import { readMany } from '../rpc/multicall.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
 
 const MAX_POOLS_PER_READ = 100
+/** Chains with several blocks in this time: changed pools are read once in it. */
+const PERIOD_SECONDS = 6
 /** A refusal may be of another cause. */
 const BY_NUMBER_MS = 600_000
 
@@ -38,8 +40,8 @@ export class BalanceReader {
     block: BlockRef & { timestamp: UnixSeconds },
     asked: Pick<Endpoints, 'run'> = this.#endpoints,
   ): Promise<PoolBalance[]> {
-    // Chains with several blocks a second: the pools stay marked.
-    if (this.#lastSecond === block.timestamp) return []
+    // Until then the pools stay marked.
+    if (this.#lastSecond !== undefined && block.timestamp < this.#lastSecond + PERIOD_SECONDS) return []
     const pools = [...this.#due.values()].slice(-MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
     const reads = pools.flatMap((pool) =>
