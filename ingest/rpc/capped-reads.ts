@@ -17,10 +17,9 @@
  *   done: POP DUP2 SWAP1 SUB SWAP1 RETURN
  *   end:
  */
-import { BaseError, type Client, concat, encodeFunctionData, type Hex, numberToHex, RpcRequestError, size } from 'viem'
+import { type Client, concat, encodeFunctionData, type Hex, numberToHex, size } from 'viem'
 import { call } from 'viem/actions'
-import { type ContractRead, GAS_PER_CALL, isGasFailure, type ReadAt, type ReadResult } from './contract-read.ts'
-import { classify } from './rpc-error.ts'
+import { type ContractRead, GAS_PER_CALL, isRefusal, type ReadAt, type ReadResult } from './contract-read.ts'
 
 const PROGRAM: Hex =
   '0x605d380380605d6000398060005b82811015605657806014015160f01c600060008284601601855160601c62030d40fa835301601601903d8060e01b82600101528061014010150290600501816000823e0190600d565b5081900390f3'
@@ -63,13 +62,6 @@ async function readTogether(
     throw error
   })
   return answer?.data && decodeOutput(answer.data, reads.length)
-}
-
-/** The node answered with an error: other failures may be transient. */
-export function isRefusal(error: unknown): boolean {
-  const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
-  const { kind } = classify(error)
-  return isGasFailure(error) || (isAnswer && !['rate-limited', 'timeout', 'behind'].includes(kind))
 }
 
 function decodeOutput(output: Hex, reads: number): ReadResult[] | undefined {

@@ -1,6 +1,6 @@
 /** One contract read, and its gas limits. */
 import type { Abi, Address, Hex } from 'viem'
-import { wordsOf } from './rpc-error.ts'
+import { classify, isNodeError, wordsOf } from './rpc-error.ts'
 
 export type ContractRead = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
 
@@ -22,4 +22,10 @@ const OUT_OF_GAS = /out ?of ?gas|OOG|gas required exceeds|VM execution error/i
 
 export function isGasFailure(error: unknown): boolean {
   return OUT_OF_GAS.test(wordsOf(error))
+}
+
+/** The node refuses the call itself: other failures may be transient. */
+export function isRefusal(error: unknown): boolean {
+  const { kind } = classify(error)
+  return isGasFailure(error) || (isNodeError(error) && !['rate-limited', 'timeout', 'behind'].includes(kind))
 }

@@ -1,5 +1,5 @@
 /** Classification of RPC errors: providers report the same few problems with different texts and codes. */
-import { BaseError } from 'viem'
+import { BaseError, RpcRequestError } from 'viem'
 import type { RpcProblem } from '../model/rpc-problem.ts'
 import { hostsOnly } from './hosts-only.ts'
 
@@ -30,6 +30,11 @@ export class RpcFailed extends Error {
 /** Whether the error concerns a node's answer; all others are bugs. */
 export function isRpcError(error: unknown): boolean {
   return error instanceof BaseError || error instanceof BadAnswer
+}
+
+/** The node answered with an error of JSON-RPC: whatever it is, the request arrived. */
+export function isNodeError(error: unknown): boolean {
+  return error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
 }
 
 /** Text before code: −32005 means a rate limit at one provider and too many results at another. */

@@ -1,8 +1,8 @@
 /** Ethereum JSON-RPC calls of ingest. Answers stay in hex: most of them are only passed through. */
-import { type Address, BaseError, type Client, type Hash, type Hex, numberToHex, RpcRequestError } from 'viem'
+import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
 import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
-import { BadAnswer, classify } from './rpc-error.ts'
+import { BadAnswer, classify, isNodeError } from './rpc-error.ts'
 
 export type RpcLog = {
   address: Address
@@ -118,9 +118,8 @@ export async function getFinality(client: Client, finality: Finality): Promise<H
 
 /** A node that answers with an error does not support the tag; one that fails to answer may support it. */
 function unknownTag(error: unknown): undefined {
-  const isAnswer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
   const { kind } = classify(error)
-  if (!isAnswer || kind === 'rate-limited' || kind === 'timeout') throw error
+  if (!isNodeError(error) || kind === 'rate-limited' || kind === 'timeout') throw error
 }
 
 async function fallbackBelow(client: Client, { number }: Header): Promise<Header | undefined> {
