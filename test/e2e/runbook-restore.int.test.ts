@@ -51,7 +51,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
     const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
     return new Promise<{ code: number; output: string }>((resolve) => {
       const env = { ...clean, ...environment, npm_config_loglevel: 'silent' }
-      execFile('bash', ['-euc', lines.join('\n')], { cwd: ROOT, env }, (error, stdout, stderr) => {
+      execFile('bash', ['--norc', '-euc', lines.join('\n')], { cwd: ROOT, env }, (error, stdout, stderr) => {
         const code = typeof error?.code === 'number' ? error.code : error ? 1 : 0
         resolve({ code, output: `${stdout}${stderr}` })
       })
