@@ -4,7 +4,6 @@ import {
   type Client,
   createClient,
   HttpRequestError,
-  RpcRequestError,
   TimeoutError,
   WebSocketRequestError,
   webSocket,
@@ -12,6 +11,7 @@ import {
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import { type Header, headerIn } from '../../ingest/rpc/rpc.ts'
+import { isNodeError } from '../../ingest/rpc/rpc-error.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 
 export type Socket = {
@@ -35,7 +35,7 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
       return await inner.request(args as never)
     } catch (error) {
       // Without a response the peer may be gone, which TCP does not report: the next request opens a new connection.
-      if (!isAnswer(error)) drop(connection)
+      if (!isNodeError(error)) drop(connection)
       throw error
     }
   }
@@ -123,11 +123,6 @@ function aborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-function isAnswer(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof RpcRequestError) return true
-  return false
 }
 
 /** A socket that can't be opened fails with an event whose message may hold the HTTP status. */
