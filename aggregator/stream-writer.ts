@@ -14,13 +14,17 @@ import { rollBack } from './ledger/rollback.ts'
 import { untilStored } from './ledger/until-stored.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
-import { firstBlock, firstTime, flushedFact, type PlacedMessage, versionBlocks } from './write/flush.ts'
+import {
+  firstBlock,
+  firstTime,
+  flushedFact,
+  MAX_TICKS_PER_FLUSH,
+  type PlacedMessage,
+  versionBlocks,
+} from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
 import { rejectIfInvalid } from './write/reject-invalid.ts'
 import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
-
-/** Large inserts are cheap; this bounds the memory of one. */
-const MAX_TICKS_PER_FLUSH = 50_000
 
 export type StreamWriter = {
   /** The message is stored at the latest when `store` resolves. */

@@ -5,14 +5,12 @@ import { checkpointEverything } from '../ledger/checkpoint.ts'
 import { untilStored } from '../ledger/until-stored.ts'
 import type { Enqueue, PriorityQueue } from '../store/priority-queue.ts'
 import type { AggregateOptions } from '../write/aggregate-options.ts'
+import { MAX_TICKS_PER_FLUSH } from '../write/flush.ts'
 import { rejectIfInvalid } from '../write/reject-invalid.ts'
 import type { OpenNetwork } from '../write/writer-state.ts'
 import type { StoredOverwrites } from './coverage.ts'
 import { overwriteRange } from './overwrite-range.ts'
 import { type OverwriteRun, runsOf } from './overwrite-run.ts'
-
-/** As many as a flush of the stream. */
-const MAX_TICKS_PER_OVERWRITE = 50_000
 
 /** Overwrites run by run, in tasks of low priority between the flushes of the stream. Returns when the signal aborts. */
 export async function overwriteRanges(
@@ -53,11 +51,11 @@ export async function overwriteRanges(
       // A log that keeps its messages shows them again at every start.
       if (!overwrites.has(message)) unstored.push(message)
     }
-    for (const run of runsOf(unstored, MAX_TICKS_PER_OVERWRITE)) {
+    for (const run of runsOf(unstored, MAX_TICKS_PER_FLUSH)) {
       await rangeQueue.low(async () => {
         // A rewind may have overtaken some of it since it was read.
         const valid = run.filter((message) => !overwrites.has(message))
-        for (const rest of runsOf(valid, MAX_TICKS_PER_OVERWRITE)) await overwriteRun(rest)
+        for (const rest of runsOf(valid, MAX_TICKS_PER_FLUSH)) await overwriteRun(rest)
       })
     }
   }

@@ -9,6 +9,7 @@ import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, loadSql, together } from '../store/store.ts'
 import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
+import { MAX_TICKS_PER_FLUSH } from '../write/flush.ts'
 import { insertBalances, insertBlocks } from '../write/insert-blocks.ts'
 import type { VersionedBlock } from '../write/rows.ts'
 import { isStreamQuiet, tipTime, type WriterState } from '../write/writer-state.ts'
@@ -22,7 +23,7 @@ const olderLiquidity = `SELECT DISTINCT pool FROM liquidity_changes
  * A task bounds how long the stream waits: it inserts so many ticks, or recomputes one resolution of so many pools. Where no stream waits,
  * larger inserts halve what ClickHouse takes a tick: 15 instead of 29 µs.
  */
-const TICKS_PER_TASK = { besideStream: 5_000, alone: 50_000 }
+const TICKS_PER_TASK = { besideStream: 5_000, alone: MAX_TICKS_PER_FLUSH }
 export const POOLS_PER_TASK = 50
 
 /** Blocks that a job overwrites; all pools where `pools` is empty. */

@@ -24,6 +24,9 @@ import { insertBalances, insertBlocks } from './insert-blocks.ts'
 import { ledgerRows, type VersionedBlock } from './rows.ts'
 import type { WriterState } from './writer-state.ts'
 
+/** Large inserts are cheap; this bounds the memory of one. */
+export const MAX_TICKS_PER_FLUSH = 50_000
+
 /** A message and its place in the log, which gives its rows their version. */
 export type PlacedMessage = { message: Message; position: LogPosition }
 

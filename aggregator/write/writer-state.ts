@@ -27,9 +27,6 @@ export type WriterState = RecomputeContext & {
   flushedAt?: number
 }
 
-/** Longer than the blocks of any network are apart. */
-const QUIET_MS = 30_000
-
 export type ActiveOverwrite = {
   /** End of the newest day that it writes. */
   until: UnixSeconds
@@ -53,6 +50,9 @@ export function markDisturbed(state: WriterState, from: UnixSeconds): void {
   if (state.history && from < state.history.until) state.history = undefined
   if (state.overwriting && from < state.overwriting.until) state.overwriting.isDisturbed = true
 }
+
+/** Longer than the blocks of any network are apart. */
+const QUIET_MS = 30_000
 
 /** Nothing has come from the stream for some time. */
 export function isStreamQuiet({ flushedAt = Number.NEGATIVE_INFINITY }: WriterState): boolean {
