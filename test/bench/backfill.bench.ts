@@ -7,8 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { readRunning } from '../../infra/clickhouse/engine-access.ts'
-import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -16,7 +14,7 @@ import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
 import { backfillAll, encodingLog } from './history.ts'
-import { cpuMs } from './load-use.ts'
+import { cpuMs, enginePid } from './load-use.ts'
 
 const BLOCKS = Number(process.env['BLOCKS'] ?? 200_000)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
@@ -68,10 +66,10 @@ async function toCandles(url: string, blocks: number): Promise<Cost & { engineSe
   const position = { generation: 0, offset: 0 }
   const options = { network: 'ethereum', log, history, position, report: () => {}, signal: stopping.signal } as const
   const aggregating = aggregate(store.owner, options)
-  const enginePid = (await readRunning(enginePaths(folder)))?.pid ?? Number.NaN
-  const engineMs = await cpuMs(enginePid)
+  const engine = await enginePid(folder)
+  const engineMs = await cpuMs(engine)
   const cost = await costOf(() => backfillAll(url, blocks, history))
-  const engineSeconds = ((await cpuMs(enginePid)) - engineMs) / 1_000
+  const engineSeconds = ((await cpuMs(engine)) - engineMs) / 1_000
   stopping.abort()
   await Promise.all([log.close(), history.close()])
   await aggregating

@@ -9,8 +9,6 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from '../../api/clients/typescript/src/client.ts'
 import { queryRows } from '../../api/lib/store.ts'
-import { readRunning } from '../../infra/clickhouse/engine-access.ts'
-import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import { findStore } from '../../infra/clickhouse/store.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
@@ -18,7 +16,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import { asker, run, until, untilReady } from '../support/candlepool.ts'
 import { type ChainNode, now, poolOfSwap, startChain } from './chain-node.ts'
 import { figure, quantile, title } from './figure.ts'
-import { cpuMs, megabytes } from './load-use.ts'
+import { cpuMs, enginePid, megabytes } from './load-use.ts'
 
 const MINUTES = Number(process.env['MINUTES'] ?? 60)
 const LATENCY_MS = { least: 50, most: 150 }
@@ -72,14 +70,14 @@ try {
   const { url, key } = await untilReady(start)
   const store = await findStore({ store: { kind: 'embedded' } }, tables)
   if (!store) throw new Error('The engine is not there.')
-  const enginePid = (await readRunning(enginePaths(tables)))?.pid ?? Number.NaN
+  const engine = await enginePid(tables)
   const ask = asker(url, key)
   for (const chain of chains) {
     await until(() => ask(pathOf(chain.name)), `${chain.name} has candles`)
     void watch(chain, url, key)
   }
   const began = performance.now()
-  const cpu = [await cpuMs(start.pid), await cpuMs(enginePid)]
+  const cpu = [await cpuMs(start.pid), await cpuMs(engine)]
   const firstCalls = await calls()
   const mining = chains.map(mine)
   const varying = vary()
@@ -90,13 +88,11 @@ try {
       'SELECT count() AS n FROM system.parts WHERE active AND database = currentDatabase()',
     )
     const requests = sum((await calls()).values()) - sum(firstCalls.values())
-    const memory = { processMb: await megabytes(start.pid), engineMb: await megabytes(enginePid) }
+    const memory = { processMb: await megabytes(start.pid), engineMb: await megabytes(engine) }
     samples.push({ at: now(), parts: Number(row?.n), requests, ...memory })
   }
   const seconds = (performance.now() - began) / 1_000
-  const used = [await cpuMs(start.pid), await cpuMs(enginePid)].map(
-    (ms, index) => (ms - (cpu[index] ?? 0)) / 10 / seconds,
-  )
+  const used = [await cpuMs(start.pid), await cpuMs(engine)].map((ms, index) => (ms - (cpu[index] ?? 0)) / 10 / seconds)
   const lastCalls = await calls()
   stop.abort()
   await Promise.all([...mining, varying])

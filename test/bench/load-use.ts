@@ -1,5 +1,7 @@
 /** Processor time and memory of a process, from Linux; NaN elsewhere. */
 import { readFile } from 'node:fs/promises'
+import { readRunning } from '../../infra/clickhouse/engine-access.ts'
+import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 
 const TICKS_A_SECOND = 100
 
@@ -7,6 +9,11 @@ const TICKS_A_SECOND = 100
 export async function megabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1_024
+}
+
+/** Process id of the embedded engine with the tables of `folder`; NaN where none runs. */
+export async function enginePid(folder: string): Promise<number> {
+  return (await readRunning(enginePaths(folder)))?.pid ?? Number.NaN
 }
 
 /** Processor time: unlike wall time, other load on the machine takes none of it. */
