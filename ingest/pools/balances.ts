@@ -39,7 +39,7 @@ export class BalanceReader {
     block: BlockRef & { timestamp: UnixSeconds },
     asked: Pick<Endpoints, 'run'> = this.#endpoints,
   ): Promise<PoolBalance[]> {
-    // Until then the pools stay marked.
+    // The pools stay marked until the period is over.
     if (this.#lastSecond !== undefined && block.timestamp < this.#lastSecond + PERIOD_SECONDS) return []
     const pools = [...this.#due.values()].slice(-MAX_POOLS_PER_READ)
     if (pools.length === 0) return []
