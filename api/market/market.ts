@@ -8,6 +8,7 @@ import type { Network, NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import type { ApiFact } from '../lib/fact.ts'
+import { orUnavailable } from '../lib/store.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
 import { findMarket, type MarketAnswer, toAnswer } from './answer.ts'
@@ -70,7 +71,7 @@ export function openMarket(options: {
   const sources = openSources({ reader, networks, freshMs, pollMs, cacheBytes, report })
   const names = networks.map((network) => network.name)
   const now = () => instantOf(clock())
-  const halts = cachedValue(() => readHalts(reader, names), freshMs)
+  const halts = cachedValue(() => orUnavailable(() => readHalts(reader, names)), freshMs)
   const newPools = cachedValue(
     async () => {
       const { store } = await sources.snapshot([])

@@ -4,11 +4,11 @@ import type { WriteEvent } from '../../../aggregator/candles/changes.ts'
 import { serial } from '../../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { cachedValue } from '../../lib/cached-value.ts'
-import { readTips } from '../model/tip.ts'
+import { readTips, type Tip } from '../model/tip.ts'
 import type { BucketCache } from './bucket-cache.ts'
 import { openCacheRefresh } from './cache-refresh.ts'
 import { openChangeCounter } from './change-counter.ts'
-import { type ChangeLog, type OnChange, openChangeLog } from './change-log.ts'
+import { type ChangeLog, endsRollback, type OnChange, openChangeLog } from './change-log.ts'
 import { type NetworkState, readCoverages } from './coverage.ts'
 import { type OwnFlushes, openOwnFlushes } from './own-flushes.ts'
 import { openStateListeners, type StateListener } from './state-listeners.ts'
@@ -19,6 +19,9 @@ const ACTIVE_MS = 2_000
 const MAX_UNPOLLED_MS = 10 * 60_000
 /** While own flushes keep the tips fresh, other writes are polled for at least this often. */
 const MAX_FLUSHING_MS = 10_000
+
+/** As long as a change waits for its block. */
+const MAX_FALLEN_MS = 60_000
 
 export type NetworkStates = ReadonlyMap<NetworkName, NetworkState>
 
@@ -55,24 +58,35 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const coverages = cachedValue(() => readCoverages(reader, networks, states), freshMs / 2)
   const polled = cachedValue(poll, freshMs)
   const age = stateAge(networks, flushes, freshMs)
+  const fallen = openFallenTips()
 
   async function poll(): Promise<NetworkStates> {
     const began = performance.now()
-    if (age.isUnpolled(began)) evictWhole(cache, logs, onChange)
-    // Tips before changes: every block up to a tip has its change in the table by then.
-    const [tips, newCoverages] = await Promise.all([readTips(reader, networks, states), coverages.get()])
-    const changes = await Promise.all([...logs].map(readFrom))
+    const isFirst = age.isUnpolled(began)
+    if (isFirst) evictWhole(cache, logs, onChange)
+    const newCoverages = await coverages.get()
+    let { tips, changes } = await readWrites()
+    // A rollback that ended between the two reads: the tips may still be those of the branch that it took back.
+    if (changes.some(({ rows }) => endsRollback(rows))) ({ tips, changes } = await readWrites())
     await serialize(async () => {
       await Promise.all(changes.map(({ network, log, rows }) => log.apply(rows, tips.get(network))))
       for (const [network, coverage] of newCoverages) {
         const isNewer = flushes.isAhead(network) || (flushes.appliedMs(network) ?? 0) > began
         const own = isNewer ? states.get(network) : undefined
-        setState(network, { tip: own ? own.tip : tips.get(network), coverage })
+        const isOver = isFirst || changes.some((one) => one.network === network && endsRollback(one.rows))
+        const tip = own ? own.tip : fallen.shown(network, states.get(network)?.tip, tips.get(network), isOver)
+        setState(network, { tip, coverage })
       }
       age.polled(began)
       for (const network of networks) listeners.tell(network)
     })
     return states
+  }
+
+  /** Tips before changes: every block up to a tip has its change in the table by then. */
+  async function readWrites() {
+    const tips = await readTips(reader, networks, states)
+    return { tips, changes: await Promise.all([...logs].map(readFrom)) }
   }
 
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
@@ -105,6 +119,26 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
     listen(listener) {
       activity.touch()
       return listeners.add(listener)
+    },
+  }
+}
+
+/**
+ * The ledger shrinks first in a rollback, and its change comes last: in between a lower tip would stand beside candles of the branch that is
+ * being taken back. The tip of before is shown until then, or until a writer that died has been waited for.
+ */
+function openFallenTips() {
+  const since = new Map<NetworkName, number>()
+  return {
+    shown(network: NetworkName, before: Tip | undefined, read: Tip | undefined, isOver: boolean): Tip | undefined {
+      const isLower = before !== undefined && (read?.number ?? -1) < before.number
+      const fellAt = since.get(network) ?? performance.now()
+      if (!isLower || isOver || performance.now() - fellAt > MAX_FALLEN_MS) {
+        since.delete(network)
+        return read
+      }
+      since.set(network, fellAt)
+      return before
     },
   }
 }

@@ -1,0 +1,85 @@
+/** Answers while a rollback is under way: the ledger has its lower tip, and the candles are still those of the branch that is being taken back. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { storedChain } from '../../../../aggregator/ledger/stored-blocks.ts'
+import type { Network } from '../../../../ingest/model/network.ts'
+import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import { type Running, startAggregator } from '../../../aggregator/running.ts'
+import { asBlocks, type Chain, fullBlocks, mine, POOLS, withOwnTransactions } from '../../../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { type Gate, startGate } from '../../../support/gate.ts'
+import { type Service, startService } from '../../service.ts'
+
+const NETWORK: Network = NETWORKS.ethereum
+const [POOL = { id: '' }] = POOLS
+/** The seconds of both blocks of a branch are in one minute, and those of the fork's last block in another one. */
+const SECONDS = [100, 5, 5, 70]
+const CHANGES = /INSERT INTO changes/
+
+describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
+  let database: TestDatabase
+  /** Between the aggregator and the store. */
+  let writing: Gate
+  let service: Service
+  let running: Running
+  let chain: Chain
+
+  beforeEach(async () => {
+    database = await freshDatabase()
+    writing = await startGate(database.connection.url)
+    chain = grown(mine([], withOwnTransactions(fullBlocks(6, 1), 'first')), SECONDS)
+    running = await startAggregator(database.connect({ url: writing.url }), { network: 'ethereum' })
+    await running.append(asBlocks('ethereum', chain))
+    service = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
+  })
+  afterEach(async () => {
+    writing?.open()
+    await running?.stop()
+    await service?.stop()
+    writing?.stop()
+    await database?.drop()
+  })
+
+  function grown(below: Chain, secondsLater: readonly number[], branch = 'first'): Chain {
+    const plans = fullBlocks(secondsLater.length, branch.length).map((plan, index) => ({
+      ...plan,
+      secondsLater: secondsLater[index] ?? 1,
+      ticks: plan.ticks.map((tick) => ({ ...tick, pool: POOL.id as typeof tick.pool })),
+    }))
+    return mine(below, withOwnTransactions(plans, branch), branch)
+  }
+
+  const time = (block: Chain[number] | undefined) => (block?.timestamp ?? 0) * 1_000
+  const iso = (ms: number) => new Date(ms).toISOString()
+
+  test('answers are those of the branch before it, and then those of the new one', async () => {
+    const [from, to] = [time(chain.at(-4)), time(chain.at(-1)) + 60_000]
+    const range = `pool=${POOL.id}&from=${iso(from)}&to=${iso(to)}`
+    const questions = ['previous', 'none'].flatMap((fill) =>
+      ['1s', '1m', '7m'].map((interval) => `/v0/candles?${range}&interval=${interval}&fill=${fill}&limit=100`),
+    )
+    const askAll = () =>
+      Promise.all(questions.map(async (one) => ((await service.get(one)).body as { data: unknown[] }).data))
+    const before = await askAll()
+    const held = writing.shut(CHANGES)
+    const kept = chain.slice(0, -3)
+    const appended = running.append(asBlocks('ethereum', grown(kept, [3], 'another').slice(-1)))
+    await held
+    const { tip } = storedChain(database.client, 'ethereum')
+    await expect.poll(async () => (await tip())?.number, { timeout: 10_000 }).toBe(kept.at(-1)?.number)
+    for (let polls = 0; polls < 10; polls++) {
+      expect(await askAll()).toEqual(before)
+      await new Promise((resolve) => setTimeout(resolve, 120))
+    }
+    const { body } = await service.get('/v0/health')
+    expect(JSON.stringify(body)).toContain(chain.at(-1)?.hash)
+    writing.open()
+    await appended
+    await expect.poll(askAll, { timeout: 5_000 }).not.toEqual(before)
+    const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
+    const asStored = await Promise.all(
+      questions.map(async (one) => ((await another.get(one)).body as { data: unknown[] }).data),
+    )
+    await another.stop()
+    await expect.poll(askAll, { timeout: 5_000 }).toEqual(asStored)
+  })
+})
