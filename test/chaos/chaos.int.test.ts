@@ -1,11 +1,14 @@
 /**
  * Chaos: processes that die at every statement they send, while the chain forks up to 64 blocks deep, what was said is said again, and jobs
  * overwrite history in the same hours and days. At the end nothing is wrong, missing or made up.
- * `CRASHES=1000` asks for that many, `KAFKA_CRASHES=1000` for that many over Kafka, `SEED=7` runs one seed again.
+ * Seeds are fresh in each run, and printed; those that once failed are run again. `CRASHES=1000` asks for that many, `KAFKA_CRASHES=1000` for that many
+ * over Kafka, `SEED=7` runs one seed again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
+import { freshSeed, keptSeeds } from '../support/seeds.ts'
+import { reportToSoak } from '../support/soak-report.ts'
 import { type Crash, type Outcome, placeOf, runSeed } from './chaos.ts'
 import { PLACES, RARE_PLACES } from './expected-places.ts'
 import { IN_PROCESS, kafkaLogs, type LogKind } from './logs.ts'
@@ -17,9 +20,10 @@ const KAFKA_CRASHES = Number(process.env['KAFKA_CRASHES'] ?? CRASHES / 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const RUNS = 10
 const AT_ONCE = 6
-const FIRST_SEED = 1
-/** Seeds from here on go over Kafka. */
-const FIRST_KAFKA_SEED = 1_000_001
+/** Seeds above go over Kafka. */
+const KAFKA_OFFSET = 1_000_000
+const FIRST_SEED = ONE_SEED ?? freshSeed('chaos')
+const FIRST_KAFKA_SEED = KAFKA_OFFSET + FIRST_SEED
 
 const kafka = kafkaOrSkip()
 
@@ -33,15 +37,14 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
   const timeout = 60_000 + Math.max(CRASHES, 8 * KAFKA_CRASHES) * 3_000
 
   test.concurrent(`${CRASHES} crashes in one process leave the rows of a clean run`, { timeout }, async (context) => {
-    // Now and then a life ends in peace before its time.
-    const seeds = seedsOf(FIRST_SEED, Math.ceil(CRASHES / RUNS) + 1)
+    const seeds = seedsOf('process', CRASHES)
     if (seeds.length === 0) return context.skip()
     const crashes = await run('in one process', seeds, IN_PROCESS)
     if (ONE_SEED !== undefined) return
     expect(crashes.length).toBeGreaterThanOrEqual(CRASHES)
     const missed = () => PLACES.filter((place) => !crashes.some((crash) => crash.place === place))
     // Chance decides whether a life comes to the place where it was to end: those that were missed are looked for again.
-    for (let seed = seeds.length + FIRST_SEED, last = seed + 5 * PLACES.length; seed < last; seed++) {
+    for (let seed = FIRST_SEED + seeds.length, last = seed + 5 * PLACES.length; seed < last; seed++) {
       const place = placeOf(seed)
       if (place && missed().includes(place)) crashes.push(...(await run(`to meet ${place}`, [seed], IN_PROCESS)))
     }
@@ -49,7 +52,7 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
   })
 
   test.skipIf(kafka.skip).concurrent('and over Kafka', { timeout }, async (context) => {
-    const seeds = seedsOf(FIRST_KAFKA_SEED, Math.ceil(KAFKA_CRASHES / RUNS) + 1)
+    const seeds = seedsOf('kafka', KAFKA_CRASHES)
     if (seeds.length === 0) return context.skip()
     const crashes = await run('over Kafka', seeds, kafkaLogs(kafka.brokers))
     if (ONE_SEED === undefined) expect(crashes.length).toBeGreaterThanOrEqual(KAFKA_CRASHES)
@@ -81,14 +84,21 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
         onlyTip: withRange,
       })),
     )
-    return outcomes.flatMap((one) => one.crashes)
+    const crashes = outcomes.flatMap((one) => one.crashes)
+    const forks = outcomes.reduce((sum, one) => sum + one.forks.length, 0)
+    reportToSoak({ suite: 'chaos', crashes: crashes.length, forks })
+    return crashes
   }
 })
 
-function seedsOf(first: number, count: number): number[] {
-  const all = Array.from({ length: count }, (_, index) => first + index)
-  if (ONE_SEED === undefined) return all
-  return ONE_SEED >= first && ONE_SEED < first + 1_000_000 ? [ONE_SEED] : []
+/** As many as make so many crashes, after the kept ones. */
+function seedsOf(where: 'process' | 'kafka', crashes: number): number[] {
+  const isHere = (seed: number) => seed > KAFKA_OFFSET === (where === 'kafka')
+  if (ONE_SEED !== undefined) return [ONE_SEED].filter(isHere)
+  const first = where === 'kafka' ? FIRST_KAFKA_SEED : FIRST_SEED
+  // Now and then a life ends in peace before its time.
+  const fresh = Array.from({ length: Math.ceil(crashes / RUNS) + 1 }, (_, index) => first + index)
+  return [...new Set([...keptSeeds('chaos').filter(isHere), ...fresh])]
 }
 
 function summaryOf(where: string, outcomes: readonly Outcome[]): string {

@@ -20,18 +20,21 @@ export type Block = {
 export const OLDEST = 980
 /** The first block that listeners are told to read. */
 export const START = 1_000
-const GENESIS_TIME = Date.UTC(2024, 0, 31, 23, 58) / 1000
+const GENESIS: Genesis = { oldest: OLDEST, timestamp: Date.UTC(2024, 0, 31, 23, 58) / 1000 }
 
 const born = (when: 'before' | 'stream') => POOLS.filter((pool) => pool.born === when)
 
-/** A block with the births of the old pools and a price to begin with, then plain ones up to the block before `START`. */
-export function mineHistory(random: Random): Block {
+/** Where a chain begins. */
+export type Genesis = { oldest: number; timestamp: number }
+
+/** A block with the births of the old pools and a price to begin with, then plain ones: 20 in all, so that the next one is `START`. */
+export function mineHistory(random: Random, { oldest, timestamp }: Genesis = GENESIS): Block {
   const logs = [
     ...born('before').flatMap((pool) => birthLogs(pool, random)),
     ...POOLS.filter(({ id }) => id === REFERENCE_POOL).map((pool) => swapLog(pool, random)),
   ]
-  let block = seal(undefined, { timestamp: GENESIS_TIME, logs, pools: new Set(born('before').map(({ id }) => id)) })
-  while (block.number < START - 1) block = mine(block, random)
+  let block = seal(undefined, { oldest, timestamp, logs, pools: new Set(born('before').map(({ id }) => id)) })
+  while (block.number < oldest + START - OLDEST - 1) block = mine(block, random)
   return block
 }
 
@@ -65,14 +68,16 @@ export function remine(block: Block, parent: Block, random: Random): Block {
 }
 
 type Content = {
+  /** Number of a block without a parent. */
+  oldest?: number
   timestamp: number
   logs: readonly (BareLog & { transactionHash?: Hash })[]
   pools: Set<PoolId>
   salt?: bigint
 }
 
-function seal(parent: Block | undefined, { timestamp, logs, pools, salt = 0n }: Content): Block {
-  const number = parent ? parent.number + 1 : OLDEST
+function seal(parent: Block | undefined, { oldest = OLDEST, timestamp, logs, pools, salt = 0n }: Content): Block {
+  const number = parent ? parent.number + 1 : oldest
   const parentHash = parent?.hash ?? keccak256('0x00')
   const hash = keccak256(`${parentHash}${salt.toString(16).padStart(16, '0')}`)
   const place = { blockNumber: numberToHex(number), blockHash: hash, blockTimestamp: numberToHex(timestamp) }

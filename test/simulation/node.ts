@@ -39,7 +39,7 @@ export function respond(view: View, { method, params }: Call): Outcome {
     case 'eth_getLogs':
       return logsOf(view, params[0] as LogQuery)
     case 'eth_call':
-      return callOf(view, params[0] as { to: Hex; data: Hex }, params[1] as string | undefined)
+      return callOf(view, params[0] as { to: Hex; data: Hex }, params[1] as string | { blockHash: Hex } | undefined)
     default:
       return refusal(-32601, `the method ${method} does not exist/is not available`)
   }
@@ -110,8 +110,8 @@ export function isWanted(log: Block['logs'][number], { address, topics }: LogQue
 }
 
 /** Multicall3's aggregate3 over what is there after the block; everything else reverts. */
-function callOf(view: View, { data }: { data: Hex }, tag = 'latest'): Outcome {
-  const block = blockOf(view, tag)
+function callOf(view: View, { data }: { data: Hex }, at: string | { blockHash: Hex } = 'latest'): Outcome {
+  const block = typeof at === 'string' ? blockOf(view, at) : byHash(view, at.blockHash)
   if (!block) return refusal(-32000, 'header not found')
   const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data })
   if (functionName !== 'aggregate3') return refusal(3, 'execution reverted')

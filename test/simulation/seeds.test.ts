@@ -1,23 +1,33 @@
 /**
- * Whatever the chain and its nodes do, and whenever our processes die: the end equals a clean run over the final chain.
- * `SEED=<n>` gives one life again and shows what happened in it, `SEEDS=<n>` asks for that many, `SEEDS=<m>-<n>` for those.
+ * Whatever the chain and its nodes do, and whenever our processes die: the end equals a clean run over the final chain. Seeds are fresh in each run, and
+ * printed; those that once failed are run again. `SEED=<n>` gives one life again and shows what happened in it, `SEEDS=<n>` asks for so many
+ * fresh ones, `SEEDS=<m>-<n>` for those.
  */
-import { describe, test } from 'vitest'
+import { afterAll, describe, test } from 'vitest'
+import { freshSeed, keptSeeds } from '../support/seeds.ts'
+import { reportToSoak } from '../support/soak-report.ts'
 import { judged } from './oracle.ts'
 import { planOf } from './simulate.ts'
 
-const given = process.env['SEED']
-const [first = 1, last = 200] = range(process.env['SEEDS'])
-const SEEDS = given === undefined ? Array.from({ length: last - first + 1 }, (_, at) => first + at) : [Number(given)]
+const isOne = process.env['SEED'] !== undefined
+const [first, last] = rangeOf(process.env['SEEDS'] ?? '200')
+const FRESH = Array.from({ length: last - first + 1 }, (_, at) => first + at)
+const SEEDS = [...new Set([...(isOne ? [] : keptSeeds('simulation')), ...FRESH])]
 
-function range(text = '200'): number[] {
-  const ends = text.split('-').map(Number)
-  return ends.length === 1 ? [1, ...ends] : ends
+function rangeOf(text: string): [number, number] {
+  const [from = 0, to] = text.split('-').map(Number)
+  if (to !== undefined) return [from, to]
+  const fresh = freshSeed('simulation')
+  return [fresh, isOne ? fresh : fresh + from - 1]
 }
 
 describe('a listener and a ledger end where a clean run ends', () => {
+  let histories = 0
+  afterAll(() => reportToSoak({ suite: 'simulation', histories }))
+
   test.each(SEEDS)('SEED=%i', { timeout: 60_000 }, async (seed) => {
     const { happened, facts } = await judged(planOf(seed))
-    if (given !== undefined) console.log(Object.fromEntries(happened.all), facts)
+    histories++
+    if (isOne) console.log(Object.fromEntries(happened.all), facts)
   })
 })

@@ -1,5 +1,5 @@
 /** The simulated world: one chain that grows and forks above its finality, and nodes that see it each in their own way. */
-import { ancestorOf, type Block, isAncestor, mine, mineHistory, OLDEST, remine } from './block.ts'
+import { ancestorOf, type Block, type Genesis, isAncestor, mine, mineHistory, OLDEST, remine } from './block.ts'
 import { type Endpoint, openEndpoint, SimulatedNode } from './endpoint.ts'
 import type { Happened } from './fault.ts'
 import { NETWORK } from './market.ts'
@@ -18,6 +18,7 @@ export type WorldOptions = {
   isBalanced: boolean
   /** Blocks above finality, at least. */
   finalityLag: number
+  genesis?: Genesis
 }
 
 const NODES = 2
@@ -31,10 +32,10 @@ export class World {
   #head: Block
   #finalized: Block
 
-  constructor({ random, happened, isBalanced, finalityLag }: WorldOptions) {
+  constructor({ random, happened, isBalanced, finalityLag, genesis }: WorldOptions) {
     this.#random = random
     this.finalityLag = finalityLag
-    this.#head = mineHistory(random)
+    this.#head = mineHistory(random, genesis)
     this.#finalized = this.#head
     this.nodes = Array.from({ length: NODES }, () => new SimulatedNode(this.#head, this.#finalized))
     const open = (name: string, nodes: SimulatedNode[]) => openEndpoint(name, nodes, random, happened)

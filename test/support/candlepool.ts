@@ -33,11 +33,17 @@ export type Script =
   | 'sql'
 
 const ROOT = join(import.meta.dirname, '../..')
-export function run(script: Script, environment: Record<string, string>, args: readonly string[] = []): Running {
+/** `root`: where its sources are. */
+export function run(
+  script: Script,
+  environment: Record<string, string>,
+  args: readonly string[] = [],
+  root = ROOT,
+): Running {
   // What a test run of our own may have in its environment must not reach the product.
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
   const child: ChildProcess = spawn(process.execPath, ['--import', 'tsx', `infra/bin/${script}.ts`, ...args], {
-    cwd: ROOT,
+    cwd: root,
     env: { ...clean, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -1,0 +1,73 @@
+/** A JSON-RPC node over HTTP on a simulated chain that forks, and the moment at which it first served each block. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Hash } from 'viem'
+import type { Block } from '../simulation/block.ts'
+import { Happened } from '../simulation/fault.ts'
+import { type Call, respond } from '../simulation/node.ts'
+import type { Random } from '../simulation/random.ts'
+import { World } from '../simulation/world.ts'
+
+export type ForkingNode = {
+  url: string
+  world: World
+  /** Every block that it has served, on any branch. */
+  blocks: ReadonlyMap<Hash, Block>
+  /** In ms of `performance.now`. */
+  servedAt(hash: Hash): number
+  /** Changes the chain, and notes what is new on it. */
+  change(act: (world: World) => void): void
+  stop(): Promise<void>
+}
+
+/** Forks of up to 64 blocks stay above what is final. */
+const FINALITY_LAG = 70
+/** Where the contracts of both protocols are there. */
+export const GENESIS = { oldest: 25_000_000, timestamp: Date.UTC(2024, 0, 31, 22, 58) / 1_000 }
+
+export async function startForkingNode(random: Random): Promise<ForkingNode> {
+  const world = new World({
+    random,
+    happened: new Happened(),
+    isBalanced: true,
+    finalityLag: FINALITY_LAG,
+    genesis: GENESIS,
+  })
+  const blocks = new Map<Hash, Block>()
+  const times = new Map<Hash, number>()
+  const change = (act: (world: World) => void) => {
+    // A block is not served before.
+    const moment = performance.now()
+    act(world)
+    for (let at: Block | undefined = world.head; at && !blocks.has(at.hash); at = at.parent) {
+      blocks.set(at.hash, at)
+      times.set(at.hash, moment)
+    }
+  }
+  change(() => {})
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const calls = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
+      const [node] = world.nodes
+      if (!node) throw new Error('A world has a node.')
+      const answer = (call: Call) => ({ jsonrpc: '2.0', id: call.id, ...respond(node.view, call) })
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(Array.isArray(calls) ? calls.map(answer) : answer(calls)))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    world,
+    blocks,
+    servedAt: (hash) => times.get(hash) ?? Number.POSITIVE_INFINITY,
+    change,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,88 @@
+/** Planted faults: what the judge of the readers has to find before its silence means anything. */
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FaultName } from './faults.ts'
+
+export type Mutant = {
+  name: string
+  file: string
+  /** Stands once in the file. */
+  from: string
+  to: string
+  faults: readonly FaultName[]
+}
+
+const FORKS: readonly FaultName[] = [
+  'fork of a few blocks',
+  'fork of up to 64 blocks',
+  'back to a branch that was left',
+]
+
+/** Five of how the caches of the API follow the tables, two of the ledger. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'cache: a candle that lost its trades stays in its chunk',
+    file: 'api/market/cache/cache-refresh.ts',
+    from: 'groupRows(bytes, { untraded: true })',
+    to: 'groupRows(bytes, { untraded: false })',
+    faults: FORKS,
+  },
+  {
+    name: 'cache: only the chunks of seconds and minutes are refreshed',
+    file: 'api/market/cache/cache-refresh.ts',
+    from: 'for (const resolution of resolutions) {',
+    to: 'for (const resolution of resolutions.filter((it) => it < 3_600)) {',
+    faults: FORKS,
+  },
+  {
+    name: 'cache: rows of a closed range are kept whatever happens to its chunks',
+    file: 'api/market/candles/closed-rows.ts',
+    from: 'if (known && (await known.reads.isCurrent())) {',
+    to: 'if (known) {',
+    faults: FORKS,
+  },
+  {
+    name: 'cache: prices and positions of pools are not evicted',
+    file: 'api/market/sources.ts',
+    from: 'rows.evict(network, pools)',
+    to: 'void rows',
+    faults: FORKS,
+  },
+  {
+    name: 'cache: the newest ticks are not evicted',
+    file: 'api/market/sources.ts',
+    from: 'newestTicks.evict(network, pools)',
+    to: 'void newestTicks',
+    faults: FORKS,
+  },
+  {
+    name: 'ledger: a rollback leaves the ticks of the first block that it takes back',
+    file: 'aggregator/ledger/rollback.ts',
+    from: 'first: to.number + 1,',
+    to: 'first: to.number + 2,',
+    faults: FORKS,
+  },
+  {
+    name: 'ledger: a rollback does not recompute candles',
+    file: 'aggregator/ledger/rollback.ts',
+    from: 'await recompute(client, network, scopeOf(pools), recomputeContext)',
+    to: 'void [recompute, scopeOf]',
+    faults: FORKS,
+  },
+]
+
+const ROOT = join(import.meta.dirname, '../..')
+const COPIED = ['ingest', 'aggregator', 'api', 'infra', 'package.json', 'tsconfig.json']
+
+/** A copy of the sources with the fault in it. Fails where the place to change is not there once. */
+export async function plant({ name, file, from, to }: Mutant): Promise<{ root: string; remove(): Promise<void> }> {
+  const root = await mkdtemp(join(tmpdir(), 'candlepool-mutant-'))
+  await Promise.all(COPIED.map((part) => cp(join(ROOT, part), join(root, part), { recursive: true })))
+  await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
+  const path = join(root, file)
+  const text = await readFile(path, 'utf8')
+  if (text.split(from).length !== 2) throw new Error(`${name}: ${file} has the text to change not once.`)
+  await writeFile(path, text.replace(from, to))
+  return { root, remove: () => rm(root, { recursive: true, force: true }) }
+}

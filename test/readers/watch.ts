@@ -1,0 +1,155 @@
+/** One run: the service, its readers, faults for so long, and the verdict on every answer. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { POOLS, type PoolContract } from '../simulation/market.ts'
+import { randomOf } from '../simulation/random.ts'
+import { until } from '../support/candlepool.ts'
+import { FAULT_NAMES, FAULTS, type FaultName } from './faults.ts'
+import { startForkingNode } from './forking-node.ts'
+import { judge, type Verdict, type Violation } from './judge.ts'
+import { historyOf, type LedgerHistory } from './ledger-history.ts'
+import { pathOf } from './question.ts'
+import { type Refusal, startReaders } from './readers.ts'
+import { NETWORK, type Service, startService } from './service.ts'
+import { messagesOf } from './topic-messages.ts'
+
+export type WatchOptions = {
+  seed: number
+  seconds: number
+  faults?: readonly FaultName[]
+  /** Sources of the processes. */
+  root?: string
+}
+
+/** Moments in ms of the clock of answers. */
+export type Injected = { fault: FaultName; from: number; to: number }
+
+export type Watched = Verdict & {
+  history: LedgerHistory
+  seed: number
+  injected: readonly Injected[]
+  refused: ReadonlyMap<string, number>
+  unexpected: readonly Refusal[]
+  /** Lines of the logs of API processes that are errors. */
+  errors: readonly string[]
+  states: number
+  tips: number
+}
+
+const READERS_EACH = 3
+const BLOCK_EVERY_MS = 200
+/** Pools that the service lists. */
+const LISTED = POOLS.filter(
+  ({ factory, currency0 }) => factory === POOLS[0]?.factory && !currency0.endsWith('00ff'),
+) as [PoolContract, ...PoolContract[]]
+
+export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: WatchOptions): Promise<Watched> {
+  const random = randomOf(seed)
+  const node = await startForkingNode(random)
+  node.change((world) => {
+    world.grow(120)
+    world.finalize()
+  })
+  const service = await startService(node.url, root)
+  const injected: Injected[] = []
+  let isOver = false
+  try {
+    await untilServed(service)
+    const growing = grow()
+    const readers = startReaders({
+      urls: service.urls,
+      client: service.client,
+      pools: LISTED,
+      head: () => node.world.head,
+      seed,
+      readersEach: READERS_EACH,
+    })
+    const end = performance.now() + 1_000 * seconds
+    const others = faults as [FaultName, ...FaultName[]]
+    for (let first = [...faults]; performance.now() < end; ) {
+      await sleep(random.between(100, 1_500))
+      // Each once, before any comes again.
+      const fault = first.shift() ?? random.pick(others)
+      const from = performance.now()
+      await FAULTS[fault]({ service, node, random })
+      injected.push({ fault, from, to: performance.now() })
+    }
+    isOver = true
+    await growing
+    await untilStored(service, () => node.world.head.hash)
+    // What is kept in memory has to follow.
+    await sleep(2_000)
+    await readers.stop()
+    const history = historyOf(await messagesOf(service.brokers.addresses, NETWORK), node.blocks)
+    const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
+    const { refused, unexpected, tips } = readers
+    const errors = (['api-1', 'api-2'] as const).flatMap((name) => errorsIn(service.output(name)))
+    return {
+      ...verdict,
+      history,
+      seed,
+      injected,
+      refused,
+      unexpected,
+      errors,
+      states: history.states.length,
+      tips: tips.length,
+    }
+  } finally {
+    isOver = true
+    await service.stop()
+    await node.stop()
+  }
+
+  async function grow(): Promise<void> {
+    for (; !isOver; await sleep(BLOCK_EVERY_MS)) {
+      node.change((world) => {
+        world.grow(1)
+        if (random.chance(0.1)) world.finalize()
+      })
+    }
+  }
+}
+
+async function untilServed({ urls }: Service): Promise<void> {
+  const isServed = async (url: string) => {
+    const answer = await fetch(`${url}/v0/health`)
+    const { networks } = (await answer.json()) as { networks: { tip: unknown }[] }
+    return networks[0]?.tip ? true : undefined
+  }
+  for (const url of Object.values(urls)) await until(() => isServed(url), `${url} shows a tip`, 90_000)
+}
+
+async function untilStored({ client }: Service, hash: () => string): Promise<void> {
+  const { tip } = storedChain(client, NETWORK)
+  await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', 120_000)
+}
+
+/** Of pino's lines: 50 and above. */
+function errorsIn(output: string): string[] {
+  return output.split('\n').filter((line) => /"level":(50|60)/.test(line))
+}
+
+/** How often each fault came. */
+export function countsOf({ injected }: Watched): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const { fault } of injected) counts[fault] = (counts[fault] ?? 0) + 1
+  return counts
+}
+
+export function describeWatched(watched: Watched): string {
+  const { seed, judged, violations, states, refused } = watched
+  const faults = Object.entries(countsOf(watched)).map(([fault, count]) => `  ${String(count).padStart(4)}  ${fault}`)
+  const without = [...refused].map(([what, count]) => `${count} ${what}`).join(', ')
+  return [
+    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations; not answered: ${without || 'none'}`,
+    ...faults.sort(),
+  ].join('\n')
+}
+
+/** The question, what was wrong, and in which states it would have been right. */
+export function describeViolation({ kind, part, answer, allowed, matched }: Violation): string {
+  const { reader, question, asked, answered } = answer
+  const moment = `${Math.round(asked)} to ${Math.round(answered)} ms`
+  return `${kind}: ${part} of ${pathOf(question)} by ${reader}, ${moment}; allowed ${allowed.join(' to ')}, exact for ${matched}`
+}

@@ -1,0 +1,26 @@
+/** Seeds: fresh ones in each run, printed, and those that once failed, kept. */
+import { randomInt } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What a seed failed in, and what was wrong then. */
+export type KeptSeed = { suite: 'simulation' | 'chaos' | 'readers'; seed: number; found: string }
+
+export const KEPT_SEEDS_FILE = join(import.meta.dirname, '../simulation/kept-seeds.json')
+
+/** Below a million: suites put offsets on top. */
+const MAX_SEED = 900_000
+
+/** The one in `SEED`, else a new one, which is printed. */
+export function freshSeed(suite: KeptSeed['suite']): number {
+  const given = process.env['SEED']
+  if (given !== undefined) return Number(given)
+  const seed = randomInt(1, MAX_SEED)
+  console.log(`${suite}: seeds from ${seed} on`)
+  return seed
+}
+
+export function keptSeeds(suite: KeptSeed['suite']): number[] {
+  const all = JSON.parse(readFileSync(KEPT_SEEDS_FILE, 'utf8')) as KeptSeed[]
+  return all.filter((kept) => kept.suite === suite).map(({ seed }) => seed)
+}

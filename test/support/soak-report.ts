@@ -1,0 +1,12 @@
+/** What a suite has done, for the soak that runs it: a line in the file that `SOAK_REPORT` names. */
+import { appendFileSync } from 'node:fs'
+
+export type SoakReport =
+  | { suite: 'simulation'; histories: number }
+  | { suite: 'chaos'; crashes: number; forks: number }
+  | { suite: 'readers'; judged: number; violations: number; faults: Readonly<Record<string, number>> }
+
+export function reportToSoak(report: SoakReport): void {
+  const file = process.env['SOAK_REPORT']
+  if (file) appendFileSync(file, `${JSON.stringify(report)}\n`)
+}
