@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { newestBlock } from '../../../aggregator/ledger/stored-blocks.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
-import { queryRows, readSql } from '../../lib/store.ts'
+import { orUnavailable, queryRows, readSql } from '../../lib/store.ts'
 
 /** `finalized`: the newest block that was final when the tip was read; 0 where that is not known. */
 export type Tip = { number: number; hash: string; timestamp: UnixSeconds; finalized: number }
@@ -25,7 +25,8 @@ export async function readTips(
   const tips = new Map<NetworkName, Tip>()
   await Promise.all(
     networks.map(async (network) => {
-      const tip = (await readSince(client, network, known.get(network)?.tip)) ?? (await newestBlock(client, network))
+      const since = await readSince(client, network, known.get(network)?.tip)
+      const tip = since ?? (await orUnavailable(() => newestBlock(client, network)))
       if (tip) tips.set(network, tip)
     }),
   )
