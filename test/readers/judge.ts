@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Hash } from 'viem'
+import { ancestorOf, type Block } from '../simulation/block.ts'
 import type { LedgerHistory } from './ledger-history.ts'
 import { expectedPart, partsOf, type Question, subjectOf } from './question.ts'
 
@@ -31,8 +32,8 @@ export type Violation = {
   matched: number | undefined
 }
 
-/** `judged`: parts of answers. */
-export type Verdict = { judged: number; violations: readonly Violation[] }
+/** `judged`: parts of answers; `ahead`: those of them whose newest bucket has trades of blocks that are being recorded. */
+export type Verdict = { judged: number; ahead: number; violations: readonly Violation[] }
 
 /** An answer may be so much older than the ledger. */
 export const STALENESS_MS = 1_000
@@ -46,7 +47,7 @@ export function judge(
   const reached = new Map<string, number>()
   const violations: Violation[] = []
   const ordered = [...answers].sort((one, other) => one.answered - other.answered)
-  let judged = 0
+  let [judged, ahead] = [0, 0]
   for (const answer of ordered) {
     const { question, reader, answered, body } = answer
     const [low, high] = [earliest(answer), latest(answered)]
@@ -63,13 +64,39 @@ export function judge(
         reached.set(key, found)
         continue
       }
+      if (question.kind === 'candles' && isAhead(history, question, value, [from, high])) {
+        ahead++
+        continue
+      }
       const older = firstOf(low, from - 1, isExact)
       const matched = older ?? lastOf(0, low - 1, isExact)
       const kind = older !== undefined ? 'back' : matched !== undefined ? 'stale' : 'impossible'
       violations.push({ kind, part, answer, allowed: [from, high], matched })
     }
   }
-  return { judged, violations }
+  return { judged, ahead, violations }
+}
+
+/**
+ * Blocks are recorded after their candles are stored, and buckets after the tip's are not shown until then. Where blocks of several buckets are
+ * stored at once, as in catching up, the tip's own bucket has their trades for a moment. True where an answer is of this kind.
+ */
+function isAhead(
+  history: LedgerHistory,
+  question: Question & { kind: 'candles' },
+  value: unknown,
+  [from, to]: readonly [number, number],
+): boolean {
+  const endsWithin = (tip: Block) => ({ ...question, to: Math.min(question.to, tip.timestamp + 1) })
+  for (let position = from; position <= to; position++) {
+    const tip = history.states[position]?.tip
+    for (let next = position + 1; tip && next <= to; next++) {
+      const later = history.states[next]?.tip
+      if (!later || ancestorOf(later, tip.number) !== tip) break
+      if (isDeepStrictEqual(value, expectedPart(endsWithin(tip), 'candles', later, history))) return true
+    }
+  }
+  return false
 }
 
 function firstOf(from: number, to: number, isIt: (position: number) => boolean): number | undefined {

@@ -138,11 +138,11 @@ export function countsOf({ injected }: Watched): Readonly<Record<string, number>
 }
 
 export function describeWatched(watched: Watched): string {
-  const { seed, judged, violations, states, refused } = watched
+  const { seed, judged, ahead, violations, states, refused } = watched
   const faults = Object.entries(countsOf(watched)).map(([fault, count]) => `  ${String(count).padStart(4)}  ${fault}`)
   const without = [...refused].map(([what, count]) => `${count} ${what}`).join(', ')
   return [
-    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations; not answered: ${without || 'none'}`,
+    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations, ${ahead} with trades of blocks that were being recorded; not answered: ${without || 'none'}`,
     ...faults.sort(),
   ].join('\n')
 }
