@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEngine } from '../../infra/clickhouse/engine.ts'
 import { inContainers, startImage } from './containers.ts'
+import { readTemplate, type Template } from './template.ts'
 
 /** Provided by `servers.ts` under `clickhouse`. */
 export type ProvidedClickHouse =
-  | { url: string; username: string; password: string; what: string }
+  | { url: string; username: string; password: string; what: string; template: Template }
   | { unavailable: string }
 export type StartedClickHouse = Exclude<ProvidedClickHouse, { unavailable: string }> & { stop(): Promise<void> }
+type Server = Omit<StartedClickHouse, 'template'>
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,10 +24,15 @@ declare module 'vitest' {
 export async function startClickHouse(): Promise<StartedClickHouse | { unavailable: string }> {
   const started = await start()
   console.log('unavailable' in started ? `ClickHouse: none, ${started.unavailable}` : `ClickHouse: ${started.what}`)
-  return started
+  if ('unavailable' in started) return started
+  const template = await readTemplate(started).catch(async (error: unknown) => {
+    await started.stop()
+    throw error
+  })
+  return { ...started, template }
 }
 
-async function start(): Promise<StartedClickHouse | { unavailable: string }> {
+async function start(): Promise<Server | { unavailable: string }> {
   const { CLICKHOUSE_URL: url, CLICKHOUSE_USER: username = 'default', CLICKHOUSE_PASSWORD: password = '' } = process.env
   // A server that is named is never replaced by another one: its tests would then have run on something else.
   if (url) return { url, username, password, what: `CLICKHOUSE_URL=${new URL(url).host}`, stop: async () => {} }
@@ -34,7 +41,7 @@ async function start(): Promise<StartedClickHouse | { unavailable: string }> {
   return startEmbedded().catch((error: Error) => ({ unavailable: error.message.split('\n')[0] ?? '' }))
 }
 
-async function startEmbedded(): Promise<StartedClickHouse> {
+async function startEmbedded(): Promise<Server> {
   const dataDir = await mkdtemp(join(tmpdir(), 'candlepool-clickhouse-'))
   const remove = () => rm(dataDir, { recursive: true, force: true })
   const engine = await startEngine({ dataDir }).catch(async (error) => {
@@ -51,7 +58,7 @@ async function startEmbedded(): Promise<StartedClickHouse> {
 /** A server of the version of the embedded engine. */
 const DEFAULT_IMAGE = 'clickhouse/clickhouse-server:26.7'
 
-async function startContainer(): Promise<StartedClickHouse> {
+async function startContainer(): Promise<Server> {
   // Loaded here, since it takes half a second and is mostly not needed.
   const { GenericContainer, Wait } = await import('testcontainers')
   const image = process.env['CLICKHOUSE_IMAGE'] ?? DEFAULT_IMAGE

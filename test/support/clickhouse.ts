@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { inject } from 'vitest'
 import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client.ts'
-import { migrate } from '../../infra/clickhouse/migrate.ts'
 import type { ProvidedClickHouse } from './clickhouse-server.ts'
+import { makeFrom } from './template.ts'
 
 export type TestDatabase = {
   database: string
@@ -28,7 +28,7 @@ export async function freshDatabase(): Promise<TestDatabase> {
   const connection = { url, username, password, database: `test_${randomBytes(6).toString('hex')}` }
   const clients: ClickHouseClient[] = []
   const client = another()
-  await migrate(client, connection)
+  await makeFrom(server.template, client, connection.database)
   return { database: connection.database, connection, client, connect: another, drop }
 
   function another(overrides: Partial<ClickHouseConnection> = {}) {
