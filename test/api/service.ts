@@ -35,6 +35,8 @@ export async function startService(options: {
   plan?: 'free' | 'operator'
   /** How old may be what is held in memory; nothing is where absent. */
   freshMs?: number
+  /** How often changes are looked for; rarely where nothing is held in memory, since every question reads the tables then. */
+  pollMs?: number
   cacheBytes?: number
   billingStart?: Date
   embedOrigins?: readonly string[]
@@ -49,7 +51,7 @@ export async function startService(options: {
     billingStart,
     timeouts,
   } = options
-  const { freshMs = 0, cacheBytes } = options
+  const { freshMs = 0, pollMs = freshMs === 0 ? 500 : 50, cacheBytes } = options
   const facts: ApiFact[] = []
   const report = (fact: ApiFact) => facts.push(fact)
   const key = options.key ?? (await createKey({ client: accountClient, plan, name: 'test', billingStart }))
@@ -58,6 +60,7 @@ export async function startService(options: {
     networks,
     clock,
     freshMs,
+    pollMs,
     ...(cacheBytes !== undefined && { cacheBytes }),
   })
   const accounts = openAccounts({ client: accountClient, clock, report })

@@ -1,17 +1,22 @@
-/** One state of the page in every appearance: light and dark, on a desk and on a phone. */
+/**
+ * One state of the page in every appearance: light and dark, on a desk and on a phone. `APPEARANCES=4` asks for all four, as the soak does;
+ * the check looks at the two that differ in both.
+ */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
+import { sample } from '../../support/sample.ts'
 import { shot } from './browser.ts'
 import { accessible } from './reading.ts'
 
 const DESK = { width: 1360, height: 820 }
 const PHONE = { width: 390, height: 844 }
-const APPEARANCES = [
+const ALL = [
   { name: 'phone', size: PHONE, colorScheme: 'light' },
-  { name: 'phone-dark', size: PHONE, colorScheme: 'dark' },
   { name: 'dark', size: DESK, colorScheme: 'dark' },
+  { name: 'phone-dark', size: PHONE, colorScheme: 'dark' },
   { name: 'light', size: DESK, colorScheme: 'light' },
 ] as const
+const APPEARANCES = ALL.slice(-sample('APPEARANCES', 2, 4))
 
 /** In the tab that has reached the state, since the page follows the screen. The last appearance is the one a tab opens with. */
 export async function inEveryAppearance(page: Page, state: string): Promise<void> {

@@ -1,6 +1,8 @@
 /** Debian's Chromium without a window, and a record of everything that a page should not do. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
@@ -13,12 +15,10 @@ function findChromium(): string | undefined {
   if (found() !== undefined) return found()
   try {
     if (process.getuid?.() !== 0) throw new Error('only root can install it')
-    // Other test files may be at it as well.
-    const options = ['-o', 'DPkg::Lock::Timeout=300', '-qq']
-    const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
-    const run = (...args: string[]) => execFileSync('apt-get', args, { stdio: 'ignore', env: environment })
-    run(...options, 'update')
-    run(...options, 'install', '-y', '--no-install-recommends', 'chromium')
+    // Other test files may be at it as well: apt-get's own time limit does not cover the lock of `update`.
+    const install = 'apt-get -qq update && apt-get -qq install -y --no-install-recommends chromium'
+    const args = [join(tmpdir(), 'candlepool-chromium.lock'), 'sh', '-c', `command -v chromium || { ${install}; }`]
+    execFileSync('flock', args, { stdio: 'ignore', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
   } catch (error) {
     const [reason] = String(error instanceof Error ? error.message : error).split('\n')
     console.log(`Chromium: none (${reason}). The tests of the page are skipped; apt-get install chromium brings it.`)

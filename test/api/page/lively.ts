@@ -6,6 +6,8 @@ import { POOLS, sqrtPrice } from '../scenario.ts'
 
 const DOLLAR = 10n ** 6n
 const BLOCK_SECONDS = 12
+/** Of a service that is told of writes: each poll reads all there is to know, and streams keep it polling for minutes. */
+export const POLL_MS = 3_000
 
 export type Lively = {
   /** The time stamp of the newest block, in seconds. */
@@ -16,12 +18,13 @@ export type Lively = {
   rest(timestamp: number): Promise<void>
 }
 
-/** So many hours of trades in `POOLS.main` that end at `end`, from a first price in dollars on. */
+/** So many hours of trades in `POOLS.main` that end at `end`, from a first price in dollars on. `onStored` is called after each later block. */
 export async function storeLively(
   client: ClickHouseClient,
   end: number,
   hours: number,
   firstPrice = 2_000,
+  onStored: () => void = () => undefined,
 ): Promise<Lively> {
   const store = openStore(client, 'ethereum')
   const { main, side, silent } = POOLS
@@ -81,6 +84,7 @@ export async function storeLively(
     number += 1
     tip = timestamp
     await store([block(number, timestamp, { ticks })])
+    onStored()
   }
   return {
     tip: () => tip,

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PairsBody } from '../../../api/routes/page-pairs.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { until } from '../../support/candlepool.ts'
@@ -11,7 +11,7 @@ import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { inEveryAppearance, oneRowOnDesks } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, shot, type Watched } from './browser.ts'
-import { type Lively, storeLively } from './lively.ts'
+import { type Lively, POLL_MS, storeLively } from './lively.ts'
 import { accessible, asked, isLive, newestTrade, price, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 3, 20) / 1_000
@@ -32,7 +32,9 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
 
   beforeAll(async () => {
     database = await freshDatabase()
-    market = await storeLively(database.client, END, 5)
+    market = await storeLively(database.client, END, 5, 2_000, () => {
+      for (const { look } of services) look({ network: 'ethereum' })
+    })
     began = Date.now()
     const { port } = new URL(database.connection.url)
     proxy = await startProxy(Number(port))
@@ -57,8 +59,10 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await database?.drop()
   })
 
+  /** Writes are told to it, as by an aggregator in its process. */
   async function start(options: Partial<Parameters<typeof startService>[0]>): Promise<Service> {
-    const started = await startService({ client: database.client, networks: NETWORKS_SERVED, clock, ...options })
+    const same = { client: database.client, networks: NETWORKS_SERVED, clock, pollMs: POLL_MS }
+    const started = await startService({ ...same, ...options })
     services.push(started)
     return started
   }
@@ -420,6 +424,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const offset = Date.UTC(2024, 0, 5, 14, 30) - Date.now()
     const clock = () => new Date(Date.now() + offset)
     const small = await start({ plan: 'free', clock })
+    onTestFinished(small.stop)
     const spend = () => small.get(`/v0/ticks?pool=${MAIN}&limit=1`)
     for (let spent = 0; spent < 30; spent += 1) await spend()
     const tab = await openLive({ clock }, small)
@@ -443,6 +448,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const { username, password, database: name } = database.connection
     const client = database.connect({ url: `http://127.0.0.1:${proxy.port}`, username, password, database: name })
     const behind = await start({ client, accounts: database.client })
+    onTestFinished(behind.stop)
     const { page } = await openLive({}, behind)
     await proxy.goAway()
     await page.getByText(/The next try is at/).waitFor()
@@ -456,6 +462,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
 
   test('made-up trades are said to be', async () => {
     const devnet = await start({ networks: [{ ...NETWORKS.ethereum, devnet: true }] })
+    onTestFinished(devnet.stop)
     const { page } = await openLive({}, devnet)
     await page.getByText('these trades are made up').waitFor()
     await inEveryAppearance(page, 'devnet')

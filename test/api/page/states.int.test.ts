@@ -1,6 +1,6 @@
 /** The page while something is amiss: what it shows is of one scene and of one chain, whatever comes in between. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { addressOf, block, liquidity, openStore, poolOf } from '../../support/store.ts'
@@ -9,7 +9,7 @@ import { NETWORKS_SERVED, POOLS, sqrtPrice } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, type Screen, type Watched } from './browser.ts'
-import { type Lively, storeLively } from './lively.ts'
+import { type Lively, POLL_MS, storeLively } from './lively.ts'
 import { accessible, isLive, newestTrade, price, streamsOf } from './reading.ts'
 
 const END = Date.UTC(2024, 0, 5, 14, 30) / 1_000
@@ -47,16 +47,22 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const database = await freshDatabase()
     databases.push(database)
     if (began === 0) began = Date.now()
-    const market = hours === 0 ? undefined : await storeLively(database.client, now(), hours, firstPrice)
+    const isFirst = services.length === 0
+    const market =
+      hours === 0
+        ? undefined
+        : await storeLively(database.client, now(), hours, firstPrice, () => started.look({ network: 'ethereum' }))
     const started = await startService({
       client: database.client,
       accounts: databases[0]?.client ?? database.client,
       networks: NETWORKS_SERVED,
       clock,
+      pollMs: POLL_MS,
       ...(services[0] && { key: services[0].key }),
       ...options,
     })
     services.push(started)
+    if (!isFirst) onTestFinished(started.stop)
     return { service: started, market: market as Lively, database }
   }
 
@@ -156,6 +162,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const same = { client: database.client, accounts, networks: NETWORKS_SERVED, clock, key: first.key }
     const second = await startService(same)
     services.push(second)
+    onTestFinished(second.stop)
     await page.route('**/v0/**', (route) =>
       route.continue({ url: route.request().url().replace(first.url, second.url) }),
     )

@@ -1,0 +1,9 @@
+/** How much of a long suite runs: a sample in `npm run check`, all of it in the soak (`SOAK=1`), or as much as the suite's variable says. */
+
+export function sample(variable: string, inCheck: number, inSoak: number): number {
+  const asked = process.env[variable]
+  if (asked !== undefined) return Number(asked)
+  return isSoak ? inSoak : inCheck
+}
+
+const isSoak = process.env['SOAK'] === '1'
