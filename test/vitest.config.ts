@@ -4,6 +4,8 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   root: `${import.meta.dirname}/..`,
   test: {
+    // Half of what an int suite takes is waiting, so a third one has the processors meanwhile.
+    maxWorkers: 3,
     projects: [
       {
         extends: true,

@@ -1,12 +1,13 @@
 /**
  * Chaos: processes that die at every statement they send, while the chain forks up to 64 blocks deep, what was said is said again, and jobs
  * overwrite history in the same hours and days. At the end nothing is wrong, missing or made up.
- * Seeds are fresh in each run, and printed; those that once failed are run again. `CRASHES=1000` asks for that many, `KAFKA_CRASHES=1000` for that many
- * over Kafka, `SEED=7` runs one seed again.
+ * Seeds are fresh in each run, and printed; those that once failed are run again. The check runs a sample; `CRASHES=1000` asks for that many,
+ * `KAFKA_CRASHES=1000` for that many over Kafka, `SEED=7` runs one seed again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
+import { sample } from '../support/sample.ts'
 import { freshSeed, keptSeeds } from '../support/seeds.ts'
 import { reportToSoak } from '../support/soak-report.ts'
 import { type Crash, type Outcome, placeOf, runSeed } from './chaos.ts'
@@ -14,9 +15,9 @@ import { PLACES, RARE_PLACES } from './expected-places.ts'
 import { IN_PROCESS, kafkaLogs, type LogKind } from './logs.ts'
 import { expectOracle } from './oracle.ts'
 
-const CRASHES = Number(process.env['CRASHES'] ?? 150)
+const CRASHES = sample('CRASHES', 60, 150)
 /** Each life opens its topics again, which takes most of its time. */
-const KAFKA_CRASHES = Number(process.env['KAFKA_CRASHES'] ?? CRASHES / 8)
+const KAFKA_CRASHES = sample('KAFKA_CRASHES', 10, CRASHES / 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const RUNS = 10
 const AT_ONCE = 6

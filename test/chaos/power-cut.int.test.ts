@@ -2,6 +2,7 @@
  * A power cut: of what was written since the tables were last on the disk any part may be there, another one torn, a third one gone.
  * The next start leaves the rows of a clean run. `CUTS=50` asks for that many, `SEED=7` runs one again.
  */
+
 import { execFile } from 'node:child_process'
 import { cp, mkdir, readdir, rename, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,11 +22,12 @@ import { tell } from '../aggregator/listening.ts'
 import { networkOf, type Running, startAggregator } from '../aggregator/running.ts'
 import { type Random, randomOf } from '../simulation/random.ts'
 import { temporaryFolder } from '../support/candlepool.ts'
+import { sample } from '../support/sample.ts'
 import { cleanRun } from './clean.ts'
 import { expectOracle } from './oracle.ts'
 import { tellStory } from './story.ts'
 
-const CUTS = Number(process.env['CUTS'] ?? 8)
+const CUTS = sample('CUTS', 4, 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const CUTS_A_SEED = 4
 /** Longer than some flushes take, so that a cut finds a few of them unsynced. */

@@ -2,6 +2,7 @@
  * Three processes on a cluster of three brokers with TLS, SCRAM and a prefix: a recorded day with forks at its end (`FORKS=40`), and a broker
  * that is killed meanwhile. A consumer that reads the public topics alone has the answers of the API.
  */
+
 import { Ajv } from 'ajv'
 import formats from 'ajv-formats'
 import kafkajs, { Kafka } from 'kafkajs'
@@ -17,9 +18,10 @@ import { DAY, DAY_POOL, recordedDay } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { dayReplacedFrom } from '../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { sample } from '../support/sample.ts'
 import { scrape, sum } from '../support/scrape.ts'
 
-const FORKS = Number(process.env['FORKS'] ?? 10)
+const FORKS = sample('FORKS', 4, 10)
 const DEPTH = 6
 const START = DAY.lastBlock - FORKS - DEPTH
 const KEY = 'a-key-for-the-published-day'

@@ -4,13 +4,14 @@
  * fresh ones, `SEEDS=<m>-<n>` for those.
  */
 import { afterAll, describe, test } from 'vitest'
+import { sample } from '../support/sample.ts'
 import { freshSeed, keptSeeds } from '../support/seeds.ts'
 import { reportToSoak } from '../support/soak-report.ts'
 import { judged } from './oracle.ts'
 import { planOf } from './simulate.ts'
 
 const isOne = process.env['SEED'] !== undefined
-const [first, last] = rangeOf(process.env['SEEDS'] ?? '200')
+const [first, last] = rangeOf(process.env['SEEDS'] ?? `${sample('SEEDS', 60, 200)}`)
 const FRESH = Array.from({ length: last - first + 1 }, (_, at) => first + at)
 const SEEDS = [...new Set([...(isOne ? [] : keptSeeds('simulation')), ...FRESH])]
 

@@ -1,17 +1,20 @@
-/** Some of the simulated lives through the real aggregator into real tables: rows and candles equal those of a clean run. */
+/** Some of the simulated lives through the real aggregator into real tables: rows and candles equal those of a clean run. `LIVES=50` asks for that many. */
+
 import { describe, expect, test } from 'vitest'
 import type { Message } from '../../ingest/model/message.ts'
 import { startAggregator } from '../aggregator/running.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { MARKET_TABLES, type MarketTable, rowsOf } from '../support/rows.ts'
+import { sample } from '../support/sample.ts'
 import { NETWORK } from './market.ts'
 import { judged } from './oracle.ts'
 import { type Random, randomOf } from './random.ts'
 import { planOf } from './simulate.ts'
 
 const given = process.env['SEED']
-const SEEDS = given === undefined ? Array.from({ length: 10 }, (_, index) => 1_001 + index) : [Number(given)]
+const SEEDS =
+  given === undefined ? Array.from({ length: sample('LIVES', 3, 10) }, (_, index) => 1_001 + index) : [Number(given)]
 
 describe.skipIf(withoutClickHouse)('real tables after a simulated life', () => {
   test.each(SEEDS)('are those of a clean run (SEED=%i)', { timeout: 120_000 }, async (seed) => {

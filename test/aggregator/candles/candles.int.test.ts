@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { asBlocks, asRange, type Chain, fullBlocks, mine, steps, tellings } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { sample } from '../../support/sample.ts'
 import { seededOnServers } from '../../support/seed.ts'
 import { candleKey, foldedCandles, storedCandles } from '../candles.ts'
 import { networkOf, startAggregator } from '../running.ts'
@@ -44,7 +45,7 @@ describe.skipIf(withoutClickHouse)('candles', () => {
           }),
         )
       }),
-      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 4) }),
+      seededOnServers({ numRuns: sample('RUNS', 2, 4) }),
     )
   })
 

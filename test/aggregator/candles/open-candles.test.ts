@@ -1,4 +1,5 @@
 /** Folding in memory, beside tables that are as simple as can be: whatever happens, every bucket that is written is what its ticks come to. */
+
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { bucketStart, type Candle, fromTick, merge, RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
@@ -7,6 +8,7 @@ import type { BlockContent } from '../../../ingest/model/message.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
 import { randomOf } from '../../simulation/random.ts'
+import { sample } from '../../support/sample.ts'
 import { seeded } from '../../support/seed.ts'
 import { block } from '../../support/store.ts'
 
@@ -214,7 +216,7 @@ test('candles folded in memory, and those recomputed where memory was lost, equa
         model.expectRight()
       }
     }),
-    seeded({ numRuns: Number(process.env['RUNS'] ?? 300) }),
+    seeded({ numRuns: sample('RUNS', 100, 300) }),
   )
 })
 

@@ -1,4 +1,5 @@
-/** Restatements through the real aggregator: what a job says of final blocks is what counts. */
+/** Restatements through the real aggregator: what a job says of final blocks is what counts. `RUNS=50` asks for that many random ones. */
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aggregate } from '../../../aggregator/aggregate.ts'
@@ -13,6 +14,7 @@ import type { PoolId } from '../../../ingest/model/pool.ts'
 import { asBlocks, asRestatement, blockPlan, type Chain, FIRST_BLOCK, mine, POOLS } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { rowsOf } from '../../support/rows.ts'
+import { sample } from '../../support/sample.ts'
 import { seededOnServers } from '../../support/seed.ts'
 import { mortal } from '../statements.ts'
 
@@ -211,7 +213,7 @@ describe.skipIf(withoutClickHouse)('history of a job where nothing was written',
           expect(await rows(database)).toEqual(await rows(clean))
         },
       ),
-      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 6) }),
+      seededOnServers({ numRuns: sample('RUNS', 2, 6) }),
     )
   })
 

@@ -2,6 +2,7 @@
  * One law, two paths: what the aggregator folds in memory is to the bit what SQL counts from the ticks, over random streams of ticks with
  * forks, restarts and history that jobs state. A stream is one pool in one history; `STREAMS=100000` asks for that many.
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { verify } from '../../../aggregator/verify/verify.ts'
@@ -13,10 +14,11 @@ import type { Tick } from '../../../ingest/model/tick.ts'
 import { type Random, randomOf } from '../../simulation/random.ts'
 import { asBlocks, asRestatement, type BlockPlan, type Chain, mine } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { sample } from '../../support/sample.ts'
 import { addressOf, hashOf } from '../../support/store.ts'
 import { networkOf, startAggregator } from '../running.ts'
 
-const STREAMS = Number(process.env['STREAMS'] ?? 6_000)
+const STREAMS = sample('STREAMS', 2_000, 6_000)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const POOLS = Array.from({ length: 2_000 }, (_, index) => addressOf(`f${(index + 0x1000).toString(16)}`))
 const ACTS = 12

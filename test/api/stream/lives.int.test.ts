@@ -3,6 +3,7 @@
  * and come back, or pause after each event. At rest each reader's folded events equal the answer, without a loss and without a
  * repetition. LIVES and SEED choose them.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventsOf } from '../../../api/clients/typescript/src/stream.ts'
@@ -26,9 +27,10 @@ import {
   withOwnTransactions,
 } from '../../support/chain.ts'
 import { freshDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { sample } from '../../support/sample.ts'
 import { type Service, startService } from '../service.ts'
 
-const LIVES = Number(process.env['LIVES'] ?? 4)
+const LIVES = sample('LIVES', 2, 4)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const NETWORK = 'ethereum'
 const ACTS = 14

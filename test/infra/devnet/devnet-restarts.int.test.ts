@@ -2,6 +2,7 @@
  * State that a devnet keeps over restarts and kills. `DEVNET_ROUNDS=20` is the long run:
  * `DEVNET_ROUNDS=20 npm test -- test/infra/devnet/devnet-restarts`.
  */
+
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -13,8 +14,9 @@ import type { Hash, Hex } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type Devnet, type DevnetFact, startDevnet } from '../../../infra/devnet/devnet.ts'
 import { type Rpc, rpcOver } from '../../../infra/devnet/rpc.ts'
+import { sample } from '../../support/sample.ts'
 
-const ROUNDS = Number(process.env['DEVNET_ROUNDS'] ?? 4)
+const ROUNDS = sample('DEVNET_ROUNDS', 2, 4)
 const ROUND_MS = 30_000
 
 let dataDir: string

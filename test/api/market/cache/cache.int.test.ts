@@ -1,4 +1,5 @@
-/** The cache of candles: an answer is at most a second older than the tables, and at rest equal to them. */
+/** The cache of candles: an answer is at most a second older than the tables, and at rest equal to them. `STEPS=100` is a long random life. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
@@ -22,6 +23,7 @@ import {
   POOLS,
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { sample } from '../../../support/sample.ts'
 import { type Reply, type Service, startService } from '../../service.ts'
 
 /** A network that knows the tokens of the chain's pools: all that they trade is called TT, for something that is always $1. */
@@ -34,7 +36,7 @@ const NETWORK: Network = {
   ],
 }
 const SEED = Number(process.env['SEED'] ?? 1)
-const STEPS = Number(process.env['STEPS'] ?? 12)
+const STEPS = sample('STEPS', 4, 12)
 const DEEPEST_FORK = 8
 const HOUR = 3_600
 /** These are final. */
@@ -313,7 +315,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
   })
 
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
-    timeout: STEPS * 30_000,
+    timeout: 60_000 + STEPS * 30_000,
   }, async () => {
     const random = randomOf(SEED)
     let chain: Chain = mine([], fullBlocks(FINAL, SEED))

@@ -1,4 +1,5 @@
-/** The law that binds the endpoints: /candles is the fold of /ticks. */
+/** The law that binds the endpoints: /candles is the fold of /ticks. `RUNS=1000` asks for that many random questions. */
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { z } from 'zod'
@@ -6,6 +7,7 @@ import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { fillFolded, foldTicks } from '../../../support/fold.ts'
+import { sample } from '../../../support/sample.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../../support/store.ts'
 import { Candles, Ticks } from '../../body.ts'
 import { type Service, startService } from '../../service.ts'
@@ -83,7 +85,7 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
           expect(Candles.parse(body).data).toEqual(expected.slice(-limit))
         },
       ),
-      { numRuns: Number(process.env['RUNS'] ?? 400) },
+      { numRuns: sample('RUNS', 100, 400) },
     )
   })
 })

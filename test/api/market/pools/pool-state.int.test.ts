@@ -1,4 +1,5 @@
-/** A pool's liquidity and value from the tables, whatever part of its history is stored. */
+/** A pool's liquidity and value from the tables, whatever part of its history is stored. `RUNS=50` asks for that many random histories. */
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
@@ -10,6 +11,7 @@ import { sqrtPriceAtTick } from '../../../../api/market/pools/tick-math.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool, PoolId } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { sample } from '../../../support/sample.ts'
 import { seededOnServers } from '../../../support/seed.ts'
 import { block, liquidity, openStore, poolOf, tick } from '../../../support/store.ts'
 import { POOLS, START } from '../../scenario.ts'
@@ -120,7 +122,7 @@ describe.skipIf(withoutClickHouse)('the state of a pool', () => {
           expect(Math.abs(state.valueUsd - value)).toBeLessThanOrEqual(value * 1e-9 + 1e-6)
         }
       }),
-      seededOnServers({ numRuns: Number(process.env['RUNS'] ?? 8) }),
+      seededOnServers({ numRuns: sample('RUNS', 3, 8) }),
     )
   })
 })
