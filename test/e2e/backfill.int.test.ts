@@ -1,6 +1,7 @@
 /** `npm run backfill` against a node with a recorded day: alone, beside a running process, and in a cluster. */
 import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
+import { ask } from '../../aggregator/store/store.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
 import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
@@ -56,7 +57,8 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     const engine = await until(() => findEngine(`${folder.path}/${name}/store`), 'the engine answers')
     const client = connect({ ...engine, ...engine.users.owner })
     try {
-      const enough = async () => ((await rowsOf(client, 'ticks')).length >= ticks ? true : undefined)
+      const count = 'SELECT toUInt32(count()) AS stored FROM ticks FINAL'
+      const enough = async () => ((await ask<{ stored: number }>(client, count))[0]?.stored ?? 0) >= ticks || undefined
       await until(enough, `${ticks} ticks are stored`)
       return await rowsOf(client, table)
     } finally {
