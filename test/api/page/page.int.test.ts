@@ -493,8 +493,11 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
 })
 
 async function scrollBack(page: Page): Promise<void> {
-  await page.locator('#chart').evaluate((chart) => {
-    for (let press = 0; press < 14; press += 1) chart.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))
+  await page.locator('#chart').evaluate(async (chart) => {
+    for (let press = 0; press < 14; press += 1) {
+      chart.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+    }
   })
 }
 

@@ -276,7 +276,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     // Those that were asked for before the client hung up are charged.
     const isQuiet = async () => {
       const spent = await used()
-      await sleep(300)
+      await sleep(1_000)
       return (await used()) === spent
     }
     await expect.poll(isQuiet, { timeout: 20_000 }).toBe(true)
