@@ -20,7 +20,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
   let ask: Ask
 
   async function start(): Promise<{ url: string; key: string }> {
-    main = run('start', { DATA_DIR: folder.path, PORT: '0', ADMIN_PORT: '0' })
+    main = run('start', { DATA_DIR: folder.path, PORT: '0', ADMIN_PORT: '0' }, [], { fromSource: true })
     const ready = await untilReady(main)
     ask = asker(ready.url, ready.key)
     return ready

@@ -76,7 +76,7 @@ export async function startService(rpcUrl: string, root?: string): Promise<Servi
       PORT: isApi ? String(apiPorts[Number(name.slice(-1)) - 1]) : '0',
       ...clock.environment,
     }
-    running.set(name, run(name.replace(/-\d$/, '') as Script, environment, [], root))
+    running.set(name, run(name.replace(/-\d$/, '') as Script, environment, [], { root }))
   }
 
   await Promise.all(PROCESSES.map(start))
