@@ -4,35 +4,12 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
-import type { Resolution } from '../candles/candle.ts'
 import { oldestWholeDay } from '../candles/retention.ts'
 import { slicesOf } from '../candles/slices.ts'
 import { gapsIn } from '../history/coverage.ts'
 import { poolsOfFilters } from '../history/pool-filter.ts'
-import { filterGroups } from '../store/pool-groups.ts'
-import { ask, loadSql } from '../store/store.ts'
-
-const wrongCandles = loadSql(import.meta.url, './wrong_candles.sql')
-const wrongBlocks = loadSql(import.meta.url, './wrong_blocks.sql')
-const wrongCoverage = loadSql(import.meta.url, '../history/wrong_coverage.sql')
-
-/** A count of ticks and their digest (see digest.ts). */
-type Tally = { ticks: string; digest: string }
-
-/** Stored and counted values; undefined where there is none. */
-export type Difference =
-  | {
-      kind: 'candle'
-      pool: PoolId
-      resolution: Resolution
-      start: UnixSeconds
-      /** Open, high, low, close, the same of spot prices, both volumes, dollars, trades. */
-      stored: readonly string[] | undefined
-      counted: readonly string[] | undefined
-    }
-  | { kind: 'block'; number: number; stored: Tally | undefined; counted: Tally }
-  | { kind: 'coverage'; from: number; to: number; pools: readonly PoolId[]; stored: Tally; counted: Tally }
+import { ask } from '../store/store.ts'
+import { blocksOf, candlesOf, coverageOf, type Difference, type StoredCoverage } from './differences.ts'
 
 export type VerifyOptions = {
   network: NetworkName
@@ -44,8 +21,7 @@ export type VerifyOptions = {
 }
 
 /** A row may differ while it is being written: differences are read again after this. */
-const RECHECK_MS = 1_500
-const MAX_DIFFERENCES = 10_000
+export const RECHECK_MS = 1_500
 const BLOCKS_PER_QUERY = 2_000_000
 /** Their ends go into the URL. */
 const MAX_RANGES = 2_000
@@ -56,7 +32,7 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
   const from = Math.max(options.from ?? 0, await oldestWholeDay(client))
   const slices = await slicesOf(client, network, { from, to })
   for (const [index, slice] of slices.entries()) {
-    yield* confirmed(() => candlesOf(client, { network, ...slice, limit: MAX_DIFFERENCES }), signal)
+    yield* confirmed(() => candlesOf(client, { network, ...slice }), signal)
     onProgress?.((index + 1) / slices.length)
   }
   // Blocks have no days of their own: a part of the time is verified by its candles.
@@ -90,63 +66,6 @@ async function* confirmed(look: () => Promise<Difference[]>, signal: AbortSignal
   for (const one of await look()) if (known.has(JSON.stringify(one))) yield one
 }
 
-type WrongCandleRow = {
-  pool: PoolId
-  resolution: Resolution
-  start: UnixSeconds
-  stored: string[]
-  counted: string[]
-  has_stored: number | boolean
-  has_counted: number | boolean
-}
-
-async function candlesOf(
-  client: ClickHouseClient,
-  scope: { network: NetworkName; pools: readonly PoolId[]; from: number; to: number; limit: number },
-): Promise<Difference[]> {
-  const rows = await ask<WrongCandleRow>(client, wrongCandles, scope)
-  return rows.map(({ pool, resolution, start, stored, counted, has_stored, has_counted }) => ({
-    kind: 'candle',
-    pool,
-    resolution,
-    start,
-    stored: has_stored ? stored : undefined,
-    counted: has_counted ? counted : undefined,
-  }))
-}
-
-type WrongBlockRow = {
-  number: number
-  is_known: number | boolean
-  stored_ticks: string
-  stored_digest: string
-  counted_ticks: string
-  counted_digest: string
-}
-
-async function blocksOf(
-  client: ClickHouseClient,
-  network: NetworkName,
-  { from, to }: BlockRange,
-  covered: readonly BlockRange[],
-): Promise<Difference[]> {
-  const near = covered.filter((range) => range.from <= to && range.to >= from)
-  const rows = await ask<WrongBlockRow>(client, wrongBlocks, {
-    network,
-    from,
-    to,
-    firsts: near.map((range) => range.from),
-    lasts: near.map((range) => range.to),
-    limit: MAX_DIFFERENCES,
-  })
-  return rows.map((row) => ({
-    kind: 'block',
-    number: row.number,
-    stored: row.is_known ? { ticks: row.stored_ticks, digest: row.stored_digest } : undefined,
-    counted: { ticks: row.counted_ticks, digest: row.counted_digest },
-  }))
-}
-
 /** A chunk of blocks, cut where a piece would touch more covered ranges than a statement takes. */
 function piecesOf(chunk: BlockRange, covered: readonly BlockRange[]): BlockRange[] {
   const near = covered.filter((range) => range.from <= chunk.to && range.to >= chunk.from)
@@ -158,26 +77,6 @@ function piecesOf(chunk: BlockRange, covered: readonly BlockRange[]): BlockRange
     from = to + 1
   }
   return [...pieces, { from, to: chunk.to }]
-}
-
-type StoredCoverage = BlockRange & Tally & { firstTime: UnixSeconds; job: number; pools: readonly PoolId[] }
-
-async function coverageOf(
-  client: ClickHouseClient,
-  network: NetworkName,
-  stated: StoredCoverage,
-): Promise<Difference[]> {
-  const { from, to, pools, ticks, digest } = stated
-  let [countedTicks, countedDigest] = [0n, 0n]
-  for (const group of filterGroups(pools)) {
-    const parameters = { network, from, to, pools: group }
-    const [row] = await ask<{ counted_ticks: string; counted_digest: string }>(client, wrongCoverage, parameters)
-    countedTicks += BigInt(row?.counted_ticks ?? 0)
-    countedDigest += BigInt(row?.counted_digest ?? 0)
-  }
-  const counted = { ticks: `${countedTicks}`, digest: `${BigInt.asUintN(64, countedDigest)}` }
-  if (counted.ticks === ticks && counted.digest === digest) return []
-  return [{ kind: 'coverage', from, to, pools, stored: { ticks, digest }, counted }]
 }
 
 async function readStated(client: ClickHouseClient, network: NetworkName): Promise<StoredCoverage[]> {

@@ -1,6 +1,7 @@
 /** `npm run verify`: compares every candle with its ticks and every block with its digest; `--repair` fixes differences. */
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
-import { type Difference, verify } from '../../aggregator/verify/verify.ts'
+import type { Difference } from '../../aggregator/verify/differences.ts'
+import { verify } from '../../aggregator/verify/verify.ts'
 import { parseTime } from '../../api/query/time.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'

@@ -26,6 +26,7 @@ const INTERNAL_TABLES = [
   'credit_claims',
   'presences',
   'request_counts',
+  'verifications',
 ]
 
 export function checkName(name: string | undefined, usage: string): string {

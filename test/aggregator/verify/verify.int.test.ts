@@ -1,7 +1,8 @@
 /** Verification finds every wrong row, a rebuild repairs it, and right tables have no finding. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Job, openJob, readJob } from '../../../aggregator/jobs/job.ts'
-import { type Difference, verify } from '../../../aggregator/verify/verify.ts'
+import type { Difference } from '../../../aggregator/verify/differences.ts'
+import { verify } from '../../../aggregator/verify/verify.ts'
 import { until } from '../../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine, POOLS } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
