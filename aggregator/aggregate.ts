@@ -5,6 +5,8 @@
  *   log of jobs         → history/range-overwrites.ts    final history replaces whatever is stored of its blocks
  *   open jobs           → maintenance/rebuild-worker.ts  rebuilds, and rewinds (rewind-stream.ts)
  *
+ * Beside them verify/verify-worker.ts reads what is stored, and writes nothing but its own place.
+ *
  * All of them share one priority queue: batches of the stream and rewinds go first, tasks of overwrites and rebuilds run between them.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -15,14 +17,18 @@ import { withStreamPriority } from './publish/stream-priority.ts'
 import { rewindStream } from './rewind-stream.ts'
 import { PriorityQueue } from './store/priority-queue.ts'
 import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
+import { runVerifyWorker, type VerifyShare } from './verify/verify-worker.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
 import type { OpenNetwork } from './write/writer-state.ts'
+
+/** Absent: nothing is verified beside the writer. */
+export type Verifying = { verify?: VerifyShare | undefined }
 
 /**
  * Runs until the signal aborts. The writer epoch is acquired with the first batch, which may be empty: before that the log is not
  * assigned to this process, and another aggregator may be writing.
  */
-export async function aggregate(client: ClickHouseClient, options: AggregateOptions): Promise<void> {
+export async function aggregate(client: ClickHouseClient, options: AggregateOptions & Verifying): Promise<void> {
   const { log, position, signal } = options
   const writeQueue = new PriorityQueue()
   // Where one log ends, the reading of the other ends too.
@@ -54,12 +60,12 @@ type Writer = { opened: OpenNetwork; stream: StreamWriter; workers: Promise<unkn
 
 async function startWriter(
   client: ClickHouseClient,
-  options: AggregateOptions,
+  options: AggregateOptions & Verifying,
   writeQueue: PriorityQueue,
   ended: AbortController,
   signal: AbortSignal,
 ): Promise<Writer> {
-  const { shards = [client] } = options
+  const { shards = [client], network, verify, report } = options
   const opened = await openNetwork(client, options)
   const stream = createStreamWriter(client, options, opened)
   // A range overwrite takes many tasks of `writeQueue`: a rewind comes before or after all of them.
@@ -74,6 +80,9 @@ async function startWriter(
       rewindBy: (job) => rewindStream(client, options, opened, stream, job),
       signal,
     }),
+    ...(verify
+      ? [runVerifyWorker(client, { network, report, ledger: opened.ledger, ...queues, ...verify, signal })]
+      : []),
   ])
   // Awaited when the log ends.
   workers.catch(() => undefined)

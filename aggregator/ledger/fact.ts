@@ -16,6 +16,20 @@ export type AggregatorFact = { network: NetworkName } & (
   | ({ kind: 'audited' | 'audit-found'; job: number; from: number; to: number } & AuditCounts)
   | { kind: 'rebuilt'; job: number; ms: number }
   | { kind: 'rebuild-failed'; job: number; error: unknown }
+  /** A slice of the permanent verification: everything of its phase before `until` is verified in this pass. `ms` is spent in statements. */
+  | { kind: 'verified'; phase: string; until: UnixSeconds; rows: number; mismatches: number; ms: number }
+  /** Stored values beside those that the ticks come to, as text; the command repairs it. */
+  | {
+      kind: 'verify-mismatch'
+      what: 'candle' | 'block' | 'coverage'
+      where: string
+      stored: string
+      counted: string
+      command: string
+    }
+  /** Everything that is stored and final was verified. */
+  | { kind: 'verify-passed'; passes: number; mismatches: number; since: UnixSeconds; until: UnixSeconds }
+  | { kind: 'verify-failed'; error: unknown; retryMs: number }
   | { kind: 'rolled-back'; to: number; depth: number; pools: number }
   /** Blocks were taken back because an operator asked for it. */
   | { kind: 'rewound'; job: number; to: number; depth: number; pools: number; ms: number }

@@ -8,6 +8,7 @@ export type Enqueue = <T>(task: () => Promise<T>) => Promise<T>
 
 export class PriorityQueue {
   #isBusy = false
+  #idleSince = performance.now()
   readonly #high: (() => void)[] = []
   readonly #low: (() => void)[] = []
 
@@ -21,6 +22,11 @@ export class PriorityQueue {
     return this.#run(this.#low, task)
   }
 
+  /** For how long no task has run or waited; 0 while one does. */
+  get idleMs(): number {
+    return this.#isBusy ? 0 : performance.now() - this.#idleSince
+  }
+
   async #run<T>(queue: (() => void)[], task: () => Promise<T>): Promise<T> {
     if (this.#isBusy) await new Promise<void>((resolve) => queue.push(resolve))
     this.#isBusy = true
@@ -30,7 +36,10 @@ export class PriorityQueue {
       const next = this.#high.shift() ?? this.#low.shift()
       // `#isBusy` stays true while the queue hands over, so that no other task can run in between.
       if (next) next()
-      else this.#isBusy = false
+      else {
+        this.#isBusy = false
+        this.#idleSince = performance.now()
+      }
     }
   }
 }

@@ -1,8 +1,9 @@
--- The next rows of the ledger from a block on, as many as hold so many ticks: the last one, its time, and whether the ledger goes beyond it.
+-- The next rows of the ledger from a block on, as many as hold so many ticks: the last one, the times of the first and the last.
 -- Without FINAL the rows are read in the order of the key, so only this many of each part are read. Tombstones and replaced rows count.
 SELECT
     toFloat64(maxIf(number, so_far - ticks <= {ticks:UInt64})) AS last,
-    toUnixTimestamp(maxIf(time, so_far - ticks <= {ticks:UInt64})) AS timestamp,
+    toUnixTimestamp(min(time)) AS since,
+    toUnixTimestamp(maxIf(time, so_far - ticks <= {ticks:UInt64})) AS until,
     toFloat64(count()) AS rows
 FROM
 (

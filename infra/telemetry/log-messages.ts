@@ -48,6 +48,10 @@ export const LOG_MESSAGES = {
   'rebuild-failed': ['warn', 'candles could not be recomputed; the old ones stay'],
   rewound: ['warn', 'blocks are removed from the tables, final ones too, by request of an operator'],
   'rewind-failed': ['warn', 'blocks could not be removed; the tables are unchanged'],
+  verified: ['trace', 'a slice of what is stored agrees with its ticks, but for mismatches that are reported'],
+  'verify-mismatch': ['error', 'what is stored is not what its ticks come to; the command repairs it'],
+  'verify-passed': ['info', 'all that is stored and final was compared with its ticks; the next pass begins'],
+  'verify-failed': ['warn', 'the permanent verification could not read the tables; it resumes after a wait'],
   'rolled-back': ['info', 'blocks that the chain has replaced are removed from the tables'],
   'message-rejected': [
     'error',

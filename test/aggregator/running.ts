@@ -1,6 +1,6 @@
 /** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { aggregate } from '../../aggregator/aggregate.ts'
+import { aggregate, type Verifying } from '../../aggregator/aggregate.ts'
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
@@ -20,7 +20,7 @@ export type Running = {
   stop(): Promise<unknown>
 }
 
-export type RunningOptions = {
+export type RunningOptions = Verifying & {
   network: NetworkName
   /** One that keeps its messages; absent: the hand-over of a single process. */
   log?: ArrayLog | undefined
@@ -44,7 +44,17 @@ export function networkOf(name: string): NetworkName {
 /** Resolves once it has taken charge, and cleared away what a crash left. */
 export async function startAggregator(
   client: ClickHouseClient,
-  { network, log: kept, history, onWritten = () => {}, shards = [client], disk, publish, death }: RunningOptions,
+  {
+    network,
+    log: kept,
+    history,
+    onWritten = () => {},
+    shards = [client],
+    disk,
+    publish,
+    verify,
+    death,
+  }: RunningOptions,
 ): Promise<Running> {
   const stopping = new AbortController()
   const signal = death ? AbortSignal.any([stopping.signal, death]) : stopping.signal
@@ -60,7 +70,7 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const options = { network, log, history, position, shards, disk, publish, report, onWritten, signal }
+  const options = { network, log, history, position, shards, disk, publish, verify, report, onWritten, signal }
   const ended = aggregate(client, options).catch((error: unknown) => {
     failure = error
   })
