@@ -53,8 +53,9 @@ export function createStreamWriter(
   async function take(entry: Entry): Promise<void> {
     if (entry.offset < firstOffset) return
     if (await rejectIfInvalid(options, log, entry)) return
-    const placed = await place(entry)
-    if (!placed) return
+    const appended = await place(entry)
+    if (!appended) return
+    const placed = { ...appended, parent: ledger.tip }
     if (!ledger.tip && placed.message.parentHash !== undefined) report(beginsLate(placed.message))
     ledger.append(placed.message)
     pending.push(placed)
@@ -63,7 +64,7 @@ export function createStreamWriter(
   }
 
   /** The part of the message that extends the tip; undefined where nothing does. A fork is rolled back first. */
-  async function place(entry: Entry): Promise<PlacedMessage | undefined> {
+  async function place(entry: Entry): Promise<Omit<PlacedMessage, 'parent'> | undefined> {
     const placement = await persist(() => ledger.place(entry.message))
     if (placement.kind === 'known') return undefined
     stall.report(tipOf(entry.message).number, placement.kind === 'orphan')

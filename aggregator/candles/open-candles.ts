@@ -6,7 +6,8 @@ import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resoluti
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
-type OpenCandle = Bucket & { isChanged: boolean }
+/** `told`: trades that `take` has seen. */
+type OpenCandle = Bucket & { isChanged: boolean; told: number }
 
 type OpenPool = {
   /** By index of the resolution; an absent one has no ticks, or began at or before `completeAfter`. */
@@ -14,9 +15,13 @@ type OpenPool = {
   /** Buckets that begin after this second are complete; ticks at or before it may be in no bucket here. */
   completeAfter: UnixSeconds
   lastTick: UnixSeconds
+  /** In this fold: its ticks, and the trades that its candles of all resolutions have gained, as `take` saw them. */
+  folded: number
+  gained: number
 }
 
 const MAX_POOLS = 20_000
+const NO_TICKS = { folded: 0, gained: 0 }
 
 /**
  * Blocks come in the order of the chain, and so of time. A bucket that begins after every stored tick is complete with the ticks folded
@@ -39,42 +44,55 @@ export class OpenCandles {
 
   /**
    * Passes every bucket that changed to `take`; it is valid during that call alone, because its memory is reused.
-   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute.
+   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute, and how many ticks are in candles now or of
+   * those pools: each counts once in each resolution.
    */
-  fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): PoolId[] {
+  fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): { incomplete: PoolId[]; ticks: number } {
     const changed = new Set<PoolId>()
     const unknown = new Set<PoolId>()
+    let counted = 0
     for (const { timestamp, ticks } of blocks) {
       for (const tick of ticks) {
-        if (unknown.has(tick.pool)) continue
-        changed.add(tick.pool)
-        if (!this.#add(tick, timestamp, take)) unknown.add(tick.pool)
+        if (unknown.has(tick.pool)) counted++
+        else {
+          changed.add(tick.pool)
+          if (!this.#add(tick, timestamp, take)) unknown.add(tick.pool)
+        }
       }
     }
     for (const id of changed) {
       const pool = this.#pools.get(id)
-      if (!pool || unknown.has(id)) continue
+      if (!pool) continue
+      if (unknown.has(id)) {
+        counted += pool.folded
+        pool.folded = pool.gained = 0
+        continue
+      }
       // The least recently traded pools come first.
       this.#pools.delete(id)
       this.#pools.set(id, pool)
       for (const bucket of pool.buckets) {
         if (!bucket?.isChanged) continue
         bucket.isChanged = false
+        gain(pool, bucket)
         take(bucket)
       }
+      counted += pool.gained / RESOLUTIONS.length
+      pool.folded = pool.gained = 0
     }
     this.#trim()
-    return [...unknown]
+    return { incomplete: [...unknown], ticks: counted }
   }
 
   /** False where a bucket of the tick is incomplete. */
   #add(tick: Tick, timestamp: UnixSeconds, take: (bucket: Bucket) => void): boolean {
     let pool = this.#pools.get(tick.pool)
     if (!pool) {
-      pool = { buckets: [], completeAfter: this.#completeAfter, lastTick: timestamp }
+      pool = { buckets: [], completeAfter: this.#completeAfter, lastTick: timestamp, ...NO_TICKS }
       this.#pools.set(tick.pool, pool)
     }
     pool.lastTick = Math.max(pool.lastTick, timestamp)
+    pool.folded++
     // The hottest loop of the fold: by index, and a closed candle's memory is reused, so that it leaves no garbage.
     for (let index = 0; index < RESOLUTIONS.length; index++) {
       const resolution = RESOLUTIONS[index] ?? 1
@@ -86,12 +104,16 @@ export class OpenCandles {
       } else if (start <= pool.completeAfter || (open && start < open.start)) {
         return false
       } else if (open) {
-        if (open.isChanged) take(open)
+        if (open.isChanged) {
+          gain(pool, open)
+          take(open)
+        }
         open.start = start
+        open.told = 0
         resetTo(open.candle, tick)
         open.isChanged = true
       } else {
-        pool.buckets[index] = { pool: tick.pool, resolution, start, candle: fromTick(tick), isChanged: true }
+        pool.buckets[index] = { pool: tick.pool, resolution, start, candle: fromTick(tick), isChanged: true, told: 0 }
       }
     }
     return true
@@ -105,7 +127,12 @@ export class OpenCandles {
     if (until <= this.#aheadUntil) return
     for (const bucket of buckets) {
       const open = this.#pools.get(bucket.pool)
-      if (open) open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = { ...bucket, isChanged: false }
+      if (open)
+        open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = {
+          ...bucket,
+          isChanged: false,
+          told: bucket.candle.trades,
+        }
     }
   }
 
@@ -113,7 +140,12 @@ export class OpenCandles {
   invalidate(pools: readonly PoolId[], until: UnixSeconds): void {
     for (const id of pools) {
       const { completeAfter, lastTick } = this.#pools.get(id) ?? { completeAfter: this.#completeAfter, lastTick: until }
-      this.#pools.set(id, { buckets: [], completeAfter: Math.max(completeAfter, until, this.#aheadUntil), lastTick })
+      this.#pools.set(id, {
+        buckets: [],
+        completeAfter: Math.max(completeAfter, until, this.#aheadUntil),
+        lastTick,
+        ...NO_TICKS,
+      })
     }
   }
 
@@ -135,4 +167,9 @@ export class OpenCandles {
       this.#completeAfter = Math.max(this.#completeAfter, lastTick, completeAfter)
     }
   }
+}
+
+function gain(pool: OpenPool, bucket: OpenCandle): void {
+  pool.gained += bucket.candle.trades - bucket.told
+  bucket.told = bucket.candle.trades
 }

@@ -42,7 +42,7 @@ export async function replaceRange(
   { state, ledger, enqueue }: { state: WriterState; ledger: Ledger; enqueue: Enqueue },
 ): Promise<readonly TouchedPool[]> {
   for (const piece of piecesOf(blocks, state)) {
-    await enqueue(() => together([insertBlocks(client, piece), insertBalances(client, piece)]))
+    await enqueue(() => together([insertBlocks(client, piece).inserting, insertBalances(client, piece)]))
   }
   await tombstoneLiquidity(client, range, enqueue)
   const { job, ...between } = range

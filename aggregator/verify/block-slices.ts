@@ -70,14 +70,14 @@ export async function nextCoverageSlice(
 /** The block after all covered ranges that hold `block`. */
 async function afterCovered(client: ClickHouseClient, network: NetworkName, block: number): Promise<number> {
   for (let next = block; ; ) {
-    const [row] = await ask<{ last: number; ranges: number }>(
+    const [row] = await ask<{ newest: number; ranges: number }>(
       client,
-      `SELECT toFloat64(max(last)) AS last, toFloat64(count()) AS ranges FROM coverage FINAL
+      `SELECT toFloat64(max(last)) AS newest, toFloat64(count()) AS ranges FROM coverage FINAL
        WHERE network = {network:String} AND first <= {block:UInt64} AND last >= {block:UInt64}`,
       { network, block: next },
     )
     if (!row || row.ranges === 0) return next
-    next = row.last + 1
+    next = row.newest + 1
   }
 }
 

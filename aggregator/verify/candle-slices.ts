@@ -27,9 +27,9 @@ const NEXT_POOLS = `SELECT DISTINCT pool FROM pools
   WHERE network = {network:String} AND pool > {pool:String} ORDER BY pool LIMIT {limit:UInt32} SETTINGS max_threads = 1, max_block_size = 1024`
 
 /** A place in the order of the key. */
-type Place = { pool: string; second: UnixSeconds }
+type KeyPlace = { pool: string; second: UnixSeconds }
 /** Seconds of a month that are final and of which all ticks are kept, `to` not included. */
-type Month = { start: UnixSeconds; from: UnixSeconds; to: UnixSeconds; isLast: boolean }
+type FinalMonth = { start: UnixSeconds; from: UnixSeconds; to: UnixSeconds; isLast: boolean }
 
 /** Undefined where no month is left. */
 export async function nextCandleSlice(
@@ -40,7 +40,7 @@ export async function nextCandleSlice(
   const month = monthAt(Math.max(position.month, oldest), oldest, point.before)
   if (!month) return undefined
   const isGoing = month.start === position.month
-  const place: Place = isGoing ? { pool: position.pool, second: position.second } : { pool: '', second: 0 }
+  const place: KeyPlace = isGoing ? { pool: position.pool, second: position.second } : { pool: '', second: 0 }
   const { end, rows } = await endOfSlice(context, month, place, bounds.ticks)
   const doubtful = await ask<Doubtful>(client, doubtfulCandles, {
     ...{ network, from: month.from, to: month.to, pool: place.pool, second: place.second },
@@ -61,10 +61,10 @@ export async function nextCandleSlice(
 /** As many rows as the bound allows, and no more pools of the catalogue: candles without ticks are of pools between them. */
 async function endOfSlice(
   { client, network, bounds }: SliceContext,
-  { from, to }: Month,
-  place: Place,
+  { from, to }: FinalMonth,
+  place: KeyPlace,
   limit: number,
-): Promise<{ end: Place; rows: number }> {
+): Promise<{ end: KeyPlace; rows: number }> {
   const [found, named] = await Promise.all([
     ask<{ pool: string; rows: number; first: number; last: number }>(client, sliceEnd, {
       ...{ network, from, to, pool: place.pool, second: place.second, limit },
@@ -73,9 +73,9 @@ async function endOfSlice(
   ])
   const rows = found.reduce((sum, it) => sum + it.rows, 0)
   const [first, last] = [found[0], found.at(-1)]
-  let end: Place = { pool: AFTER_ALL, second: 0 }
+  let end: KeyPlace = { pool: AFTER_ALL, second: 0 }
   if (first && last && rows >= limit) {
-    // The last second may go on beyond the rows that were read, unless it is all that there is.
+    // The last second may extend beyond the rows that were read, unless it is all that there is.
     const second = last.last > last.first ? last.last : last.last + 1
     // One pool has more than the bound, from this place on: a part of its time. Else that pool is left to the next slice.
     end = first === last ? { pool: last.pool, second } : { pool: last.pool, second: 0 }
@@ -111,7 +111,7 @@ async function recheck(
 }
 
 /** The month of `second`, as far as it is final; undefined where nothing of it is. */
-function monthAt(second: UnixSeconds, oldest: UnixSeconds, before: UnixSeconds): Month | undefined {
+function monthAt(second: UnixSeconds, oldest: UnixSeconds, before: UnixSeconds): FinalMonth | undefined {
   const start = monthOf(second)
   const next = nextMonth(start)
   const from = Math.max(start, bucketStart(oldest, DAY))

@@ -12,7 +12,7 @@ const wrongCandles = loadSql(import.meta.url, './wrong_candles.sql')
 const wrongBlocks = loadSql(import.meta.url, './wrong_blocks.sql')
 const wrongCoverage = loadSql(import.meta.url, '../history/wrong_coverage.sql')
 
-/** Of one statement. */
+/** A statement returns at most these. */
 export const MAX_DIFFERENCES = 10_000
 
 /** A count of ticks and their digest (see digest.ts). */

@@ -10,11 +10,11 @@ export type VerifyPhase = (typeof PHASES)[number]
 
 export type VerifyPosition = {
   phase: VerifyPhase
-  /** Of candles: all months before it are verified; in this month all pools before `pool`, and that one before `second`. */
+  /** Candles: all months before it are verified; in this month all pools before `pool`, and that one before `second`. */
   month: UnixSeconds
   pool: string
   second: UnixSeconds
-  /** Of blocks: all before this one are verified. Of coverage: ranges of `job` before it, and of all earlier jobs. */
+  /** Blocks: all before this one are verified. Coverage: ranges of `job` before it, and those of all earlier jobs. */
   block: number
   job: number
 }
@@ -22,7 +22,7 @@ export type VerifyPosition = {
 /** A pass goes through everything once. */
 export type Verification = VerifyPosition & {
   began: UnixSeconds
-  /** Of this pass. */
+  /** Found in this pass. */
   mismatches: number
   /** Whole passes, the end of the last one (0: none), and its mismatches. */
   passes: number
@@ -31,6 +31,10 @@ export type Verification = VerifyPosition & {
   /** The newest mismatch, with the command that repairs it; empty where none was found. */
   newest: string
   version: bigint
+}
+
+export function positionOf({ phase, month, pool, second, block, job }: VerifyPosition): VerifyPosition {
+  return { phase, month, pool, second, block, job }
 }
 
 export const START_OF_PASS: VerifyPosition = { phase: 'candles', month: 0, pool: '', second: 0, block: 0, job: 0 }
@@ -65,4 +69,34 @@ export async function writeVerification(
     out.uint64(version)
   })
   return { ...verification, version }
+}
+
+/** The place after a slice; undefined where the pass has ended. */
+export function advance(at: Verification, next: VerifyPosition | undefined): Verification | undefined {
+  if (next) return { ...at, ...next }
+  const phase = PHASES[PHASES.indexOf(at.phase) + 1]
+  return phase && { ...at, ...START_OF_PASS, phase }
+}
+
+function nowSeconds(): UnixSeconds {
+  return Math.floor(Date.now() / 1000)
+}
+
+export function firstPass(): Verification {
+  const none = { mismatches: 0, passes: 0, passed: 0, passedMismatches: 0, newest: '', version: 0n }
+  return { ...START_OF_PASS, ...none, began: nowSeconds() }
+}
+
+export function passed(at: Verification): Verification {
+  return {
+    ...at,
+    ...START_OF_PASS,
+    began: nowSeconds(),
+    mismatches: 0,
+    passes: at.passes + 1,
+    passed: nowSeconds(),
+    passedMismatches: at.mismatches,
+    // What an earlier pass has found, and this one has not, is repaired.
+    newest: at.mismatches > 0 ? at.newest : '',
+  }
 }

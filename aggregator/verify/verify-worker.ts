@@ -7,47 +7,48 @@ import { backOff, pause } from '../../ingest/lib/wait.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { openJobs } from '../jobs/job.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import type { PriorityQueue } from '../store/priority-queue.ts'
 import { nextBlockSlice, nextCoverageSlice } from './block-slices.ts'
 import { nextCandleSlice } from './candle-slices.ts'
+import { type ConfirmOptions, confirmed } from './confirm.ts'
 import type { Difference } from './differences.ts'
-import { type FinalPoint, isStillFinal, readFinalPoint, readOldestSecond } from './final-point.ts'
+import { type FinalPoint, readFinalPoint, readOldestSecond } from './final-point.ts'
 import { describeMismatch, mismatchFact } from './mismatch.ts'
-import { PHASES, readVerification, START_OF_PASS, type Verification, writeVerification } from './position.ts'
-import { SLICE_BOUNDS, type SliceBounds, type SliceContext, type VerifySlice } from './slice.ts'
-import { RECHECK_MS } from './verify.ts'
+import {
+  advance,
+  firstPass,
+  passed,
+  positionOf,
+  readVerification,
+  type Verification,
+  writeVerification,
+} from './position.ts'
+import { SLICE_BOUNDS, type SliceBounds, type SliceContext } from './slice.ts'
 
 export type VerifyShare = {
-  /** Of one core: 0.01 is a hundredth. */
+  /** A part of one core: 0.01 is a hundredth. */
   share: number
   bounds?: SliceBounds
   /** A mismatch is read again after this. */
   recheckMs?: number
   /** The position is saved this often. */
   saveMs?: number
+  /** Between two passes, and while nothing is final. */
+  restMs?: number
 }
 
-export type VerifyWorkerOptions = VerifyShare & {
-  network: NetworkName
-  ledger: Ledger
-  /** A slice waits until it has been idle for a moment. */
-  writeQueue: PriorityQueue
-  /** Range overwrites and rewinds, one at a time: a recheck is a task between two of them. */
-  rangeQueue: PriorityQueue
-  report: Report<AggregatorFact>
-  signal: AbortSignal
-}
+export type VerifyWorkerOptions = VerifyShare &
+  ConfirmOptions & {
+    /** A slice waits until it has been idle for a moment. */
+    writeQueue: PriorityQueue
+    report: Report<AggregatorFact>
+  }
 
 /** While the stream catches up, its batches follow each other sooner than that. */
 const IDLE_MS = 50
-/** Between two passes, and while nothing is final. */
-const BETWEEN_PASSES_MS = 5_000
+const REST_MS = 5_000
 const SAVE_MS = 30_000
-/** A job that is under way, or that a crash has cut off, may have written half of a range. */
-const RECHECK_BESIDE_JOBS_MS = 600_000
 /** How old the bounds of what is verified may be. */
 const BOUNDS_MS = 10_000
 /** Mismatches of a slice that are reported one by one. */
@@ -58,7 +59,7 @@ const SLICES = { candles: nextCandleSlice, blocks: nextBlockSlice, coverage: nex
 
 /** Returns when the signal aborts. Failures are retried without a limit. */
 export async function runVerifyWorker(client: ClickHouseClient, options: VerifyWorkerOptions): Promise<void> {
-  const { network, share, writeQueue, report, signal } = options
+  const { network, share, restMs = REST_MS, writeQueue, report, signal } = options
   const verifier = createVerifier(client, options)
   for (let attempt = 0; !signal.aborted; ) {
     while (!signal.aborted && writeQueue.idleMs < IDLE_MS) await pause(IDLE_MS, signal)
@@ -67,7 +68,7 @@ export async function runVerifyWorker(client: ClickHouseClient, options: VerifyW
       const { ms, isMore } = await verifier.step()
       attempt = 0
       // The share of a slice is the time of its statements, each of one thread, in the time up to the next slice.
-      await pause(Math.max(isMore ? 0 : BETWEEN_PASSES_MS, ms / share - ms), signal)
+      await pause(Math.max(isMore ? 0 : restMs, ms / share - ms), signal)
     } catch (error) {
       if (signal.aborted) break
       attempt++
@@ -79,11 +80,10 @@ export async function runVerifyWorker(client: ClickHouseClient, options: VerifyW
 }
 
 /** `ms` was spent in statements; `isMore` is false at the end of a pass. */
-type Step = { ms: number; isMore: boolean }
+type VerifyStep = { ms: number; isMore: boolean }
 
 function createVerifier(client: ClickHouseClient, options: VerifyWorkerOptions) {
-  const { network, ledger, rangeQueue, report, signal, bounds = SLICE_BOUNDS } = options
-  const { recheckMs = RECHECK_MS, saveMs = SAVE_MS } = options
+  const { network, ledger, report, signal, bounds = SLICE_BOUNDS, saveMs = SAVE_MS } = options
   let verification: Verification | undefined
   let limits: { point: FinalPoint; oldest: UnixSeconds; readAt: number } | undefined
   let savedAt = performance.now()
@@ -102,53 +102,23 @@ function createVerifier(client: ClickHouseClient, options: VerifyWorkerOptions) 
     return limits && { client, network, bounds, point: limits.point, oldest: limits.oldest }
   }
 
-  /** Differences that are there a second time, between two overwrites, and of what is final at both ends of the look. */
-  async function confirmed({ before }: FinalPoint, look: () => Promise<Difference[]>): Promise<[Difference[], number]> {
-    const jobs = await Promise.all([openJobs(client, network, 'backfill'), openJobs(client, network, 'audit')])
-    await pause(jobs.flat().length > 0 ? Math.max(recheckMs, RECHECK_BESIDE_JOBS_MS) : recheckMs, signal)
-    return rangeQueue.low(async () => {
-      if (signal.aborted) return [[], 0]
-      const began = performance.now()
-      const now = await readFinalPoint(client, network, ledger)
-      const isFinal = now !== undefined && now.before >= before
-      const found = isFinal ? await look() : []
-      const isStable = found.length > 0 && now !== undefined && (await isStillFinal(client, network, ledger, now))
-      return [isStable ? found : [], performance.now() - began]
-    })
-  }
-
-  function tell(found: readonly Difference[], at: Verification): Verification {
-    const facts = found.slice(0, MAX_REPORTED).map((one) => mismatchFact(network, one))
-    for (const fact of facts) report(fact)
-    const [newest] = facts
-    const mismatches = at.mismatches + found.length
-    return { ...at, mismatches, ...(newest && { newest: describeMismatch(newest) }) }
-  }
-
-  /** The place after a slice; undefined where the pass has ended. */
-  function advance(at: Verification, slice: VerifySlice | undefined): Verification | undefined {
-    if (slice?.next) return { ...at, ...slice.next }
-    const phase = PHASES[PHASES.indexOf(at.phase) + 1]
-    return phase && { ...at, ...START_OF_PASS, phase }
-  }
-
-  async function step(): Promise<Step> {
+  async function step(): Promise<VerifyStep> {
     const began = performance.now()
     const context = await contextNow()
     if (!context) return { ms: performance.now() - began, isMore: false }
     let at = verification ?? (await readVerification(client, network)) ?? firstPass()
     const { phase } = at
-    const slice = await SLICES[phase](context, at)
+    const slice = await SLICES[phase](context, positionOf(at))
     let ms = performance.now() - began
     if (slice) {
-      const [found, more] = slice.recheck ? await confirmed(context.point, slice.recheck) : [[], 0]
+      const [found, more] = slice.recheck ? await confirmed(client, options, context.point, slice.recheck) : [[], 0]
       ms += more
       if (signal.aborted) return { ms, isMore: true }
-      at = tell(found, at)
+      at = tell(network, report, found, at)
       report({ kind: 'verified', network, phase, until: slice.until, rows: slice.rows, mismatches: found.length, ms })
       if (found.length > 0) savedAt = Number.NEGATIVE_INFINITY
     }
-    const next = advance(at, slice)
+    const next = advance(at, slice?.next)
     verification = next ?? passed(at)
     if (!next) {
       const { passes, mismatches, began } = { ...at, passes: verification.passes }
@@ -162,25 +132,16 @@ function createVerifier(client: ClickHouseClient, options: VerifyWorkerOptions) 
   return { step, save }
 }
 
-function nowSeconds(): UnixSeconds {
-  return Math.floor(Date.now() / 1000)
-}
-
-function firstPass(): Verification {
-  const none = { mismatches: 0, passes: 0, passed: 0, passedMismatches: 0, newest: '', version: 0n }
-  return { ...START_OF_PASS, ...none, began: nowSeconds() }
-}
-
-function passed(at: Verification): Verification {
-  return {
-    ...at,
-    ...START_OF_PASS,
-    began: nowSeconds(),
-    mismatches: 0,
-    passes: at.passes + 1,
-    passed: nowSeconds(),
-    passedMismatches: at.mismatches,
-    // What an earlier pass has found, and this one has not, is repaired.
-    newest: at.mismatches > 0 ? at.newest : '',
-  }
+/** Reports them, and counts them in. */
+function tell(
+  network: NetworkName,
+  report: Report<AggregatorFact>,
+  found: readonly Difference[],
+  at: Verification,
+): Verification {
+  const facts = found.slice(0, MAX_REPORTED).map((one) => mismatchFact(network, one))
+  for (const fact of facts) report(fact)
+  const [newest] = facts
+  const mismatches = at.mismatches + found.length
+  return { ...at, mismatches, ...(newest && { newest: describeMismatch(newest) }) }
 }

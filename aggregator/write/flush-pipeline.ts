@@ -50,7 +50,7 @@ export function createFlushPipeline(
   const insertAndRecord = async (flush: StartedFlush, before?: Promise<void>) => {
     await finishInsert(client, network, flush, state, before)
     onStored(flush.event)
-    await recordFlush(client, network, flush)
+    await recordFlush(client, network, flush, state)
   }
 
   async function finish(before: Promise<void>, flush: StartedFlush, began: number): Promise<void> {

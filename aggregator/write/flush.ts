@@ -1,7 +1,7 @@
 /**
  * A flush: messages that extend the tip, from values to rows of the tables, in one direction.
  *
- *   PlacedMessage[]  the ledger has accepted them (see stream-writer.ts)
+ *   PlacedMessage[]  the ledger has accepted them (see stream-writer.ts); check-flush.ts is the last gate
  *     → versionBlocks    VersionedBlock[]  their blocks, with the version that their place in the log gives
  *     → insertBlocks     ticks, pools and liquidity changes; under way while the candles are folded
  *     → foldBlocks       FoldedBlocks      ticks into open candles, candles into rows
@@ -16,8 +16,10 @@ import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../../
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type FlushEvent, recordChanges } from '../candles/changes.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
+import type { LedgerBlock } from '../ledger/ledger.ts'
 import { insertBinary, insertRows, together } from '../store/store.ts'
 import { type LogPosition, rowVersion } from '../store/version.ts'
+import { checkCounts, checkFlush, checkVersions } from './check-flush.ts'
 import { completeCandles } from './complete-candles.ts'
 import { type FoldedBlocks, foldBlocks, touchedPools } from './fold-blocks.ts'
 import { insertBalances, insertBlocks } from './insert-blocks.ts'
@@ -28,7 +30,12 @@ import type { WriterState } from './writer-state.ts'
 export const MAX_TICKS_PER_FLUSH = 50_000
 
 /** A message and its place in the log, which gives its rows their version. */
-export type PlacedMessage = { message: Message; position: LogPosition }
+export type PlacedMessage = {
+  message: Message
+  position: LogPosition
+  /** The tip of the ledger below it; absent where the ledger begins with it. */
+  parent: LedgerBlock | undefined
+}
 
 export type StartedFlush = {
   placed: readonly PlacedMessage[]
@@ -48,6 +55,7 @@ export async function startFlush(
   placed: readonly PlacedMessage[],
   state: WriterState,
 ): Promise<StartedFlush> {
+  checkFlush(network, placed)
   const blocks = versionBlocks(network, placed)
   const { inserting, folded } = await insertAndFold(client, network, blocks, state)
   const isFolded = folded.incomplete.length === 0
@@ -76,11 +84,13 @@ export async function insertAndFold(
   blocks: readonly VersionedBlock[],
   { versions, open }: Pick<WriterState, 'versions' | 'open'>,
 ): Promise<{ inserting: Promise<void>; folded: FoldedBlocks }> {
-  const inserting = insertBlocks(client, blocks)
+  const { inserting, ticks: encoded } = insertBlocks(client, blocks)
   inserting.catch(() => undefined)
   // The requests are sent before the fold takes the thread.
   await nextTurn()
-  return { inserting, folded: foldBlocks(network, blocks, open, versions.next()) }
+  const folded = foldBlocks(network, blocks, open, versions.next())
+  checkCounts(network, blocks, { encoded, folded: folded.ticks })
+  return { inserting, folded }
 }
 
 /** Resolves once its ticks and candles, and those of the flush `before`, are stored. Settles once no statement is under way. */
@@ -96,8 +106,14 @@ export async function finishInsert(
 }
 
 /** Only once its ticks and candles are stored. */
-export async function recordFlush(client: ClickHouseClient, network: NetworkName, flush: StartedFlush): Promise<void> {
+export async function recordFlush(
+  client: ClickHouseClient,
+  network: NetworkName,
+  flush: StartedFlush,
+  state: WriterState,
+): Promise<void> {
   const { sequence, version, tip, touched } = flush.event
+  const mark = checkVersions(network, flush.placed, version, state)
   await together([
     recordChanges(client, network, touched, { sequence, version, block: tip.number }),
     insertBalances(client, flush.blocks),
@@ -105,6 +121,7 @@ export async function recordFlush(client: ClickHouseClient, network: NetworkName
   await insertRows(client, 'blocks', (out) => {
     for (const { message, position } of flush.placed) ledgerRows(out, message, rowVersion(position))
   })
+  state.flushed = mark
 }
 
 export function versionBlocks(network: NetworkName, placed: readonly PlacedMessage[]): VersionedBlock[] {

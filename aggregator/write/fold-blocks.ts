@@ -18,6 +18,8 @@ export type FoldedBlocks = {
   incomplete: readonly PoolId[]
   /** The candles as values; undefined where some are incomplete, or there are more than `MAX_REPORTED_BUCKETS`. */
   buckets: readonly Bucket[] | undefined
+  /** Ticks that candles have gained, and those of incomplete pools. */
+  ticks: number
   /** Version of `candles`; recomputed candles have a higher one. */
   version: bigint
 }
@@ -31,7 +33,7 @@ export function foldBlocks(
 ): FoldedBlocks {
   const candles = new RowBinary()
   const buckets: Bucket[] = []
-  const incomplete = open.fold(
+  const { incomplete, ticks } = open.fold(
     blocks.map(({ block }) => block),
     (bucket) => {
       candleRow(candles, network, bucket, version)
@@ -39,7 +41,7 @@ export function foldBlocks(
     },
   )
   const isReported = incomplete.length === 0 && buckets.length <= MAX_REPORTED_BUCKETS
-  return { candles, incomplete, buckets: isReported ? buckets : undefined, version }
+  return { candles, incomplete, buckets: isReported ? buckets : undefined, ticks, version }
 }
 
 /** Pools with ticks, liquidity changes or balances in these blocks. */

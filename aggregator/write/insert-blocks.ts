@@ -5,13 +5,22 @@ import type { RowBinary } from '../store/row-binary.ts'
 import { insertRows, together } from '../store/store.ts'
 import { balanceHourRow, balanceRow, liquidityRow, poolRow, tickRow, type VersionedBlock } from './rows.ts'
 
-/** Ticks, pools and liquidity changes. */
-export async function insertBlocks(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
-  await together([
-    insertEach(client, 'ticks', blocks, ({ ticks }) => ticks, tickRow),
+/** Ticks, pools and liquidity changes. All rows are encoded before the first statement is answered: `ticks` is how many of ticks. */
+export function insertBlocks(
+  client: ClickHouseClient,
+  blocks: readonly VersionedBlock[],
+): { inserting: Promise<void>; ticks: number } {
+  let ticks = 0
+  const countedTick: typeof tickRow = (out, versioned, tick) => {
+    tickRow(out, versioned, tick)
+    ticks++
+  }
+  const inserting = together([
+    insertEach(client, 'ticks', blocks, ({ ticks }) => ticks, countedTick),
     insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow),
     insertEach(client, 'liquidity_changes', blocks, ({ liquidity }) => liquidity, liquidityRow),
   ])
+  return { inserting, ticks }
 }
 
 /** Every reading is kept for a day, so that a rollback can restore an older one; the newest of each hour is kept for ever. */

@@ -5,6 +5,7 @@ import type { RecomputeContext } from '../candles/recompute.ts'
 import type { Checkpointer } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Publisher } from '../publish/publisher.ts'
+import type { Version } from '../store/version.ts'
 
 /** A network whose writer epoch this process holds. */
 export type OpenNetwork = {
@@ -23,9 +24,14 @@ export type WriterState = RecomputeContext & {
   history: OpenHistory | undefined
   /** The range overwrite in progress, between whose tasks the stream writes. */
   overwriting?: ActiveOverwrite | undefined
+  /** Versions of the last flush that is on the ledger; absent before the first. */
+  flushed?: FlushMark
   /** Start of the stream's last flush, by `performance.now()`; absent before the first. */
   flushedAt?: number
 }
+
+/** Versions of its candles, and of the rows of its last message. */
+export type FlushMark = { version: bigint; row: Version }
 
 export type ActiveOverwrite = {
   /** End of the newest day that it writes. */

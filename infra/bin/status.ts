@@ -25,7 +25,9 @@ await runCommand(async (store, config) => {
   const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
   printTable([header, ...statuses.map(rowOf)])
   for (const status of statuses) {
-    const notes = [notesOfHalts, noteOfNothing, notesOfGaps, notesOfAudit, noteOfBudget].flatMap((of) => of(status))
+    const notes = [notesOfHalts, noteOfNothing, notesOfGaps, notesOfAudit, notesOfVerification, noteOfBudget].flatMap(
+      (of) => of(status),
+    )
     if (notes.length > 0) print('', ...notes)
   }
   const jobs = statuses.flatMap(({ network, jobs }) => jobs.map((job) => rowOfJob(network, job)))
@@ -97,6 +99,22 @@ function notesOfAudit({ network, first, audit }: NetworkSummary): string[] {
     `  repaired   ${counted(omitted, 'log')} added, ${counted(invented, 'log')} removed, ${counted(repriced, 'block')} repriced`,
     `  undecided  ${counted(undecided, 'block')}, which are asked for again`,
     ...(repairing > 0 ? [`  under way  ${counted(repairing, 'block')}`] : []),
+  ]
+}
+
+function notesOfVerification({ network, verification }: NetworkSummary): string[] {
+  if (!verification) return []
+  const { phase, month, block, mismatches, passed, passedMismatches, newest } = verification
+  const place =
+    phase === 'candles'
+      ? `candles of ${month === 0 ? 'the oldest month' : timeOf(month).slice(0, 7)}`
+      : `${phase} from block ${block}`
+  const last = passed === undefined ? 'no pass has ended yet' : `the last pass ended at ${timeOf(passed)}`
+  const found = mismatches + passedMismatches
+  return [
+    `${network}: the permanent verification is at ${place}; ${last}.`,
+    ...(found > 0 ? [`  mismatches  ${passedMismatches} in the last pass, ${mismatches} in this one`] : []),
+    ...(newest === undefined ? [] : [`  newest      ${newest}`]),
   ]
 }
 

@@ -2,15 +2,13 @@
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
 import type { Difference } from '../../aggregator/verify/differences.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
-import { parseTime } from '../../api/query/time.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { readHistory } from '../jobs/read-history.ts'
 import { rebuildCandles } from '../jobs/rebuild-job.ts'
-import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
 import { withTables } from '../process/deployment.ts'
-import { commandLine, type Help, networkOf, optionsOf, usageOf } from '../process/help.ts'
+import { commandLine, type Help, networkOf, optionsOf, secondOf } from '../process/help.ts'
 import { type Run, runProcess } from '../process/run.ts'
 
 const HELP: Help = {
@@ -125,16 +123,8 @@ function readRequest(): Request {
   })
   return {
     network: networkOf(HELP, network),
-    from: secondOf('--from', from),
-    to: secondOf('--to', to),
+    from: secondOf(HELP, '--from', from),
+    to: secondOf(HELP, '--to', to),
     repair,
   }
-}
-
-function secondOf(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const time = parseTime(text)
-  if (time === undefined)
-    throw new UsageError(`${name} is not a time: 2024-01-05 or 2024-01-05T00:00:00Z\n${usageOf(HELP)}`)
-  return time.seconds
 }

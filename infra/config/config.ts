@@ -14,7 +14,7 @@ import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
-import { list, listOf, matching, numberUpTo, origin } from './values.ts'
+import { coreShare, list, listOf, matching, numberUpTo, origin } from './values.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -37,6 +37,8 @@ export type Config = {
   store: { kind: 'embedded' } | ServerConfig
   pools: ReadonlySet<PoolId> | undefined
   retention: Retention
+  /** Share of one core that the permanent verification takes, of all networks of a process together; 0: it is off. */
+  verifyShare: number
   /** Syncs to disk what the ledger records, so that a power cut loses nothing of it. */
   fsync: boolean
   dataDir: string
@@ -104,6 +106,7 @@ const schema = z.object({
   CANDLES_1H_TTL_DAYS: days.optional(),
   CANDLES_1D_TTL_DAYS: days.optional(),
   FSYNC: z.enum(['on', 'off'], 'is neither on nor off').default('on'),
+  VERIFY_SHARE: coreShare.default(0.02),
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
@@ -192,6 +195,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     pools: it.POOLS && new Set(it.POOLS as PoolId[]),
     retention: retentionOf(it),
     fsync: it.FSYNC === 'on',
+    verifyShare: it.VERIFY_SHARE,
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
     port: it.PORT,

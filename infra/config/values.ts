@@ -21,6 +21,12 @@ export const numberUpTo = (max: number, pattern: RegExp, rule: string) =>
     .transform(Number)
     .refine((it) => it <= max, rule)
 
+/** A percentage of one core, as a fraction. */
+export const coreShare = matching(
+  /^(100|\d{1,2}(\.\d{1,2})?)%?$/,
+  'is not a share of one core from `0` to `100%`, such as `2%`',
+).transform((text) => Number.parseFloat(text) / 100)
+
 const ORIGIN = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d+)?$/
 const NO_ORIGIN = 'is not a list of origins such as https://example.org, each without a path'
 

@@ -5,6 +5,7 @@ import { type JobKind, type JobState, recentJobs } from '../../aggregator/jobs/j
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import { newestBlock } from '../../aggregator/ledger/stored-blocks.ts'
 import { ask } from '../../aggregator/store/store.ts'
+import { readVerification, type Verification } from '../../aggregator/verify/position.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -34,9 +35,17 @@ export type NetworkSummary = {
   jobs: readonly JobStatus[]
   /** Absent before the first audit. */
   audit?: AuditSums
+  /** The permanent verification; absent before its first slices. */
+  verification?: VerificationStatus
   /** The request budget; absent where the network has none. */
   budget?: BudgetStatus
 }
+
+/** Mismatches are those of this pass; `passed` is the end of the last whole pass, absent before it. */
+export type VerificationStatus = Pick<
+  Verification,
+  'phase' | 'month' | 'block' | 'began' | 'mismatches' | 'passes' | 'passedMismatches'
+> & { passed?: UnixSeconds; newest?: string }
 
 /** `used`: requests of this UTC day that count against it; present where the budget has a limit a day. */
 export type BudgetStatus = BudgetLimits & { used?: number }
@@ -82,13 +91,14 @@ export async function summarize(
   const { owner } = store
   const { pools } = config
   const { urls, budget } = configuredNetwork(config, network) ?? {}
-  const [head, newest, known, records, halts, jobs, used] = await Promise.all([
+  const [head, newest, known, records, halts, jobs, verification, used] = await Promise.all([
     urls ? readHead(urls) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),
     readHalts(owner, [network]),
     jobsOf(store, network),
+    readVerification(owner, network),
     budget?.perDay === undefined ? undefined : readRequestCount(owner, network, dayOf(now * 1_000)),
   ])
   const [oldest] = known
@@ -103,6 +113,7 @@ export async function summarize(
     halts,
     jobs,
     ...(records.length > 0 && { audit: sumsOf(records) }),
+    ...(verification && { verification: verificationStatus(verification) }),
     ...(budget && { budget: { ...budget, ...(used !== undefined && { used }) } }),
   }
 }
@@ -139,6 +150,15 @@ function sumsOf(records: readonly AuditRecord[]): AuditSums {
     repriced: sum(({ repriced }) => repriced),
     undecided: sum(({ undecided }) => undecided.length),
     repairing: sum(({ repairing }) => repairing.length),
+  }
+}
+
+function verificationStatus({ passed, newest, ...all }: Verification): VerificationStatus {
+  const { phase, month, block, began, mismatches, passes, passedMismatches } = all
+  return {
+    ...{ phase, month, block, began, mismatches, passes, passedMismatches },
+    ...(passed > 0 && { passed }),
+    ...(newest !== '' && { newest }),
   }
 }
 

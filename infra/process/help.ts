@@ -1,5 +1,8 @@
 /** Help texts of the commands: `--help` prints them before the environment is read, and invalid arguments print the usage. */
+
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { parseTime } from '../../api/query/time.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { UsageError } from '../lib/usage-error.ts'
 
@@ -88,4 +91,13 @@ function textOf(help: Help): string {
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((it) => `  ${it}`),
   ].join('\n')
+}
+
+/** A time of the command line, in whole seconds. */
+export function secondOf(help: Help, name: string, text: string | undefined): UnixSeconds | undefined {
+  if (text === undefined) return undefined
+  const time = parseTime(text)
+  if (time === undefined)
+    throw new UsageError(`${name} is not a time: 2024-01-05 or 2024-01-05T00:00:00Z\n${usageOf(help)}`)
+  return time.seconds
 }

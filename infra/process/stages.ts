@@ -4,11 +4,13 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { applyRetention } from '../../aggregator/candles/retention.ts'
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
 import { untilStored } from '../../aggregator/ledger/until-stored.ts'
+import type { VerifyShare } from '../../aggregator/verify/verify-worker.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { prepareDisk } from '../clickhouse/disk.ts'
 import type { Store } from '../clickhouse/store.ts'
-import type { NetworkConfig } from '../config/config.ts'
+import type { Config, NetworkConfig } from '../config/config.ts'
+import { configuredNetworks } from '../config/networks.ts'
 import { runHaltable } from './halting.ts'
 import { listenAndAudit } from './listener-stage.ts'
 import type { Logs } from './log-backend.ts'
@@ -69,8 +71,15 @@ async function aggregateOnce(
   try {
     const publish = publishing?.options
     const logs = { log, history: backfillLog }
-    await aggregate(owner, { network, ...logs, position, shards, disk, publish, report, onWritten, signal })
+    const verify = verifyShareOf(config)
+    await aggregate(owner, { network, ...logs, position, shards, disk, publish, verify, report, onWritten, signal })
   } finally {
     await publishing?.close()
   }
+}
+
+/** The networks of a process divide the share; a devnet is the only one. */
+function verifyShareOf(config: Config): VerifyShare | undefined {
+  const networks = Math.max(1, configuredNetworks(config).length)
+  return config.verifyShare > 0 ? { share: config.verifyShare / networks } : undefined
 }

@@ -1,6 +1,7 @@
 /** Metrics of the aggregators: the stored tip and how late it is, flushes, rollbacks, and failed writes. */
 import { Gauge, type Registry } from 'prom-client'
 import type { AuditCounts } from '../../aggregator/ledger/fact.ts'
+import { PHASES } from '../../aggregator/verify/position.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'
@@ -154,5 +155,44 @@ export function auditMetrics(registry: Registry, networks: readonly NetworkName[
     audited,
     'audit-found': audited,
     'audit-waiting': ({ network }) => auditFailures.inc({ network }),
+  }
+}
+
+/** The permanent verification: how far it is, what it costs, and what it found. */
+export function verifyMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
+  const { counter, gauge } = instrumentsIn(registry)
+  const position = gauge(
+    'candlepool_verify_position_seconds',
+    'Time up to which a pass has compared the candles or the blocks that are stored, in seconds since 1970.',
+    ['network', 'phase'],
+  )
+  const passed = gauge(
+    'candlepool_verify_passed_timestamp_seconds',
+    'When the last whole pass of the verification ended.',
+  )
+  const rows = counter('candlepool_verify_rows_total', 'Rows of ticks and of the ledger that were compared.')
+  const seconds = counter('candlepool_verify_seconds_total', 'Time that statements of the verification took.')
+  const mismatches = counter(
+    'candlepool_verify_mismatches_total',
+    'Candles, blocks and ranges that are not what their ticks come to.',
+    ['network', 'phase'],
+  )
+  const failures = counter(
+    'candlepool_verify_failures_total',
+    'Steps of the verification that failed and are tried again.',
+  )
+  for (const network of networks) {
+    failures.inc({ network }, 0)
+    for (const phase of PHASES) mismatches.inc({ network, phase }, 0)
+  }
+  return {
+    verified({ network, phase, until, rows: count, mismatches: found, ms }) {
+      if (until > 0) position.set({ network, phase }, until)
+      rows.inc({ network }, count)
+      seconds.inc({ network }, ms / 1000)
+      mismatches.inc({ network, phase }, found)
+    },
+    'verify-passed': ({ network }) => passed.set({ network }, Math.floor(Date.now() / 1000)),
+    'verify-failed': ({ network }) => failures.inc({ network }),
   }
 }

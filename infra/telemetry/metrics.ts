@@ -3,7 +3,7 @@ import { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { type Fact, handle } from './fact.ts'
-import { aggregatorMetrics, auditMetrics, publishMetrics } from './metrics-aggregator.ts'
+import { aggregatorMetrics, auditMetrics, publishMetrics, verifyMetrics } from './metrics-aggregator.ts'
 import { apiMetrics } from './metrics-api.ts'
 import { budgetMetrics, endpointMetrics } from './metrics-endpoints.ts'
 import { chainMetrics, ingestMetrics } from './metrics-ingest.ts'
@@ -15,9 +15,15 @@ export type Metrics = { registry: Registry; report: Report<Fact> }
 /** Fault counters start at 0 for each of `networks`: `increase()` misses the first fault of a series that begins with it. */
 export function openMetrics(networks: readonly NetworkName[]): Metrics {
   const registry = new Registry()
-  const stages = [ingestMetrics, aggregatorMetrics, publishMetrics, auditMetrics, logMetrics, processMetrics].map(
-    (open) => open(registry, networks),
-  )
+  const stages = [
+    ingestMetrics,
+    aggregatorMetrics,
+    publishMetrics,
+    auditMetrics,
+    verifyMetrics,
+    logMetrics,
+    processMetrics,
+  ].map((open) => open(registry, networks))
   const others = [chainMetrics, endpointMetrics, budgetMetrics, apiMetrics].map((open) => open(registry))
   const all = [...stages, ...others]
   return {

@@ -194,10 +194,29 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
   )
   await history.close()
   await aggregator.stop()
+  // A job that has overwritten a range, and a permanent verification from the beginning to the end.
+  await storeRange(client)
   for await (const difference of verify(client, { network: 'ethereum', signal: new AbortController().signal })) {
     throw new Error(`Nothing is wrong there: ${JSON.stringify(difference)}`)
   }
   await knownRanges(client, 'ethereum', undefined)
+}
+
+async function storeRange(client: ClickHouseClient): Promise<void> {
+  const network = networkOf('arbitrum')
+  const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+  const aggregator = await startAggregator(client, {
+    network,
+    history,
+    verify: { share: 1, recheckMs: 0, restMs: 100 },
+  })
+  const blocks = mine([], fullBlocks(6, 5))
+  await history.append([asRestatement(network, blocks.slice(0, 3), { job: 1 })])
+  await until(async () => aggregator.facts.find(({ kind }) => kind === 'restated'), 'the range is stored')
+  await aggregator.append(asBlocks(network, blocks.slice(3)).map((it) => ({ ...it, finalized: it.number - 1 })))
+  await until(async () => aggregator.facts.filter(({ kind }) => kind === 'verify-passed')[1], 'all of it is verified')
+  await history.close()
+  await aggregator.stop()
 }
 
 async function apiAtWork(client: ClickHouseClient): Promise<void> {

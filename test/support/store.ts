@@ -34,11 +34,11 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
       blocks,
     }
     offset += 1
-    const placed = [{ message, position: { generation: 1, offset } }]
+    const placed = [{ message, position: { generation: 1, offset }, parent: undefined }]
     const writer = await state
     const flush = await startFlush(client, network, placed, writer)
     await finishInsert(client, network, flush, writer)
-    await recordFlush(client, network, flush)
+    await recordFlush(client, network, flush, writer)
   }
 }
 

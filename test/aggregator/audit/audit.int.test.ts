@@ -332,7 +332,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
             const rows = restatements.flatMap(({ network, job, blocks }) =>
               blocks.map((block) => ({ network, block, version: finalRowVersion(job) })),
             )
-            await insertBlocks(database.client, rows)
+            await insertBlocks(database.client, rows).inserting
           }
           throw new Error('The process dies here.')
         },

@@ -105,7 +105,8 @@ class Model {
       const isStated = new Set(this.ticks.map(({ tick }) => tick))
       this.ticks.push(...stored.filter(({ tick }) => !isStated.has(tick)))
       const buckets: Bucket[] = []
-      const unknown = this.open.fold(blocks, (bucket) => buckets.push(structuredClone(bucket)))
+      const { incomplete: unknown, ticks } = this.open.fold(blocks, (bucket) => buckets.push(structuredClone(bucket)))
+      expect(ticks).toBe(stored.length)
       if (attempt === 0 && failsAfter === 'ticks') {
         this.open.invalidateAll(last.timestamp)
         continue
@@ -227,7 +228,7 @@ test('the least recently traded pool is evicted first, and recomputed when it tr
     open.fold(
       [block(time, time, { ticks: pools.map((pool) => ({ ...random.tick(), pool: POOLS[pool] ?? '0xa1' })) })],
       () => {},
-    )
+    ).incomplete
   expect(at(86_400, 0, 1)).toEqual([])
   expect(at(86_401, 0, 2)).toEqual([])
   // Pool 1 made room, so that its day is not known any more; a new day is.

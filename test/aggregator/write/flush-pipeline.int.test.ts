@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('flushes that overlap', () => {
       onRecorded() {},
     })
     for (const [offset, message] of asBlocks(network, chain).entries())
-      await flushes.begin([{ message, position: { generation: 0, offset } }])
+      await flushes.begin([{ message, position: { generation: 0, offset }, parent: undefined }])
     await flushes.done()
     expect(seen.filter((it) => /^(stored|changes|blocks)/.test(it))).toEqual([
       'stored 1',
