@@ -23,11 +23,13 @@ export async function nextBlockSlice(
   const end = point.block.number - 1
   if (from > end) return undefined
   const to = Math.min(end, (await nextCovered(client, network, from)) - 1)
-  const parameters = { network, from, to, rows: bounds.blocks, ticks: bounds.ticks }
+  const parameters = { network, from, to, rows: bounds.blocks, ticks: TICKS_FACTOR * bounds.ticks }
   const [stretch] = await ask<Stretch>(client, ledgerStretch, parameters)
   const { last, since, until, rows } = stretch ?? { last: 0, since: 0, until: 0, rows: 0 }
   const isCut = rows === bounds.blocks || (rows > 0 && last < to)
-  const slice = { from, to: isCut ? Math.max(from, last) : to }
+  // Partitions of other months are left out: a tick that is stored there has the time of another block.
+  const times = rows > 0 ? { since: Math.max(0, since - DAY), until: until + DAY } : {}
+  const slice = { from, to: isCut ? Math.max(from, last) : to, ...times }
   const look = async () => blocksOf(client, network, slice, await coveredWithin(client, network, slice))
   // Ticks of earlier blocks may have expired.
   const isKept = rows === 0 || since >= oldest
@@ -39,6 +41,13 @@ export async function nextBlockSlice(
     recheck: doubtful.length > 0 ? look : undefined,
   }
 }
+
+/**
+ * Ticks are read by their index of blocks, which leaves out no pool that trades less than once in a granule: of those, a slice reads the
+ * block numbers of a month. So a slice of blocks is larger than one of candles.
+ */
+const TICKS_FACTOR = 5
+const DAY = 86_400
 
 type Stretch = { last: number; since: UnixSeconds; until: UnixSeconds; rows: number }
 

@@ -69,7 +69,7 @@ type WrongBlockRow = {
 export async function blocksOf(
   client: ClickHouseClient,
   network: NetworkName,
-  { from, to }: BlockRange,
+  { from, to, since = 0, until = 2 ** 32 - 1 }: BlockRange & { since?: UnixSeconds; until?: UnixSeconds },
   covered: readonly BlockRange[],
 ): Promise<Difference[]> {
   const near = covered.filter((range) => range.from <= to && range.to >= from)
@@ -77,6 +77,8 @@ export async function blocksOf(
     network,
     from,
     to,
+    since,
+    until,
     firsts: near.map((range) => range.from),
     lasts: near.map((range) => range.to),
     limit: MAX_DIFFERENCES,

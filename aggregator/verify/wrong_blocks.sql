@@ -13,6 +13,7 @@ FROM
     SELECT block AS number, count() AS ticks, sum(tick_digest) AS digest, false AS is_ledger
     FROM ticks FINAL
     WHERE network = {network:String} AND block BETWEEN {from:UInt64} AND {to:UInt64}
+      AND ticks.time >= toDateTime({since:UInt32}, 'UTC') AND ticks.time < toDateTime({until:UInt32}, 'UTC')
     GROUP BY block
 )
 WHERE NOT arrayExists((first, last) -> number BETWEEN first AND last, {firsts:Array(UInt64)}, {lasts:Array(UInt64)})

@@ -133,6 +133,7 @@ async function finish(audit: AuditStep): Promise<void> {
 /** Live blocks, a fork, a restart, an audit with a repair, a rebuild and a verification. */
 async function aggregatorAtWork(database: TestDatabase): Promise<void> {
   const { client } = database
+  await storeRange(client)
   const nodes = await startNodes()
   try {
     const hidden = nodes.one.chain.logs.find(
@@ -194,14 +195,13 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
   )
   await history.close()
   await aggregator.stop()
-  // A job that has overwritten a range, and a permanent verification from the beginning to the end.
-  await storeRange(client)
   for await (const difference of verify(client, { network: 'ethereum', signal: new AbortController().signal })) {
     throw new Error(`Nothing is wrong there: ${JSON.stringify(difference)}`)
   }
   await knownRanges(client, 'ethereum', undefined)
 }
 
+/** A range that a job has overwritten, blocks of the stream, and a permanent verification of both. */
 async function storeRange(client: ClickHouseClient): Promise<void> {
   const network = networkOf('arbitrum')
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })

@@ -31,7 +31,7 @@ export function openStore(client: ClickHouseClient, network: NetworkName) {
       hash: last.hash,
       parentHash: hashOf(`parent ${last.number}`),
       timestamp: last.timestamp,
-      blocks,
+      blocks: blocks.map((block) => ({ ...block, ticks: inOrder(block.ticks), liquidity: inOrder(block.liquidity) })),
     }
     offset += 1
     const placed = [{ message, position: { generation: 1, offset }, parent: undefined }]
@@ -117,4 +117,9 @@ export function liquidity(
   liquidityDelta: bigint,
 ): LiquidityChange {
   return { pool: pool.id, logIndex, tickLower, tickUpper, liquidityDelta }
+}
+
+/** As a listener sends them. */
+function inOrder<Log extends { logIndex: number }>(logs: readonly Log[]): Log[] {
+  return [...logs].sort((a, b) => a.logIndex - b.logIndex)
 }
