@@ -51,7 +51,6 @@ describe('a flush', () => {
       (_, index) => (index === 3 ? { parentHash: CHAIN[0]?.hash } : {}),
     ],
     ['a block follows the tip of the ledger', ({ number }, index) => (index === 1 ? { number: number + 1 } : {})],
-    ['times do not decrease', ({ timestamp }, index) => (index === 3 ? { timestamp: timestamp - 1_000_000 } : {})],
     ['log indexes grow', ({ ticks }, index) => (index === 2 ? { ticks: [...ticks, ...ticks.slice(-1)] } : {})],
     [
       'log indexes grow',
