@@ -11,6 +11,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
+import { PUBLIC_URLS } from './public-endpoints.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
@@ -157,15 +158,6 @@ function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DA
   }
   if (problems.length > 0) throw new BadConfiguration(problems)
   return { ticks, candles }
-}
-
-/** Free, shared and slow. They are viem's, whose module of all chains takes half a second to load. */
-const PUBLIC_URLS: Readonly<Record<NetworkName, string>> = {
-  ethereum: 'https://ethereum.reth.rs/rpc',
-  arbitrum: 'https://arb1.arbitrum.io/rpc',
-  polygon: 'https://polygon.drpc.org',
-  base: 'https://mainnet.base.org',
-  optimism: 'https://mainnet.optimism.io',
 }
 
 const DEFAULT_START: StartBlock = { kind: 'seconds-ago', seconds: 86_400 }

@@ -1,4 +1,4 @@
-/** What goes wrong while readers ask, by name. Each fault is over when its promise resolves. */
+/** Faults that are injected while readers ask, by name. Each is over when its promise resolves. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Block } from '../simulation/block.ts'
 import type { Random } from '../simulation/random.ts'

@@ -28,7 +28,7 @@ export type ReaderOptions = {
   pools: readonly [PoolContract, ...PoolContract[]]
   head: () => Block
   seed: number
-  /** Of each API process. */
+  /** For each API process. */
   readersEach: number
 }
 

@@ -20,7 +20,7 @@ export const PROCESSES = ['ingest', 'aggregate-1', 'aggregate-2', 'api-1', 'api-
 export type ProcessName = (typeof PROCESSES)[number]
 
 export type Service = {
-  /** Of the API processes. */
+  /** Addresses of the API processes. */
   urls: Readonly<Record<'api-1' | 'api-2', string>>
   /** Straight to the tables, past every proxy. */
   client: ClickHouseClient

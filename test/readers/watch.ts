@@ -125,7 +125,7 @@ async function untilStored({ client }: Service, hash: () => string): Promise<voi
   await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', 120_000)
 }
 
-/** Of pino's lines: 50 and above. */
+/** Lines of pino with a level of 50 or more. */
 function errorsIn(output: string): string[] {
   return output.split('\n').filter((line) => /"level":(50|60)/.test(line))
 }

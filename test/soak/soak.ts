@@ -30,10 +30,30 @@ const ROUNDS: Readonly<Record<Suite, { file: string; environment: () => Record<s
 const SUITES = Object.keys(ROUNDS) as Suite[]
 const MEMORY_EVERY_MS = 30_000
 
-const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, only: { type: 'string' } } })
+const USAGE = `Usage: npm run soak [-- --minutes N] [--only SUITES]
+
+Runs fresh seeds of these suites side by side until the time is over: ${SUITES.join(', ')}.
+
+Options:
+  --minutes N     60 where absent
+  --only SUITES   separated by commas; all where absent
+
+Example:
+  npm run soak -- --minutes 60 --only simulation,chaos
+`
+const options = {
+  minutes: { type: 'string', default: '60' },
+  only: { type: 'string' },
+  help: { type: 'boolean' },
+} as const
+const { values } = parsed()
+if (values.help) {
+  console.log(USAGE)
+  process.exit()
+}
 const chosen = SUITES.filter((suite) => values.only === undefined || values.only.split(',').includes(suite))
 const minutes = Number(values.minutes)
-if (!(minutes > 0) || chosen.length === 0) throw new Error(`--minutes is a number above 0, --only one of ${SUITES}.`)
+if (!(minutes > 0) || chosen.length === 0) refuse('--minutes is a number above 0, --only names suites.')
 
 const end = Date.now() + 60_000 * minutes
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-soak-'))
@@ -48,6 +68,19 @@ clearInterval(measuring)
 await summarize()
 await rm(folder, { recursive: true, force: true })
 process.exitCode = failed.length > 0 ? 1 : 0
+
+function parsed() {
+  try {
+    return parseArgs({ options })
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function refuse(reason: string): never {
+  console.error(`${reason}\n\n${USAGE}`)
+  process.exit(2)
+}
 
 async function runSuite(suite: Suite): Promise<void> {
   const { file, environment } = ROUNDS[suite]
@@ -106,7 +139,7 @@ async function summarize(): Promise<void> {
   )
 }
 
-/** Of all descendants, in MiB. */
+/** Memory of all descendants in MiB. */
 async function residentMiB(): Promise<number> {
   const parents = new Map<number, { parent: number; kib: number }>()
   for (const name of await readdir('/proc')) {

@@ -13,7 +13,7 @@ const run = promisify(execFile)
 const SIZE = 3
 
 export type Broker = {
-  /** Of the Java program. */
+  /** The Java program's process. */
   pid(): Promise<number>
   kill(): Promise<void>
   /** On the same port, with the same data. */

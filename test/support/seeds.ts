@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a seed failed in, and what was wrong then. */
+/** `suite`: where the seed failed; `found`: the defect. */
 export type KeptSeed = { suite: 'simulation' | 'chaos' | 'readers'; seed: number; found: string }
 
 export const KEPT_SEEDS_FILE = join(import.meta.dirname, '../simulation/kept-seeds.json')

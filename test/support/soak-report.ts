@@ -1,4 +1,4 @@
-/** What a suite has done, for the soak that runs it: a line in the file that `SOAK_REPORT` names. */
+/** Figures of a suite for the soak that runs it: a line in the file that `SOAK_REPORT` names. */
 import { appendFileSync } from 'node:fs'
 
 export type SoakReport =

@@ -64,10 +64,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
     const began = performance.now()
     const isFirst = age.isUnpolled(began)
     if (isFirst) evictWhole(cache, logs, onChange)
-    const newCoverages = await coverages.get()
-    let { tips, changes } = await readWrites()
-    // A rollback that ended between the two reads: the tips may still be those of the branch that it took back.
-    if (changes.some(({ rows }) => endsRollback(rows))) ({ tips, changes } = await readWrites())
+    const [newCoverages, { tips, changes }] = await Promise.all([coverages.get(), readWrites(options, states, logs)])
     await serialize(async () => {
       await Promise.all(changes.map(({ network, log, rows }) => log.apply(rows, tips.get(network))))
       for (const [network, coverage] of newCoverages) {
@@ -81,12 +78,6 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
       for (const network of networks) listeners.tell(network)
     })
     return states
-  }
-
-  /** Tips before changes: every block up to a tip has its change in the table by then. */
-  async function readWrites() {
-    const tips = await readTips(reader, networks, states)
-    return { tips, changes: await Promise.all([...logs].map(readFrom)) }
   }
 
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
@@ -141,6 +132,21 @@ function openFallenTips() {
       return before
     },
   }
+}
+
+/** Tips before changes: every block up to a tip has its change in the table by then. */
+async function readWrites(
+  { reader, networks }: Pick<PollerOptions, 'reader' | 'networks'>,
+  states: NetworkStates,
+  logs: ReadonlyMap<NetworkName, ChangeLog>,
+) {
+  const read = async () => {
+    const tips = await readTips(reader, networks, states)
+    return { tips, changes: await Promise.all([...logs].map(readFrom)) }
+  }
+  const found = await read()
+  // A rollback that ended between the two: the tips may still be those of the branch that it took back.
+  return found.changes.some(({ rows }) => endsRollback(rows)) ? read() : found
 }
 
 async function readFrom([network, log]: [NetworkName, ChangeLog]) {

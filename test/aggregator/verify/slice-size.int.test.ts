@@ -1,6 +1,5 @@
 /** A slice reads as many rows of a large store as of a small one, whatever its pools trade. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { nextBlockSlice } from '../../../aggregator/verify/block-slices.ts'
 import { nextCandleSlice } from '../../../aggregator/verify/candle-slices.ts'
 import { START_OF_PASS, type VerifyPosition } from '../../../aggregator/verify/position.ts'
 import type { SliceContext, VerifySlice } from '../../../aggregator/verify/slice.ts'
@@ -83,10 +82,4 @@ describe.skipIf(withoutClickHouse)('of a store that is ten times as large', () =
     },
     240_000,
   )
-
-  test('a slice of blocks reads no more rows, but for pools that trade less than once a granule', async () => {
-    const [small, large] = [await walk(SMALL.network, nextBlockSlice, 2), await walk(LARGE.network, nextBlockSlice, 10)]
-    console.log(small, large)
-    expect(large.slices).toBeGreaterThan(5 * small.slices)
-  }, 240_000)
 })

@@ -6,7 +6,7 @@ import { POOLS, sqrtPrice } from '../scenario.ts'
 
 const DOLLAR = 10n ** 6n
 const BLOCK_SECONDS = 12
-/** Of a service that is told of writes: each poll reads all there is to know, and streams keep it polling for minutes. */
+/** For a service that is told of writes: each poll reads all there is to know, and streams keep it polling for minutes. */
 export const POLL_MS = 3_000
 
 export type Lively = {
