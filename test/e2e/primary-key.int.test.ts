@@ -214,7 +214,11 @@ async function storeRange(client: ClickHouseClient): Promise<void> {
   await history.append([asRestatement(network, blocks.slice(0, 3), { job: 1 })])
   await until(async () => aggregator.facts.find(({ kind }) => kind === 'restated'), 'the range is stored')
   await aggregator.append(asBlocks(network, blocks.slice(3)).map((it) => ({ ...it, finalized: it.number - 1 })))
-  await until(async () => aggregator.facts.filter(({ kind }) => kind === 'verify-passed')[1], 'all of it is verified')
+  // Which blocks are final is read once in ten seconds.
+  const isOfBlocks = (fact: (typeof aggregator.facts)[number]) => fact.kind === 'verified' && fact.phase === 'blocks'
+  const passedSince = (from: number) => aggregator.facts.slice(from).find(({ kind }) => kind === 'verify-passed')
+  const from = await until(async () => aggregator.facts.findIndex(isOfBlocks) + 1 || undefined, 'blocks are verified')
+  await until(async () => passedSince(from), 'all of it is verified')
   await history.close()
   await aggregator.stop()
 }
