@@ -7,6 +7,7 @@
  *         → flush          fold, encode, insert, record                                       write/flush.ts
  */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
@@ -160,6 +161,6 @@ async function undoBranch(
 function beginsLate(message: Message): AggregatorFact {
   const { network } = message
   const first = message.kind === 'range' ? message.from : message.number
-  const command = `npm run backfill -- --network ${network} --from-block BLOCK --to-block ${first - 1}`
+  const command = asTyped(`npm run backfill -- --network ${network} --from-block BLOCK --to-block ${first - 1}`)
   return { kind: 'begins-late', network, first, command }
 }

@@ -20,6 +20,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'ingest/model',
     'ingest/rpc',
     'ingest/decode',
+    'ingest/venues',
     'ingest/pricing',
     'ingest/pools',
     'ingest/blocks',
@@ -78,6 +79,8 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/process',
     'infra/jobs',
     'infra/bin',
+    'infra/package',
+    'infra/site',
   ],
 ]
 

@@ -1,4 +1,5 @@
 /** Lists of pools, cut into groups that one statement takes: parameters go into the URL, and ClickHouse reads at most 128 kB of each. */
+import { pieces } from '../../ingest/lib/pieces.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 
 /** Ids of v4 take 75 bytes each in a URL. */
@@ -6,9 +7,7 @@ export const POOLS_PER_STATEMENT = 1_000
 
 /** In order; none for an empty list. */
 export function poolGroups(pools: readonly PoolId[], size: number = POOLS_PER_STATEMENT): (readonly PoolId[])[] {
-  const groups = []
-  for (let start = 0; start < pools.length; start += size) groups.push(pools.slice(start, start + size))
-  return groups
+  return pieces(pools, size)
 }
 
 /** The same for statements to which an empty list means all pools. */

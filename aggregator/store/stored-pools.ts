@@ -4,6 +4,7 @@ import type { Address } from 'viem'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Pool, PoolId, ProtocolVersion } from '../../ingest/model/pool.ts'
 import type { StoredPools } from '../../ingest/model/stored-pools.ts'
+import { type VenueName, venueField } from '../../ingest/model/venue.ts'
 import { ask, loadSql } from './store.ts'
 
 const storedPoolsSql = loadSql(import.meta.url, './stored_pools.sql')
@@ -14,6 +15,7 @@ const POOLS_PER_QUERY = 100
 type Row = {
   id: PoolId
   protocol: ProtocolVersion
+  venue: VenueName
   fee: number
   token0_address: Address
   token0_symbol: string
@@ -40,6 +42,7 @@ function fromRow(row: Row): Pool {
   return {
     id: row.id,
     protocol: row.protocol,
+    ...venueField(row.venue),
     token0: {
       address: row.token0_address,
       symbol: row.token0_symbol,

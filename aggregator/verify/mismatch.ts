@@ -1,4 +1,5 @@
 /** A mismatch as an operator reads it: what differs, where, and the command that repairs it. */
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { Difference } from './differences.ts'
@@ -18,7 +19,7 @@ export function mismatchFact(network: NetworkName, one: Difference): MismatchFac
     return {
       ...{ kind, network, what: 'candle', where: `the candle of ${pool}, ${resolution} s, from ${time} on` },
       ...{ stored: factsOf(one.stored), counted: factsOf(one.counted) },
-      command: `npm run rebuild -- --network ${network} --pool ${pool} --from ${time} --to ${time}`,
+      command: asTyped(`npm run rebuild -- --network ${network} --pool ${pool} --from ${time} --to ${time}`),
     }
   }
   const { from, to } = one.kind === 'block' ? { from: one.number, to: one.number } : one
@@ -26,7 +27,7 @@ export function mismatchFact(network: NetworkName, one: Difference): MismatchFac
     ...{ kind, network, what: one.kind, where: from === to ? `block ${from}` : `blocks ${from} to ${to}` },
     stored: one.stored ? `${one.stored.ticks} ticks, digest ${one.stored.digest}` : 'not on the ledger',
     counted: `${one.counted.ticks} ticks, digest ${one.counted.digest}`,
-    command: `npm run backfill -- --network ${network} --from-block ${from} --to-block ${to} --again`,
+    command: asTyped(`npm run backfill -- --network ${network} --from-block ${from} --to-block ${to} --again`),
   }
 }
 

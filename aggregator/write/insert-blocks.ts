@@ -23,10 +23,13 @@ export function insertBlocks(
   return { inserting, ticks }
 }
 
+/** The server says when a reading was written: those of a day ago are gone at once, and the clock of this process may be behind. */
+const BALANCES = 'pool_balances (network, pool, block, block_hash, balance0, balance1, time)'
+
 /** Every reading is kept for a day, so that a rollback can restore an older one; the newest of each hour is kept for ever. */
 export async function insertBalances(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
   await together([
-    insertEach(client, 'pool_balances', blocks, ({ balances }) => balances, balanceRow),
+    insertEach(client, BALANCES, blocks, ({ balances }) => balances, balanceRow),
     insertEach(client, 'pool_balance_hours', blocks, ({ balances }) => balances, balanceHourRow),
   ])
 }

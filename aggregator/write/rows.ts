@@ -76,7 +76,10 @@ export function poolRow(out: RowBinary, { network, block, version }: VersionedBl
   for (const token of [pool.token0, pool.token1]) {
     out.string(token.address).string(token.symbol).string(token.name).uint8(token.decimals)
   }
-  out.uint64(version).uint8(LIVE)
+  out
+    .uint64(version)
+    .uint8(LIVE)
+    .string(pool.venue ?? 'uniswap')
 }
 
 export function liquidityRow(
@@ -91,7 +94,7 @@ export function liquidityRow(
 export function balanceRow(out: RowBinary, { network, block }: VersionedBlock, balance: PoolBalance): void {
   out.string(network).string(balance.pool).uint64(block.number).hash(block.hash)
   out.integer(balance.balance0, 256).integer(balance.balance1, 256)
-  out.uint32(block.timestamp).uint32(Math.floor(Date.now() / 1000))
+  out.uint32(block.timestamp)
 }
 
 /** Keyed by pool and hour: the row of the newest message replaces the others. */

@@ -55,6 +55,7 @@ function checkBlock(block: BlockContent): void {
   }
   for (const pool of block.pools) {
     for (const name of [pool.id, pool.protocol]) text('pool', name)
+    if (pool.venue !== undefined) text('venue', pool.venue)
     unsigned('fee', pool.fee, 32)
     big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
     for (const token of [pool.token0, pool.token1]) {

@@ -1,21 +1,24 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import type { Resolution } from '../../aggregator/candles/candle.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
 import { parseStart, type StartBlock } from '../../ingest/follow/start-block.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { VenueName } from '../../ingest/model/venue.ts'
 import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { PUBLIC_URLS } from './public-endpoints.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
+import { retentionOf, retentionVariables } from './retention-config.ts'
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { coreShare, list, listOf, matching, numberUpTo, origin } from './values.ts'
+import { venues, venuesByNetwork } from './venues-config.ts'
 
 export type NetworkConfig = {
   network: Network
@@ -77,19 +80,18 @@ const start = z.string().transform((text, context) => {
 const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
 const NO_POOL = 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'
 
-/** An outage shorter than a week must not reach what is dropped already. */
-const days = matching(/^\d{1,5}$/, 'is not a number of days')
-  .transform(Number)
-  .refine((it) => it >= 7, 'is less than 7 days')
-
 const perNetwork = Object.fromEntries(
   NETWORK_NAMES.flatMap((name) => [
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
     [`${name.toUpperCase()}_START`, start.optional()],
     [`${name.toUpperCase()}_RPC_BUDGET`, requestBudget.optional()],
     [`${name.toUpperCase()}_POLL`, pollPeriod.optional()],
+    [`${name.toUpperCase()}_VENUES`, venues.optional()],
   ]),
-) as Record<string, z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget | typeof pollPeriod>>
+) as Record<
+  string,
+  z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget | typeof pollPeriod | typeof venues>
+>
 
 const schema = z.object({
   ...perNetwork,
@@ -97,15 +99,12 @@ const schema = z.object({
     z.enum(NETWORK_NAMES, `names something else than ${NETWORK_NAMES.join(', ')}`),
     'names no network',
   ).optional(),
+  VENUES: venues.default(['uniswap']),
   POOLS: listOf(z.string().toLowerCase().regex(POOL, NO_POOL), 'names no pool').optional(),
   ...kafkaVariables,
   ...publishVariables,
   ...serverVariables,
-  TICKS_TTL_DAYS: days.optional(),
-  CANDLES_1S_TTL_DAYS: days.optional(),
-  CANDLES_1M_TTL_DAYS: days.optional(),
-  CANDLES_1H_TTL_DAYS: days.optional(),
-  CANDLES_1D_TTL_DAYS: days.optional(),
+  ...retentionVariables,
   FSYNC: z.enum(['on', 'off'], 'is neither on nor off').default('on'),
   VERIFY_SHARE: coreShare.default(0.02),
   DATA_DIR: z.string().default('data'),
@@ -136,29 +135,6 @@ const schema = z.object({
 
 /** The names of all that is read. */
 export const VARIABLES: readonly string[] = Object.keys(schema.shape)
-
-const CANDLE_TTLS = {
-  CANDLES_1S_TTL_DAYS: 1,
-  CANDLES_1M_TTL_DAYS: 60,
-  CANDLES_1H_TTL_DAYS: 3_600,
-  CANDLES_1D_TTL_DAYS: 86_400,
-} as const
-
-/** Candles are recomputed from ticks, so each retention of candles is at least that of ticks. */
-function retentionOf(it: Partial<Record<keyof typeof CANDLE_TTLS | 'TICKS_TTL_DAYS', number | undefined>>): Retention {
-  const ticks = it.TICKS_TTL_DAYS
-  const candles: Retention['candles'] = {}
-  const problems: string[] = []
-  for (const [name, resolution] of Object.entries(CANDLE_TTLS) as [keyof typeof CANDLE_TTLS, Resolution][]) {
-    const days = it[name]
-    if (days === undefined) continue
-    if (ticks === undefined || days < ticks)
-      problems.push(`${name} is shorter than TICKS_TTL_DAYS: candles outlive their ticks`)
-    candles[resolution] = days
-  }
-  if (problems.length > 0) throw new BadConfiguration(problems)
-  return { ticks, candles }
-}
 
 const DEFAULT_START: StartBlock = { kind: 'seconds-ago', seconds: 86_400 }
 
@@ -209,7 +185,9 @@ export type ServiceAccess = { url: string; key: string }
 
 const accessSchema = z.object({
   API_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).default('http://127.0.0.1:3000'),
-  API_KEY: z.string('is missing: the key that `npm start` or `npm run keys` prints').regex(KEY_CHARACTERS, 'is no key'),
+  API_KEY: z
+    .string(asTyped('is missing: the key that `npm start` or `npm run keys` prints'))
+    .regex(KEY_CHARACTERS, 'is no key'),
 })
 
 /** The names of all that such processes read. */
@@ -224,16 +202,18 @@ export function readServiceAccess(
 }
 
 function chainOf(
-  { NETWORKS: named }: { NETWORKS?: readonly NetworkName[] | undefined },
+  { NETWORKS: named, VENUES: shared }: { NETWORKS?: readonly NetworkName[] | undefined; VENUES: readonly VenueName[] },
   all: Record<string, unknown>,
 ): Config['chain'] {
   const urlsOf = (name: NetworkName) => all[`${name.toUpperCase()}_RPC_URL`] as string[] | undefined
   const names = named ?? NETWORK_NAMES.filter((name) => urlsOf(name) !== undefined)
+  const furtherVenues = venuesByNetwork(names, shared, all)
   if (names.length === 0) return { kind: 'devnet' }
   const networks = [...new Set(names)].map((name) => {
     const urls = urlsOf(name)
+    const further = furtherVenues.get(name) ?? []
     return {
-      network: NETWORKS[name],
+      network: further.length > 0 ? { ...NETWORKS[name], venues: further } : NETWORKS[name],
       urls: urls ?? [PUBLIC_URLS[name]],
       isPublic: urls === undefined,
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,

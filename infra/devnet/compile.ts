@@ -1,10 +1,13 @@
 /** Compiles the devnet's own contracts; run it to update `contracts/bytecode.json` after a change to a `.sol` file. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Hex } from 'viem'
+import { basename } from 'node:path'
+import type { Abi, Hex } from 'viem'
 
 export const CONTRACTS = ['Desk', 'PlainToken', 'Bytes32Token', 'NoDecimalsToken', 'Mimic'] as const
 export type ContractName = (typeof CONTRACTS)[number]
 export type Bytecode = Record<ContractName, Hex>
+
+export type CompiledContract = { abi: Abi; bytecode: Hex }
 
 const SOURCES = ['Desk.sol', 'Tokens.sol', 'Mimic.sol'] as const
 const FOLDER = new URL('contracts/', import.meta.url)
@@ -12,24 +15,31 @@ const BYTECODE_FILE = new URL('bytecode.json', FOLDER)
 
 /** Compiling takes seconds, so the devnet starts from the file; a test holds that both are the same. */
 export async function compileContracts(): Promise<Bytecode> {
+  const compiled = await compileSolidity(SOURCES.map((file) => new URL(file, FOLDER)))
+  return Object.fromEntries(CONTRACTS.map((name) => [name, compiled[name]?.bytecode])) as Bytecode
+}
+
+/** The contracts of some files by name. Throws where the compiler has as much as a warning. */
+export async function compileSolidity(files: readonly URL[]): Promise<Record<string, CompiledContract>> {
   // The compiler has no types of its own, and 9 MB that only this function should load.
   const { default: solc } = (await import('solc')) as unknown as { default: { compile(input: string): string } }
   const sources = Object.fromEntries(
-    SOURCES.map((file) => [file, { content: readFileSync(new URL(file, FOLDER), 'utf8') }]),
+    files.map((file) => [basename(file.pathname), { content: readFileSync(file, 'utf8') }]),
   )
   const settings = {
     optimizer: { enabled: true, runs: 1000 },
     evmVersion: 'cancun',
     // No fingerprint of the source at the end: the same code gives the same bytes on every machine.
     metadata: { bytecodeHash: 'none', appendCBOR: false },
-    outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
+    outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object'] } },
   }
   const output = JSON.parse(solc.compile(JSON.stringify({ language: 'Solidity', sources, settings }))) as SolcOutput
   const problems = (output.errors ?? []).map((error) => error.formattedMessage)
   if (problems.length > 0) throw new Error(`the contracts do not compile cleanly:\n${problems.join('\n')}`)
-  const compiled = Object.assign({}, ...Object.values(output.contracts)) as SolcOutput['contracts'][string]
-  const entries = CONTRACTS.map((name) => [name, `0x${compiled[name]?.evm.bytecode.object}`])
-  return Object.fromEntries(entries) as Bytecode
+  const contracts = Object.values(output.contracts).flatMap((ofFile) => Object.entries(ofFile))
+  return Object.fromEntries(
+    contracts.map(([name, { abi, evm }]) => [name, { abi, bytecode: `0x${evm.bytecode.object}` } as const]),
+  )
 }
 
 export function readBytecode(): Bytecode {
@@ -38,7 +48,7 @@ export function readBytecode(): Bytecode {
 
 type SolcOutput = {
   errors?: { formattedMessage: string }[]
-  contracts: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>
+  contracts: Record<string, Record<string, { abi: Abi; evm: { bytecode: { object: string } } }>>
 }
 
 if (process.argv[1] === import.meta.filename) {

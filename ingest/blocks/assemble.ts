@@ -1,5 +1,5 @@
 /** Assembles blocks from logs: decodes, resolves pools, prices, and groups by block. */
-
+import type { Hex } from 'viem'
 import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { Decoded, PoolEvent, Swap } from '../decode/event.ts'
@@ -11,11 +11,14 @@ import type { Report } from '../model/report.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
 import type { Tick } from '../model/tick.ts'
 import { BalanceReader } from '../pools/balances.ts'
-import { isV3, Registry } from '../pools/registry.ts'
+import { isV3, type PoolResolution, Registry } from '../pools/registry.ts'
+import { SwapFees } from '../pools/swap-fees.ts'
 import { executionPrice, spotPrice } from '../pricing/price.ts'
 import { UsdPrices } from '../pricing/usd.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
+import type { Venue } from '../venues/venue.ts'
+import { isRead, venuesOf } from '../venues/venues.ts'
 
 export type Assembler = {
   /** Filter for `eth_getLogs`. Reference pools are included, whatever the wanted pools. */
@@ -40,8 +43,12 @@ export function createAssembler(
   const registry = new Registry(endpoints, network, storedPools)
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
+  const fees = new SwapFees(endpoints)
+  const decoders = new Map(
+    venuesOf(network).flatMap(({ topics, decode }) => topics.map((topic) => [topic, decode] as const)),
+  )
   const sightings = new Map<PoolId, number>()
-  const sources: Sources = { network, wanted, report, registry, usd, balances, sightings }
+  const sources: Sources = { network, wanted, report, registry, usd, balances, fees, decoders, sightings }
   return {
     filter: filterFor(network, wanted),
     usd,
@@ -56,6 +63,9 @@ export function createAssembler(
       const newest = logs.at(-1)
       const skipped = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
       for (const skip of skipped) report({ kind: 'pool-skipped', network: network.name, ...skip })
+      if (newest && isRead(network, 'algebra')) {
+        await fees.learn(events, (id) => isAlgebra(registry.get(id)), blockOf(newest))
+      }
       // No await follows: a call that failed above has changed no state and can be repeated.
       const drafts = new Map<number, Draft>()
       for (const { number, hash, timestamp } of headers) {
@@ -70,6 +80,7 @@ export function createAssembler(
     rollBack(block) {
       usd.rollBack(block)
       balances.rollBack(block)
+      fees.rollBack(block)
       for (const [pool, first] of sightings) if (first > block) sightings.delete(pool)
     },
   }
@@ -83,12 +94,17 @@ type Sources = {
   registry: Registry
   usd: UsdPrices
   balances: BalanceReader
+  fees: SwapFees
+  /** By topic: events that only some venues have. */
+  decoders: ReadonlyMap<Hex, Venue['decode']>
   /** The block in which this listener first saw each pool: after a rollback it is new again. */
   sightings: Map<PoolId, number>
 }
 
-function decode({ network, report }: Sources, log: RpcLog): Decoded | undefined {
-  const decoded = decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory)
+function decode({ network, report, decoders }: Sources, log: RpcLog): Decoded | undefined {
+  const [topic] = log.topics
+  const decoded =
+    decodeV4(log, network.v4.poolManager) ?? decodeV3(log, network.v3.factory) ?? (topic && decoders.get(topic)?.(log))
   if (decoded?.kind === 'broken') {
     const place = { block: Number(log.blockNumber), logIndex: Number(log.logIndex) }
     report({ kind: 'log-broken', network: network.name, ...place, reason: decoded.reason })
@@ -97,13 +113,14 @@ function decode({ network, report }: Sources, log: RpcLog): Decoded | undefined 
 }
 
 function addEvent(sources: Sources, draft: Draft, event: PoolEvent): void {
-  const { wanted, registry, usd, balances } = sources
+  const { wanted, registry, usd, balances, fees } = sources
   const resolution = registry.get(event.pool)
   if (resolution?.kind !== 'pool') return
   const { pool } = resolution
   // The reference price changes before the swap is priced: a swap counts for itself.
   if (event.kind === 'swap') usd.observe(pool, event.sqrtPriceX96, draft.number)
   if (wanted && !wanted.has(pool.id)) return
+  if (event.kind === 'fee' || event.kind === 'plugin-fee') return void fees.observe(event, draft.number)
   addPool(sources, draft, pool, event)
   if (event.kind === 'swap') addTick(sources, draft, pool, event)
   if (event.kind === 'liquidity') {
@@ -123,11 +140,16 @@ function addPool({ sightings }: Sources, draft: Draft, pool: Pool, event: PoolEv
   draft.pools.push({ ...pool, initialSqrtPriceX96 })
 }
 
-function addTick({ network, report, usd }: Sources, draft: Draft, pool: Pool, swap: Swap): void {
-  const tick = toTick(pool, swap, usd)
+function addTick({ network, report, usd, fees }: Sources, draft: Draft, pool: Pool, swap: Swap): void {
+  const fee = swap.fee ?? (pool.venue === 'algebra' ? fees.take(swap) : pool.fee)
+  const tick = toTick(pool, swap, fee, usd)
   if (tick) return void draft.ticks.push(tick)
   const place = { block: draft.number, logIndex: swap.logIndex }
   report({ kind: 'log-broken', network: network.name, ...place, reason: 'Swap with a sqrtPriceX96 of 0' })
+}
+
+function isAlgebra(resolution: PoolResolution | undefined): boolean {
+  return resolution?.kind === 'pool' && resolution.pool.venue === 'algebra'
 }
 
 function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {
@@ -135,7 +157,7 @@ function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {
 }
 
 /** Undefined where the log cannot be of a real pool: no pool has a price of zero. */
-function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
+function toTick(pool: Pool, swap: Swap, fee: number, usd: UsdPrices): Tick | undefined {
   if (swap.sqrtPriceX96 === 0n) return undefined
   const decimals = { decimals0: pool.token0.decimals, decimals1: pool.token1.decimals }
   const spot = spotPrice(swap.sqrtPriceX96, decimals)
@@ -149,7 +171,7 @@ function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
     sqrtPriceX96: swap.sqrtPriceX96,
     liquidity: swap.liquidity,
     poolTick: swap.poolTick,
-    fee: swap.fee ?? pool.fee,
+    fee,
     price: executionPrice(swap.amount0, swap.amount1, decimals) ?? spot,
     spotPrice: spot,
     amountUsdMicros: usd.amountUsdMicros(pool, swap),
@@ -157,7 +179,8 @@ function toTick(pool: Pool, swap: Swap, usd: UsdPrices): Tick | undefined {
 }
 
 function filterFor(network: Network, wanted: ReadonlySet<PoolId> | undefined): LogFilter {
-  const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS)]]
+  const ofVenues = venuesOf(network).flatMap(({ topics }) => topics)
+  const topics = [[...Object.values(V3_TOPICS), ...Object.values(V4_TOPICS), ...ofVenues]]
   if (!wanted) return { topics }
   const pools = [...wanted, ...network.referencePools.map(({ pool }) => pool)]
   return { topics, address: [...new Set([...pools.filter(isV3), network.v4.poolManager])] }

@@ -28,26 +28,11 @@ export const V3_TOPICS = {
 /** Undefined where the log is no v3 event. */
 export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
   const [topic, first, second, third] = log.topics
+  // Nearly every log is a Swap.
+  if (topic === V3_TOPICS.swap) return decodeSwap(log, 5, 'v3 Swap')
   const pool = log.address.toLowerCase() as Address
   const logIndex = Number(log.logIndex)
   switch (topic) {
-    case V3_TOPICS.swap: {
-      const words = swapWords(log.data, 5)
-      if (log.topics.length !== 3 || !isWord(first) || !words) return invalid('v3 Swap', log)
-      return {
-        kind: 'swap',
-        pool,
-        logIndex,
-        transactionHash: log.transactionHash,
-        sender: address(first, 0),
-        amount0: -words.amount0,
-        amount1: -words.amount1,
-        sqrtPriceX96: words.sqrtPriceX96,
-        liquidity: words.liquidity,
-        poolTick: words.poolTick,
-        fee: undefined,
-      }
-    }
     case V3_TOPICS.poolCreated:
       // Forks emit the same event.
       if (pool !== factory.toLowerCase()) return undefined
@@ -84,6 +69,26 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
     }
     default:
       return undefined
+  }
+}
+
+/** A Swap of Uniswap v3, or of a fork with more words after its five. */
+export function decodeSwap(log: RpcLog, wordsOfData: 5 | 7, event: string): Decoded {
+  const [, sender] = log.topics
+  const words = swapWords(log.data, wordsOfData)
+  if (log.topics.length !== 3 || !isWord(sender) || !words) return invalid(event, log)
+  return {
+    kind: 'swap',
+    pool: log.address.toLowerCase() as Address,
+    logIndex: Number(log.logIndex),
+    transactionHash: log.transactionHash,
+    sender: address(sender, 0),
+    amount0: -words.amount0,
+    amount1: -words.amount1,
+    sqrtPriceX96: words.sqrtPriceX96,
+    liquidity: words.liquidity,
+    poolTick: words.poolTick,
+    fee: undefined,
   }
 }
 

@@ -1,4 +1,4 @@
-/** Decoded logs: the four events of a pool. */
+/** Decoded logs: the events of a pool. */
 import type { Address } from 'viem'
 import type { LiquidityChange, PoolId } from '../model/pool.ts'
 import type { Tick } from '../model/tick.ts'
@@ -6,9 +6,13 @@ import type { Tick } from '../model/tick.ts'
 /** Amounts from the taker's view: received is positive, paid is negative. */
 export type Swap = Omit<Tick, 'fee' | 'price' | 'spotPrice' | 'amountUsdMicros'> & {
   kind: 'swap'
-  /** Absent in v3, whose pools have one constant fee. */
+  /** Absent in v3, whose pools have one constant fee, and in Algebra, where other events tell it. */
   fee: number | undefined
+  plugin?: PluginFee
 }
+
+/** One swap's fees of an Algebra plugin, in hundredths of a bip: `override` replaces the pool's fee where it is not 0, `added` is on top. */
+export type PluginFee = { override: number; added: number }
 
 /** The log contains the pool's tokens and fee: v3 `PoolCreated`, v4 `Initialize`. */
 export type Created = {
@@ -25,7 +29,13 @@ export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: big
 
 export type Liquidity = LiquidityChange & { kind: 'liquidity' }
 
-export type PoolEvent = Swap | Created | Initialized | Liquidity
+/** The fee of an Algebra pool from here on, where the taker pays token0 and where token1. */
+export type FeeChange = { kind: 'fee'; pool: PoolId; fees: readonly [number, number] }
+
+/** Concerns the next swap of the pool. */
+export type NextPluginFee = PluginFee & { kind: 'plugin-fee'; pool: PoolId }
+
+export type PoolEvent = Swap | Created | Initialized | Liquidity | FeeChange | NextPluginFee
 
 /** A decoder returns invalid logs and does not throw: any contract can emit a log shaped like a swap. */
 export type Decoded = PoolEvent | { kind: 'broken'; reason: string }

@@ -1,17 +1,17 @@
-/** Data words of a Swap log; v3 and v4 share the first five. Nearly every log is a Swap, so the words are parsed together, as bytes. */
+/** Data words of a Swap log; v3, v4 and forks share the first five. Nearly every log is a Swap, so the words are parsed together, as bytes. */
 import type { Hex } from 'viem'
 import type { Tick } from '../model/tick.ts'
 
 /** Amounts are signed as in the log. */
 export type SwapWords = Pick<Tick, 'amount0' | 'amount1' | 'sqrtPriceX96' | 'liquidity' | 'poolTick'>
 
-const MAX_WORDS = 6
+const MAX_WORDS = 7
 /** Scratch buffer without state between calls: a buffer for each log would cost more than parsing it. */
 const bytes = Buffer.alloc(MAX_WORDS * 32)
 const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
 
 /** Undefined where `data` is not `count` words of hex digits. */
-export function swapWords(data: Hex, count: 5 | 6): SwapWords | undefined {
+export function swapWords(data: Hex, count: 5 | 6 | 7): SwapWords | undefined {
   // `write` stops at the first non-hex character.
   if (data.length !== 2 + count * 64 || bytes.write(data.slice(2), 0, 'hex') !== count * 32) return undefined
   return {

@@ -23,6 +23,13 @@ export function isWord(topic: Hex | undefined): topic is Hex {
 
 const WORD = /^0x[0-9a-f]{64}$/i
 
+/** Whether data is so many words of hex digits. */
+export function isWords(data: Hex, count: number): boolean {
+  return data.length === 2 + count * 64 && HEX.test(data)
+}
+
+const HEX = /^0x[0-9a-f]*$/i
+
 /** Two's complement. */
 export function int(data: Hex, index: number): bigint {
   return BigInt.asIntN(256, uint(data, index))

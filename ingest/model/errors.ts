@@ -1,5 +1,6 @@
 /** Errors that stop a listener or a job. All other errors are retried. */
 import type { Hash } from 'viem'
+import { asTyped } from '../lib/as-typed.ts'
 import type { BlockRef } from './message.ts'
 import type { Network, NetworkName } from './network.ts'
 
@@ -24,7 +25,7 @@ export class ChainReplaced extends Error {
       : `The ${network} node is on another chain than what is stored: block ${number} is stored as ${hash}, and is ${found} there.`
     super(
       `${what} Nothing stored was changed. Check that ${network.toUpperCase()}_RPC_URL names nodes of the right chain; ` +
-        `if the chain itself was replaced, go back to a block below: npm run rewind -- --network ${network} --to BLOCK`,
+        `if the chain itself was replaced, go back to a block below: ${asTyped(`npm run rewind -- --network ${network} --to BLOCK`)}`,
     )
     this.network = network
     this.stored = stored

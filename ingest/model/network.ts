@@ -1,6 +1,7 @@
-/** A network: one chain, its Uniswap deployments, and its trusted tokens. */
+/** A network: one chain, its deployments of Uniswap and other venues, and its trusted tokens. */
 import type { Address } from 'viem'
 import type { PoolId } from './pool.ts'
+import type { VenueName } from './venue.ts'
 
 export const NETWORK_NAMES = ['ethereum', 'arbitrum', 'polygon', 'base', 'optimism'] as const
 export type NetworkName = (typeof NETWORK_NAMES)[number]
@@ -11,6 +12,8 @@ export type Network = {
   /** True where a local chain stands in for the real one; shown wherever the network is shown. */
   devnet: boolean
   v3: { factory: Address; fromBlock: number }
+  /** Read beside Uniswap; none where absent. */
+  venues?: readonly VenueFactories[]
   v4: { poolManager: Address; stateView: Address; positionManager: Address; fromBlock: number }
   /** Symbol of the native currency, which v4 pools name by the zero address. */
   nativeSymbol: 'ETH' | 'POL'
@@ -20,6 +23,8 @@ export type Network = {
   /** Source of the USD price of a volatile trusted token. */
   referencePools: readonly ReferencePool[]
 }
+
+export type VenueFactories = { venue: VenueName; factories: readonly Address[] }
 
 export type TrustedToken = {
   address: Address

@@ -1,5 +1,6 @@
 /** A pool and its two tokens, as the chain describes them. */
 import type { Address, Hex } from 'viem'
+import type { VenueName } from './venue.ts'
 
 /** The lower-case pool address (v3, 20 bytes) or pool id (v4, 32 bytes). */
 export type PoolId = Hex
@@ -18,15 +19,17 @@ export type Token = {
 export type Pool = {
   id: PoolId
   protocol: ProtocolVersion
+  /** Absent for Uniswap's pools. */
+  venue?: VenueName
   token0: Token
   token1: Token
-  /** Hundredths of a bip: 500 is 0.05 %. For a v4 pool with a dynamic fee, `DYNAMIC_FEE`. */
+  /** Hundredths of a bip: 500 is 0.05 %. `DYNAMIC_FEE` for a v4 pool with a dynamic fee and for Algebra's. */
   fee: number
   /** sqrt(token1/token0) · 2^96 at initialisation; 0 where this event does not contain it. */
   initialSqrtPriceX96: bigint
 }
 
-/** Flag in a v4 pool key: the hook sets the fee of every swap. */
+/** Flag in a v4 pool key: the hook sets the fee of every swap. Algebra's pools have it here too: their fee changes. */
 export const DYNAMIC_FEE = 0x800000
 
 /** A mint (positive) or burn (negative) of liquidity between two ticks. */

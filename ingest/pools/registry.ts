@@ -1,13 +1,16 @@
 /** The pools of one listener: created in the stream, stored, or resolved at their first swap. */
 import type { Address } from 'viem'
 import type { PoolEvent } from '../decode/event.ts'
+import { pieces } from '../lib/pieces.ts'
 import type { SkipReason } from '../model/fact.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { Pool, PoolId, Token } from '../model/pool.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
+import { venueField } from '../model/venue.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
+import { isRead } from '../venues/venues.ts'
 import { InitializeSearch } from './initialize-search.ts'
 import { type PoolKey, readV3Keys, readV4Keys } from './pool-key.ts'
 import { SkippedPools } from './skipped-pools.ts'
@@ -64,7 +67,8 @@ export class Registry {
   async #decide(ids: readonly PoolId[], created: ReadonlyMap<PoolId, PoolKey>, block: BlockRef): Promise<void> {
     // Stored pools keep their metadata: a token's answers may have changed or become unreadable.
     const stored = ids.filter((id) => this.#skipped.isDue(id) || this.#skipped.get(id) !== 'other-factory')
-    for (const pool of stored.length > 0 ? await this.#stored(stored) : []) this.#add(pool)
+    for (const pool of stored.length > 0 ? await this.#stored(stored) : [])
+      if (isRead(this.#network, pool.venue)) this.#add(pool)
     const due = ids.filter((id) => !this.#pools.has(id) && this.#skipped.isDue(id))
     const unmet = due.filter((id) => !created.has(id))
     const keys = [
@@ -130,6 +134,7 @@ export class Registry {
     return {
       id: key.pool,
       protocol: isV3(key.pool) ? 'dex-v3' : 'dex-v4',
+      ...venueField(key.venue),
       token0,
       token1,
       fee: key.fee,
@@ -141,8 +146,4 @@ export class Registry {
 /** A v3 pool's id is its address (20 bytes), a v4 pool's id has 32 bytes. */
 export function isV3(id: PoolId): boolean {
   return id.length === 42
-}
-
-function pieces<T>(all: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
 }

@@ -46,9 +46,12 @@ export class Endpoint {
   }
 
   #limited(client: Client, priority: Priority, { budget, signal, onCalled }: EndpointContext): Client {
-    const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
+    const take = inTurns(async () => {
       if (budget) await budget.take(signal, priority)
-      const sentAt = await this.limiter.take(signal, priority)
+      return this.limiter.take(signal, priority)
+    })
+    const request = async (args: { method: string; params?: unknown }, requestOptions?: object) => {
+      const sentAt = await take()
       signal.throwIfAborted()
       const began = performance.now()
       try {
@@ -125,5 +128,31 @@ export class Endpoint {
   #sawHead(number: number, isLatest: boolean): void {
     if (!Number.isSafeInteger(number)) return
     if (isLatest || number > (this.#head?.number ?? -1)) this.#head = { number, seenAt: Date.now() }
+  }
+}
+
+/** A range's logs, and the headers of its ends. */
+const MAX_TOGETHER = 3
+
+/**
+ * Requests of one turn wait for each other's permits, so that a limit does not take their batch apart: behind a load balancer each batch may
+ * be answered by another node, and logs are complete only up to a header of the same node.
+ */
+function inTurns(take: () => Promise<number>): () => Promise<number> {
+  let turn: Promise<number>[] = []
+  return async () => {
+    if (turn.length === 0 || turn.length === MAX_TOGETHER) {
+      turn = []
+      const opened = turn
+      queueMicrotask(() => {
+        if (turn === opened) turn = []
+      })
+    }
+    const permits = turn
+    const permit = take()
+    permits.push(permit)
+    await undefined
+    await Promise.all(permits)
+    return permit
   }
 }

@@ -3,6 +3,7 @@ SELECT
     network,
     pool,
     argMax(p.protocol, p.block)         AS protocol,
+    argMax(p.venue, p.block)            AS venue,
     argMax(p.fee, p.block)              AS fee,
     toString(max(p.initial_sqrt_price)) AS initial_sqrt_price,
     toFloat64(minIf(p.block, p.initial_sqrt_price > 0)) AS created,

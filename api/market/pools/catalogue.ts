@@ -3,6 +3,8 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
+import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
+import { isRead } from '../../../ingest/venues/venues.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
@@ -45,6 +47,7 @@ export type PoolRow = {
   network: string
   pool: string
   protocol: string
+  venue: string
   fee: number
   initial_sqrt_price: string
   /** 0 where the block of its initialisation is not stored. */
@@ -60,7 +63,7 @@ export type PoolRow = {
   token1_decimals: number
 }
 
-/** Without the pools of networks that this service does not read. */
+/** Without the pools of networks and venues that this service does not read. */
 export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow[]): Catalogue {
   const byName = new Map<NetworkName, Network>(networks.map((network) => [network.name, network]))
   const pools = new Map<string, Listing>()
@@ -78,7 +81,7 @@ export function catalogueOf(networks: readonly Network[], rows: readonly PoolRow
   }
   for (const row of rows) {
     const network = byName.get(row.network as NetworkName)
-    if (network === undefined) continue
+    if (network === undefined || !isRead(network, row.venue as VenueName)) continue
     const listing = fromRow(network, row)
     const { id, token0, token1 } = listing.pool
     pools.set(listingKey(network.name, id), listing)
@@ -123,6 +126,7 @@ function fromRow(network: Network, row: PoolRow): Listing {
     pool: {
       id: row.pool as PoolId,
       protocol: row.protocol as ProtocolVersion,
+      ...venueField(row.venue as VenueName),
       token0: token(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals),
       token1: token(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals),
       fee: row.fee,

@@ -1,9 +1,9 @@
 /** Minted liquidity of a pool over a day, weighted by time: cached for each pool and end of the day. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { pieces } from '../../../ingest/lib/pieces.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { chunksOf } from '../../lib/group.ts'
 import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
 
@@ -59,7 +59,7 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
     async read(request) {
       const found = new Map(request.map((one) => [one, heldFor(one)]))
       const before = evictions
-      for (const group of chunksOf(
+      for (const group of pieces(
         request.filter((one) => !found.get(one)),
         MAX_POOLS_PER_QUERY,
       )) {

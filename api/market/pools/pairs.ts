@@ -1,5 +1,6 @@
 /** The pairs and new pools that the page lists, each with its price, its 24 h change and volume, its swaps by side, and its value. */
 import type { Address } from 'viem'
+import { lower } from '../../../ingest/lib/lower.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Token } from '../../../ingest/model/pool.ts'
@@ -192,8 +193,4 @@ function bothListed({ network, pool }: Listing): boolean {
 function byAge(one: Listing, other: Listing): number {
   const rank = ({ pool }: Listing) => (pool.protocol === 'dex-v3' ? 0 : 1)
   return rank(one) - rank(other) || (one.created ?? 0) - (other.created ?? 0)
-}
-
-function lower(address: Address): Address {
-  return address.toLowerCase() as Address
 }

@@ -1,11 +1,13 @@
 /** Balances, positions and held amounts of pools, cached until a write touches the pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { groupBy } from '../../lib/group.ts'
 import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
+import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import type { Listing } from '../model/listing.ts'
 import { type HeldOver, type HeldRequest, type HeldRows, openHeldRows } from './held-rows.ts'
@@ -19,6 +21,9 @@ const DAY = 86_400
 
 /** For each kind of row and network: a client can query every pool there is. */
 const MAX_ROWS = 20_000
+
+/** Bounds the queries for a pool whose last hours have candles and no ticks. */
+const MAX_LAST_HOURS = 50
 
 /** Concurrent queries for each kind of row. */
 const MAX_QUERIES = 2
@@ -171,31 +176,48 @@ async function readPositions(
   return listings.map(({ pool }) => ({ swap: swaps.get(pool.id), liquidity: liquidity.get(pool.id) }))
 }
 
-/** One query for each day of last trades: no pool's history is scanned for its end. */
+type LastHour = { listing: Listing; hour: TimeRange }
+
+/** During a rollback the candles of an hour are there for a moment longer than its ticks: the hours before it have the last swap then. */
 async function readLastSwaps(
   reader: ClickHouseClient,
   cache: BucketCache,
   network: Network,
   listings: readonly Listing[],
 ): Promise<ReadonlyMap<PoolId, PoolLastSwap>> {
-  const traded = await Promise.all(
-    listings.map(async (listing) => ({ id: listing.pool.id, hour: await cache.lastHour(listing) })),
-  )
-  const byDay = groupBy(
-    traded.flatMap(({ id, hour }) => (hour ? { id, hour } : [])),
-    ({ hour }) => bucketOf(hour.from, DAY),
-  )
+  const found = new Map<PoolId, PoolLastSwap>()
+  let missing: readonly { listing: Listing; before?: UnixSeconds }[] = listings.map((listing) => ({ listing }))
+  for (let hours = 0; hours < MAX_LAST_HOURS && missing.length > 0; hours++) {
+    const traded = await Promise.all(
+      missing.map(async ({ listing, before }) => ({ listing, hour: await cache.lastHour(listing, before) })),
+    )
+    const known = traded.flatMap(({ listing, hour }) => (hour ? { listing, hour } : []))
+    for (const swap of await readSwapsIn(reader, network, known)) found.set(swap.pool, swap)
+    missing = known
+      .filter(({ listing }) => !found.has(listing.pool.id))
+      .map(({ listing, hour }) => ({ listing, before: hour.from }))
+  }
+  return found
+}
+
+/** One query for each day of last trades: no pool's history is scanned for its end. */
+async function readSwapsIn(
+  reader: ClickHouseClient,
+  network: Network,
+  traded: readonly LastHour[],
+): Promise<readonly PoolLastSwap[]> {
+  const byDay = groupBy(traded, ({ hour }) => bucketOf(hour.from, DAY))
   const rows = await Promise.all(
     [...byDay.values()].map((group) =>
       queryRows<PoolLastSwap>(reader, LAST_SWAPS, {
         network: network.name,
-        pools: group.map(({ id }) => id),
+        pools: group.map(({ listing }) => listing.pool.id),
         from: Math.min(...group.map(({ hour }) => hour.from)),
         to: Math.max(...group.map(({ hour }) => hour.to)),
       }),
     ),
   )
-  return byPool(rows.flat())
+  return rows.flat()
 }
 
 function readLiquidity(

@@ -51,6 +51,37 @@ describe('the environment', () => {
     })
   })
 
+  test('venues are read where they have factories, and a network may have its own', () => {
+    const { chain } = readConfig({
+      NETWORKS: 'base,polygon',
+      VENUES: 'uniswap,slipstream',
+      POLYGON_VENUES: 'uniswap,sushi',
+    })
+    const venues =
+      chain.kind === 'networks' && chain.networks.map(({ network }) => network.venues?.map((it) => it.venue))
+    expect(venues).toEqual([['slipstream'], ['sushi']])
+    expect(readConfig({ NETWORKS: 'base', VENUES: 'uniswap' })).toEqual(readConfig({ NETWORKS: 'base' }))
+  })
+
+  test.each([
+    [
+      { NETWORKS: 'base', VENUES: 'uniswap,pancak' },
+      'VENUES names something else than uniswap, sushi, pancake, slipstream, algebra',
+    ],
+    [{ NETWORKS: 'base', VENUES: 'sushi' }, 'VENUES does not name uniswap, which prices all others'],
+    [
+      { NETWORKS: 'ethereum,polygon', VENUES: 'uniswap,slipstream' },
+      'VENUES names slipstream, which has no pools on ethereum, polygon',
+    ],
+    [
+      { NETWORKS: 'polygon', POLYGON_VENUES: 'uniswap,pancake' },
+      'POLYGON_VENUES names pancake, which has no pools there',
+    ],
+    [{ VENUES: 'uniswap,sushi' }, 'VENUES names sushi, which has no pools on the devnet'],
+  ])('venues %j are refused: %s', (environment, message) => {
+    expect(() => readConfig(environment)).toThrow(message)
+  })
+
   test.each([
     ['25/s', { perSecond: 25, perDay: undefined }],
     ['2000000/d', { perSecond: undefined, perDay: 2_000_000 }],

@@ -1,6 +1,8 @@
 /** The rate limiter's reaction to refusals, in virtual time. */
 import { setMaxListeners } from 'node:events'
+import { createClient, custom } from 'viem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Endpoint } from '../../../ingest/rpc/endpoint.ts'
 import { RateLimiter } from '../../../ingest/rpc/rate-limiter.ts'
 import { RETRY_POLICY } from '../../../ingest/rpc/retry-policy.ts'
 
@@ -122,4 +124,34 @@ test.each([
   await workers
   expect(counts.answered / 60).toBeGreaterThan(0.75 * limit)
   expect(counts.refused).toBeLessThan(0.1 * counts.answered)
+})
+
+test('a limit does not take apart what is asked in one turn, nor does it send more in any second', async () => {
+  const sent: number[] = []
+  const request = async () => {
+    sent.push(Date.now() - 1_000_000)
+    return []
+  }
+  const node = createClient({ transport: custom({ request }, { retryCount: 0 }) })
+  const policy = { ...RETRY_POLICY, rateLimitMs: 1_000, minPerSecond: 6, random: () => 1 }
+  const endpoint = new Endpoint('node', node, { policy, budget: undefined, signal, onCalled: () => {} })
+  endpoint.limiter.refused(Date.now(), 0)
+  const { perSecond } = endpoint.limiter
+  const ask = (method: string) => endpoint.client.request({ method } as never)
+  for (let range = 0; range < 5; range++) {
+    const asked = ['eth_getLogs', 'eth_getBlockByNumber', 'eth_getBlockByNumber'].map(ask)
+    await vi.runAllTimersAsync()
+    await Promise.all(asked)
+    expect(new Set(sent.slice(-3)).size).toBe(1)
+  }
+  expect(perSecond).toBeLessThan(6)
+  // More than a limited number in one turn keep their pace.
+  const from = sent.length
+  const many = Promise.all(Array.from({ length: 30 }, () => ask('eth_getBlockByNumber')))
+  await vi.runAllTimersAsync()
+  await many
+  for (const start of sent.slice(from))
+    expect(sent.filter((time) => time >= start && time < start + 1_000).length).toBeLessThanOrEqual(
+      perSecond * 1.05 ** 20 + 3,
+    )
 })

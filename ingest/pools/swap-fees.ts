@@ -1,0 +1,130 @@
+/**
+ * Fees of Algebra's swaps, which their logs do not contain: a pool's fee is that of its last Fee event, which a plugin may replace or add to for
+ * one swap.
+ */
+import { parseAbi } from 'viem'
+import type { FeeChange, NextPluginFee, PoolEvent, Swap } from '../decode/event.ts'
+import { pieces } from '../lib/pieces.ts'
+import type { BlockRef } from '../model/message.ts'
+import type { PoolId } from '../model/pool.ts'
+import { isRefusal } from '../rpc/contract-read.ts'
+import type { Endpoints } from '../rpc/endpoints.ts'
+import { newestFirst } from '../rpc/last-log.ts'
+import { readMany } from '../rpc/multicall.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
+import { ALGEBRA_TOPICS, algebra } from '../venues/algebra.ts'
+
+type Fees = FeeChange['fees']
+
+/** Where a node has no state of a block, the last Fee event is searched so far back; before that the fee is unknown. */
+const SEARCHED_BLOCKS = 50_000
+const POOLS_AT_ONCE = 200
+const UNKNOWN: Fees = [0, 0]
+
+/** V1.9 has eight words, with a fee for each direction; V1 seven, Integral six. */
+const byDirection = parseAbi([
+  'function globalState() view returns (uint256, int256, uint256 feeZtO, uint256 feeOtZ, uint256, uint256, uint256, uint256)',
+])
+const single = parseAbi([
+  'function globalState() view returns (uint256, int256, uint256 fee, uint256, uint256, uint256)',
+])
+
+export class SwapFees {
+  readonly #endpoints: Endpoints
+  /** In hundredths of a bip, and the block since which they are known. */
+  readonly #known = new Map<PoolId, { fees: Fees; block: number }>()
+  readonly #next = new Map<PoolId, NextPluginFee>()
+
+  constructor(endpoints: Endpoints) {
+    this.#endpoints = endpoints
+  }
+
+  /**
+   * Reads the fees that pools had before `events`, for those with a swap before their first Fee event. `events` are in chain order and end with
+   * `newest`. May be repeated.
+   */
+  async learn(
+    events: readonly { block: number; event: PoolEvent }[],
+    isAsked: (pool: PoolId) => boolean,
+    newest: BlockRef,
+  ): Promise<void> {
+    const first = events[0]?.block
+    if (first === undefined) return
+    const told = new Set<PoolId>()
+    const asked = new Set<PoolId>()
+    for (const { event } of events) {
+      const { kind, pool } = event
+      if (told.has(pool) || asked.has(pool) || this.#known.has(pool)) continue
+      if (kind === 'fee') told.add(pool)
+      if (kind === 'swap' && isAsked(pool)) asked.add(pool)
+    }
+    if (asked.size === 0) return
+    for (const pools of pieces([...asked], POOLS_AT_ONCE)) {
+      const before = await this.#before(first, pools, newest)
+      const searched = await this.#lastBefore(
+        first,
+        pools.filter((pool) => !before.has(pool)),
+      )
+      for (const pool of pools) {
+        this.#known.set(pool, { fees: before.get(pool) ?? searched.get(pool) ?? UNKNOWN, block: first })
+      }
+    }
+  }
+
+  observe(event: FeeChange | NextPluginFee, block: number): void {
+    if (event.kind === 'plugin-fee') this.#next.set(event.pool, event)
+    else this.#known.set(event.pool, { fees: event.fees, block })
+  }
+
+  /** In hundredths of a bip; 0 where unknown. Call it once for each swap, in chain order. */
+  take({ pool, amount0, plugin: own }: Pick<Swap, 'pool' | 'amount0' | 'plugin'>): number {
+    const plugin = own ?? this.#next.get(pool)
+    this.#next.delete(pool)
+    // The taker paid token0 where it left the taker.
+    const fee = (this.#known.get(pool)?.fees ?? UNKNOWN)[amount0 < 0n ? 0 : 1]
+    return plugin ? (plugin.override || fee) + plugin.added : fee
+  }
+
+  /** Forgets what was observed above `block`. */
+  rollBack(block: number): void {
+    for (const [pool, known] of this.#known) if (known.block > block) this.#known.delete(pool)
+    this.#next.clear()
+  }
+
+  /** By the state before block `first`: none where a node has no such state, or a pool no code yet. */
+  async #before(first: number, pools: readonly PoolId[], newest: BlockRef): Promise<Map<PoolId, Fees>> {
+    const reads = pools.flatMap((address) =>
+      [byDirection, single].map((abi) => ({ address, abi, functionName: 'globalState' })),
+    )
+    const at = { blockNumber: BigInt(Math.max(0, first - 1)) }
+    const answers = await pinToBlock(this.#endpoints, newest).run(async (client) => {
+      try {
+        return await readMany(client, reads, { at, maxAlone: 0 })
+      } catch (error) {
+        if (!isRefusal(error)) throw error
+        return []
+      }
+    })
+    const found = new Map<PoolId, Fees>()
+    for (const [index, pool] of pools.entries()) {
+      const [two, one] = answers.slice(index * 2, index * 2 + 2) as (readonly bigint[] | undefined)[]
+      if (two) found.set(pool, [Number(two[2]), Number(two[3])])
+      else if (one) found.set(pool, [Number(one[2]), Number(one[2])])
+    }
+    return found
+  }
+
+  /** By the last Fee events before block `first`, read for all pools together. */
+  async #lastBefore(first: number, pools: readonly PoolId[]): Promise<Map<PoolId, Fees>> {
+    const found = new Map<PoolId, Fees>()
+    if (pools.length === 0) return found
+    const filter = { address: pools, topics: [[ALGEBRA_TOPICS.fee, ALGEBRA_TOPICS.feeByDirection]] }
+    const range = { from: Math.max(0, first - SEARCHED_BLOCKS), to: first - 1 }
+    for await (const log of newestFirst(this.#endpoints, filter, range)) {
+      const event = algebra.decode?.(log)
+      if (event?.kind === 'fee' && !found.has(event.pool)) found.set(event.pool, event.fees)
+      if (found.size === pools.length) break
+    }
+    return found
+  }
+}

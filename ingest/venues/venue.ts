@@ -1,0 +1,35 @@
+/**
+ * An exchange whose pools speak `dex-v3`: how its events differ from those of Uniswap v3, and how a pool of it is proved. Each has a file of its
+ * own here. A pool is met at its Initialize or at a swap, and its factory is asked for it; the factory's events are not read.
+ */
+import type { Abi, Hex } from 'viem'
+import type { Decoded } from '../decode/event.ts'
+import type { VenueName } from '../model/venue.ts'
+import type { RpcLog } from '../rpc/rpc.ts'
+
+export type Venue = {
+  name: VenueName
+  /** First topics of events that Uniswap v3 does not have. */
+  topics: readonly Hex[]
+  /** Decodes a log with one of `topics`. */
+  decode?(log: RpcLog): Decoded
+  proof: PoolProof
+}
+
+/** How a pool names its key and its factory confirms it: a contract can name any factory. */
+export type PoolProof = {
+  /** Has the functions of the pool and of the factory. */
+  abi: Abi
+  /** Functions of the pool, asked after `token0` and `token1`. */
+  parts: readonly string[]
+  /** The factory's function to the pool, from the two tokens and the first `keyParts` answers. */
+  getPool: string
+  keyParts: number
+  /** In hundredths of a bip, from the answers to `parts`; undefined where they are no fee. */
+  feeOf(answers: readonly unknown[]): number | undefined
+}
+
+/** The factory takes 24 bits only, whatever a contract answers. */
+export function isFee(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < 2 ** 24
+}
