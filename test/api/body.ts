@@ -29,6 +29,7 @@ export const Pools = z.strictObject({
       id: z.string().regex(/^0x([0-9a-f]{40}|[0-9a-f]{64})$/),
       network: z.enum(['ethereum', 'arbitrum', 'polygon', 'base', 'optimism']),
       protocolVersion: z.enum(['dex-v3', 'dex-v4']),
+      venue: z.enum(['uniswap', 'sushi', 'pancake', 'slipstream', 'algebra']),
       feeTier: z.string().regex(/^\d+$/),
       liquidity: z.string().regex(/^\d+$/),
       sqrtPrice: z.string().regex(/^\d+$/),

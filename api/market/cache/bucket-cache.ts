@@ -93,12 +93,12 @@ export class BucketCache {
     }
   }
 
-  /** The hour in which the pool traded last, or the day where hours are not kept for so long. */
-  async lastHour(listing: Listing): Promise<TimeRange | undefined> {
-    const day = await this.closeBefore(listing, ALL_TIME.to)
+  /** The hour in which the pool traded last before the start of an hour, or the day where hours are not kept for so long. */
+  async lastHour(listing: Listing, before = ALL_TIME.to): Promise<TimeRange | undefined> {
+    const day = await this.closeBefore(listing, before)
     if (!day) return undefined
     const [chunk] = await this.readAll(listing, new Map([[3_600, day]]))
-    const hour = chunk && closeIn(chunk.rows, chunk.resolution, day.to)
+    const hour = chunk && closeIn(chunk.rows, chunk.resolution, Math.min(day.to, before))
     return hour && hour.from >= day.from ? hour : day
   }
 

@@ -2,10 +2,10 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Bucket } from '../../../aggregator/candles/open-candles.ts'
 import type { TouchedPool } from '../../../aggregator/candles/recompute.ts'
+import { pieces } from '../../../ingest/lib/pieces.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { chunksOf } from '../../lib/group.ts'
 import { MAX_POOLS_PER_QUERY, queryBytes, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
 import { listingKey } from '../model/listing.ts'
@@ -54,7 +54,7 @@ export function openCacheRefresh(reader: ClickHouseClient, cache: BucketCache): 
       last = Math.max(last, change.last)
       if (version === undefined || change.version < version) version = change.version
     }
-    const groups = chunksOf(narrow, MAX_POOLS_PER_QUERY)
+    const groups = pieces(narrow, MAX_POOLS_PER_QUERY)
     await Promise.all(groups.map((pools) => readGroup(network, pools, { first, last, version: `${version}` })))
   }
 

@@ -49,6 +49,18 @@ export type ChangeLog = {
 
 type PendingChange = PoolChange & { block: number; since: number }
 
+function withChange(known: PendingChange | undefined, { pool, first, last, ...change }: ChangeRow): PendingChange {
+  const [block, version] = [Number(change.block), BigInt(change.version)]
+  return {
+    pool,
+    first: Math.min(first, known?.first ?? first),
+    last: Math.max(last, known?.last ?? last),
+    block: Math.max(block, known?.block ?? 0),
+    version: known && known.version < version ? known.version : version,
+    since: performance.now(),
+  }
+}
+
 export function openChangeLog(options: {
   reader: ClickHouseClient
   network: NetworkName
@@ -64,19 +76,10 @@ export function openChangeLog(options: {
   let isTipDoubtful = false
 
   /** Merges the change into the pool's pending one. A change that the ledger shows already matters only to cached candles. */
-  function add({ pool, first, last, ...change }: ChangeRow, tip: Tip | undefined): void {
-    const known = pending.get(pool)
-    const [block, version] = [Number(change.block), BigInt(change.version)]
-    const isAwaited = known !== undefined || block > (tip?.number ?? 0)
-    if (!isAwaited && !cache.has(listingKey(network, pool))) return
-    pending.set(pool, {
-      pool,
-      first: Math.min(first, known?.first ?? first),
-      last: Math.max(last, known?.last ?? last),
-      block: Math.max(block, known?.block ?? 0),
-      version: known && known.version < version ? known.version : version,
-      since: performance.now(),
-    })
+  function add(change: ChangeRow, tip: Tip | undefined): void {
+    const known = pending.get(change.pool)
+    const isAwaited = known !== undefined || Number(change.block) > (tip?.number ?? 0)
+    if (isAwaited || cache.has(listingKey(network, change.pool))) pending.set(change.pool, withChange(known, change))
   }
 
   function dropSkipped(): void {
@@ -102,7 +105,8 @@ export function openChangeLog(options: {
         add(change, tip)
       }
       dropSkipped()
-      onChange(network, isOfAnyPool || isTipDoubtful ? undefined : changed)
+      const evicted = isOfAnyPool || isTipDoubtful ? undefined : changed
+      onChange(network, evicted)
       isTipDoubtful = isOfAnyPool
       if (pending.size === 0) return
       for (const pool of pending.keys()) cache.markStale(listingKey(network, pool))
@@ -110,6 +114,8 @@ export function openChangeLog(options: {
         block <= (tip?.number ?? 0) || performance.now() - since > MAX_PENDING_MS
       const done = [...pending].filter(([, change]) => isDone(change))
       await refresh.readChanged(network, pending)
+      // Prices that were read meanwhile may be of the hour before, which the candles in memory had as a pool's last one.
+      onChange(network, evicted)
       for (const [pool] of done) pending.delete(pool)
     },
     skip: (sequence) => void skipped.add(sequence),

@@ -20,13 +20,20 @@ const MAX_UNPOLLED_MS = 10 * 60_000
 /** While own flushes keep the tips fresh, other writes are polled for at least this often. */
 const MAX_FLUSHING_MS = 10_000
 
+/**
+ * Shares of `freshMs`: older states are polled for, and are not shown. The rest of it is the time of a read that is under way, which later queries
+ * share.
+ */
+const POLLED_SHARE = 1 / 3
+const SHOWN_SHARE = 1 / 2
+
 /** As long as a change waits for its block. */
 const MAX_FALLEN_MS = 60_000
 
 export type NetworkStates = ReadonlyMap<NetworkName, NetworkState>
 
 export type ChangePoller = {
-  /** At most `freshMs` old. Cached candles are at least as new as these tips. Rejects where the store does not answer. */
+  /** At most half of `freshMs` old. Cached candles are at least as new as these tips. Rejects where the store does not answer. */
   states(): Promise<NetworkStates>
   /** This process has written, or has failed to. */
   onFlush(written: WriteEvent): void
@@ -58,20 +65,20 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const coverages = cachedValue(() => readCoverages(reader, networks, states), freshMs / 2)
   const polled = cachedValue(poll, freshMs)
   const age = stateAge(networks, flushes, freshMs)
-  const fallen = openFallenTips()
+  const fallen = openFallenTips(onChange)
 
   async function poll(): Promise<NetworkStates> {
     const began = performance.now()
     const isFirst = age.isUnpolled(began)
     if (isFirst) evictWhole(cache, logs, onChange)
     const [newCoverages, { tips, changes }] = await Promise.all([coverages.get(), readWrites(options, states, logs)])
+    for (const { network, rows } of changes) if (isFirst || endsRollback(rows)) fallen.end(network)
     await serialize(async () => {
       await Promise.all(changes.map(({ network, log, rows }) => log.apply(rows, tips.get(network))))
       for (const [network, coverage] of newCoverages) {
         const isNewer = flushes.isAhead(network) || (flushes.appliedMs(network) ?? 0) > began
         const own = isNewer ? states.get(network) : undefined
-        const isOver = isFirst || changes.some((one) => one.network === network && endsRollback(one.rows))
-        const tip = own ? own.tip : fallen.shown(network, states.get(network)?.tip, tips.get(network), isOver)
+        const tip = own ? own.tip : fallen.shown(network, states.get(network)?.tip, tips.get(network))
         setState(network, { tip, coverage })
       }
       age.polled(began)
@@ -93,7 +100,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
 
   /** A poll before a query has to wait for one, or where the count of changes shows another process's write. */
   async function probe(): Promise<void> {
-    const isDue = !age.isFresh(1 / 2) || [...logs.values()].some((log) => log.hasPending())
+    const isDue = !age.isFresh(POLLED_SHARE) || [...logs.values()].some((log) => log.hasPending())
     if (isDue || (await counter.hasNew(age.isFlushing()))) await polled.reload()
   }
 
@@ -101,7 +108,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   return {
     states() {
       activity.touch()
-      return age.isFresh(1) ? Promise.resolve(states) : polled.get()
+      return age.isFresh(SHOWN_SHARE) ? Promise.resolve(states) : polled.get()
     },
     onFlush(written) {
       // The second notification of a flush ends what the first one began, whether queries arrive or not.
@@ -116,19 +123,25 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
 
 /**
  * The ledger shrinks first in a rollback, and its change comes last: in between a lower tip would stand beside candles of the branch that is
- * being taken back. The tip of before is shown until then, or until a writer that died has been waited for.
+ * being taken back. The tip of before is shown until then, or until a writer that died has been waited for. Ticks go in the meantime: kept
+ * rows would be shown again after an answer without them, so that `onChange` is called each time.
  */
-function openFallenTips() {
+function openFallenTips(onChange: OnChange) {
   const since = new Map<NetworkName, number>()
+  const ended = new Set<NetworkName>()
   return {
-    shown(network: NetworkName, before: Tip | undefined, read: Tip | undefined, isOver: boolean): Tip | undefined {
+    /** The changes that were read end a rollback. Call it before what can fail: the next poll does not read them again. */
+    end: (network: NetworkName) => void ended.add(network),
+    shown(network: NetworkName, before: Tip | undefined, read: Tip | undefined): Tip | undefined {
       const isLower = before !== undefined && (read?.number ?? -1) < before.number
       const fellAt = since.get(network) ?? performance.now()
-      if (!isLower || isOver || performance.now() - fellAt > MAX_FALLEN_MS) {
+      if (!isLower || ended.has(network) || performance.now() - fellAt > MAX_FALLEN_MS) {
         since.delete(network)
+        ended.delete(network)
         return read
       }
       since.set(network, fellAt)
+      onChange(network)
       return before
     },
   }

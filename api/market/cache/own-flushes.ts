@@ -61,6 +61,7 @@ export function openOwnFlushes(options: {
         } catch (error) {
           // The change log skips this sequence, so that no poll would repair the cache.
           cache.evictAll()
+          onChange(network)
           if (isAfterRewrite) rewritten.add(network)
           throw error
         } finally {

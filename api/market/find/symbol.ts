@@ -1,5 +1,6 @@
 /** From a pair of symbols to its pools. Curated addresses come first: on-chain symbols can be copied. */
 import type { Address } from 'viem'
+import { lower } from '../../../ingest/lib/lower.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
@@ -123,8 +124,4 @@ function curatedOf(catalogue: Catalogue, network: Network, symbol: string): read
     addresses.add(lower(network.wrappedNative))
   }
   return [...addresses]
-}
-
-function lower(address: Address): Address {
-  return address.toLowerCase() as Address
 }

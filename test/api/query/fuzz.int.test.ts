@@ -85,7 +85,8 @@ describe.skipIf(withoutClickHouse)('whatever is asked', () => {
   test('bytes that are no request are refused in our own words', async () => {
     await fc.assert(
       fc.asyncProperty(ODD_BYTES, async (bytes) => {
-        const response = await sendRaw(service.url, bytes)
+        // What turned out to be a good request is asked again by a client that waits for its answer.
+        const response = await sendRaw(service.url, bytes).catch(() => sendRaw(service.url, bytes, false))
         const { status, headers } = response
         hold({ method: 'GET', path: '/v0/health', headers: {} }, { status, headers, text: await response.text() })
       }),

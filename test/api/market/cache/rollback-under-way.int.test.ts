@@ -4,6 +4,7 @@ import { storedChain } from '../../../../aggregator/ledger/stored-blocks.ts'
 import type { Network } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { type Running, startAggregator } from '../../../aggregator/running.ts'
+import { intercepted } from '../../../aggregator/statements.ts'
 import { asBlocks, type Chain, fullBlocks, mine, POOLS, withOwnTransactions } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { type Gate, startGate } from '../../../support/gate.ts'
@@ -14,6 +15,9 @@ const [POOL = { id: '' }] = POOLS
 /** The seconds of both blocks of a branch are in one minute, and those of the fork's last block in another one. */
 const SECONDS = [100, 5, 5, 70]
 const CHANGES = /INSERT INTO changes/
+/** The cache's statement for the candles that a change names. */
+const REFRESH = /^-- The candles of some pools and resolutions that hold a second/
+const RECOMPUTED = /INSERT INTO candles/
 
 describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
   let database: TestDatabase
@@ -81,5 +85,47 @@ describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
     )
     await another.stop()
     await expect.poll(askAll, { timeout: 5_000 }).toEqual(asStored)
+  })
+
+  test('a poll that fails once it has seen the end does not keep the branch before it', async () => {
+    let failures = 1
+    const failing = intercepted(database.client, async (send, method, [options]) => {
+      if (method === 'exec' && REFRESH.test((options as { query: string }).query) && failures-- > 0)
+        throw new Error('the store has gone away')
+      return send()
+    })
+    const other = await startService({ client: failing, networks: [NETWORK], clock: () => new Date() })
+    const [from, to] = [time(chain.at(-4)), time(chain.at(-1)) + 60_000]
+    const tipOf = async () => {
+      await other.get(`/v0/candles?pool=${POOL.id}&from=${iso(from)}&to=${iso(to)}&interval=1m`)
+      return ((await other.get('/v0/health')).body as { networks: { tip: { number: number } }[] }).networks[0]?.tip
+        .number
+    }
+    expect(await tipOf()).toBe(chain.at(-1)?.number)
+    const forked = grown(chain.slice(0, -3), [3], 'another')
+    await running.append(asBlocks('ethereum', forked.slice(-1)))
+    await expect.poll(tipOf, { timeout: 10_000 }).toBe(forked.at(-1)?.number)
+    expect(failures).toBeLessThan(1)
+    await other.stop()
+  })
+
+  test('a pool whose last hour lost all its ticks has the price of the hour before', async () => {
+    const kept = chain
+    chain = grown(chain, [4_000, 5])
+    await running.append(asBlocks('ethereum', chain).slice(kept.length))
+    const question = `/v0/pools?pool=${POOL.id}`
+    const priceNow = async (from: Service) =>
+      ((await from.get(question)).body as { data: { sqrtPrice: string }[] }).data[0]?.sqrtPrice
+    const before = String(kept.at(-1)?.ticks.at(-1)?.sqrtPriceX96)
+    const held = writing.shut(RECOMPUTED)
+    const appended = running.append(asBlocks('ethereum', grown(kept, [4_100], 'another').slice(-1)))
+    await held
+    // It has nothing in memory from before.
+    const another = await startService({ client: database.client, networks: [NETWORK], clock: () => new Date() })
+    expect(await priceNow(another)).toBe(before)
+    await expect.poll(() => priceNow(service), { timeout: 5_000 }).toBe(before)
+    writing.open()
+    await appended
+    await another.stop()
   })
 })

@@ -21,6 +21,7 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
     network,
     pool: addressOf(id),
     protocol: 'dex-v3',
+    venue: 'uniswap',
     fee: 500,
     initial_sqrt_price: '0',
     first_seen: 0,

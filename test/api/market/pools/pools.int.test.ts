@@ -36,6 +36,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       id: POOLS.main.id,
       network: 'ethereum',
       protocolVersion: 'dex-v3',
+      venue: 'uniswap',
       feeTier: '500',
       liquidity: '777',
       sqrtPrice: String(POOLS.main.initialSqrtPriceX96),
