@@ -33,6 +33,7 @@ export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): 
   return {
     'X-Market-Network': network.name,
     'X-Market-Pool': pool.id,
+    'X-Market-Venue': pool.venue ?? 'uniswap',
     'X-Market-Pair': headerText(viewPair(view).join('-')),
     ...(passedOver && { 'X-Market-Lead': `${passedOver.reason}; passed-over=${passedOver.pool}` }),
     ...(finalUntil !== undefined && { 'X-Market-Final-Until': formatTime(finalUntil) }),

@@ -25,6 +25,7 @@ const EXPOSED = [
   'X-Market-Network',
   'X-Market-Pair',
   'X-Market-Pool',
+  'X-Market-Venue',
   REQUEST_ID,
 ].join(', ')
 

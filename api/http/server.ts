@@ -35,6 +35,8 @@ export async function serve(
     port: number
     signal: AbortSignal
     report: Report<ApiFact>
+    /** Where another process accepts the connections: resolves after a turn of its loop. */
+    turnOfAcceptor?: (() => Promise<void>) | undefined
   } & Partial<ServerTimeouts>,
 ): Promise<Serving> {
   const {
@@ -42,6 +44,7 @@ export async function serve(
     host,
     signal,
     report,
+    turnOfAcceptor = nextTurn,
     requestTimeoutMs: slowMs,
     socketTimeoutMs: stuckMs,
     drainMs,
@@ -65,7 +68,8 @@ export async function serve(
   await listen(server, options.port, host)
   const { port } = server.address() as AddressInfo
   report({ kind: 'server-listening', host, port })
-  return { host, port, closed: untilClosed(server, signal, drainMs).then(() => report({ kind: 'server-closed' })) }
+  const closed = untilClosed(server, { signal, drainMs, turnOfAcceptor }).then(() => report({ kind: 'server-closed' }))
+  return { host, port, closed }
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
@@ -78,7 +82,10 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   })
 }
 
-function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Promise<void> {
+function untilClosed(
+  server: Server,
+  { signal, drainMs, turnOfAcceptor }: { signal: AbortSignal; drainMs: number; turnOfAcceptor(): Promise<void> },
+): Promise<void> {
   const underWay = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
   server.on('connection', (socket) => {
@@ -87,7 +94,6 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
   })
   /** Node does not count a connection as idle before its first request; clients open some ahead. */
   const closeUnused = () => {
-    server.closeIdleConnections()
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
   }
   server.prependListener('request', (_request, response) => {
@@ -103,11 +109,14 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
         response.emit('stopping')
       }
       const timer = setTimeout(() => server.closeAllConnections(), drainMs)
-      await acceptWaiting(server)
-      const sweep = setInterval(closeUnused, 50)
+      await acceptWaiting(server, turnOfAcceptor)
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
+      // The first request of a client that has just connected may be on its way.
+      const unused = setInterval(closeUnused, UNUSED_MS)
       server.close(() => {
         clearTimeout(timer)
-        clearInterval(sweep)
+        clearInterval(idle)
+        clearInterval(unused)
         resolve()
       })
       server.closeIdleConnections()
@@ -117,6 +126,8 @@ function untilClosed(server: Server, signal: AbortSignal, drainMs: number): Prom
   })
 }
 
+const UNUSED_MS = 500
+
 /** Twice the backlog of the port: a flood of connections does not keep it open. */
 const MAX_TURNS = 1_024
 
@@ -124,15 +135,15 @@ const MAX_TURNS = 1_024
  * libuv accepts one connection a turn of its loop; the others wait in the backlog of the kernel, which resets them when the port is closed.
  * The same turns read the requests that have reached an idle connection. Two turns without a connection: none waits.
  */
-async function acceptWaiting(server: Server): Promise<void> {
+async function acceptWaiting(server: Server, turn: () => Promise<void>): Promise<void> {
   let quietTurns = 0
   const accepted = () => {
     quietTurns = 0
   }
   server.on('connection', accepted)
-  for (let turn = 0; quietTurns < 2 && turn < MAX_TURNS; turn++) {
+  for (let turns = 0; quietTurns < 2 && turns < MAX_TURNS; turns++) {
     quietTurns += 1
-    await nextTurn()
+    await turn()
   }
   server.off('connection', accepted)
 }

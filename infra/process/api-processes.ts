@@ -3,13 +3,16 @@
  * connection to the next of them, starts one again that has ended, and stops all in order.
  */
 import cluster, { type Worker } from 'node:cluster'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { AggregatorRegistry, collectDefaultMetrics, type Registry } from 'prom-client'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Fact } from '../telemetry/fact.ts'
 
 /** The message by which the first process stops the others. A signal would reach them twice at Ctrl-C, and the second one ends a process at once. */
 export const STOP_MESSAGE = 'stop'
+
+/** A process asks the first one with it, and is answered with it. */
+const TURN_MESSAGE = 'turn'
 
 const RESTART_PROCESS_MS = 1_000
 
@@ -36,6 +39,9 @@ export function startApiProcesses(
     const id = worker.process.pid ?? 0
     const stop = () => void (worker.isConnected() && worker.send(STOP_MESSAGE))
     signal.addEventListener('abort', stop, { once: true })
+    worker.on('message', (message) => {
+      if (message === TURN_MESSAGE) void passOn(worker)
+    })
     let hasListened = false
     worker.once('listening', () => {
       hasListened = true
@@ -67,6 +73,32 @@ export function startApiProcesses(
     metrics: () => registry.clusterMetrics(),
     closed: Promise.all(Array.from({ length: count }, keepRunning)).then(() => undefined),
   }
+}
+
+/** Two turns: with two processes left, each of them is passed a connection where any waits. */
+async function passOn(worker: Worker): Promise<void> {
+  await nextTurn()
+  await nextTurn()
+  if (worker.isConnected()) worker.send(TURN_MESSAGE)
+}
+
+/**
+ * In a started process: resolves once the first process has accepted and passed on what waited for two turns of its loop. Messages and connections
+ * between two processes keep their order, so that a connection of these turns has arrived.
+ */
+export function turnOfFirstProcess(): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (message?: unknown) => {
+      if (message !== undefined && message !== TURN_MESSAGE) return
+      process.off('message', done)
+      process.off('disconnect', done)
+      resolve()
+    }
+    process.on('message', done)
+    process.on('disconnect', done)
+    if (!process.connected) return done()
+    process.send?.(TURN_MESSAGE)
+  })
 }
 
 /** True in a process that `startApiProcesses` has started. */

@@ -7,6 +7,7 @@ import { type Serving, serve } from '../../api/http/server.ts'
 import { openMarket } from '../../api/market/market.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
+import { isApiProcess, turnOfFirstProcess } from './api-processes.ts'
 import type { Run } from './run.ts'
 
 const DRAIN_MS = 3_000
@@ -34,6 +35,7 @@ export async function startApi(
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const { host, port, corsOrigins: origins, embedOrigins } = config
   const app = createApp({ market, accounts, clock, report, origins, embedOrigins, pageCode })
-  const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS })
+  const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
+  const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS, turnOfAcceptor })
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }
 }

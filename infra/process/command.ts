@@ -1,5 +1,6 @@
 /** Shared by the commands: tables of a running process or opened for the command, output, and error messages. */
 
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
@@ -19,7 +20,7 @@ export async function runCommand(
     const folder = await currentStoreFolder(config)
     check({ folder, config })
     if (folder === undefined && config.store.kind === 'embedded') {
-      throw new UsageError('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.')
+      throw new UsageError(asTyped('Nothing is stored yet: run `npm start` first, or set CLICKHOUSE_URL or NETWORKS.'))
     }
     await withTables(resolveDeployment(config), (store) => command(store, config))
   } catch (error) {

@@ -2,6 +2,7 @@
 
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 import { parseTime } from '../../api/query/time.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { UsageError } from '../lib/usage-error.ts'
@@ -17,7 +18,7 @@ export type Help = {
 
 /** The lines that follow a complaint about the arguments. */
 export function usageOf({ usage }: Help): string {
-  return usage.map((line, index) => `${index === 0 ? 'Usage: ' : '       '}${line}`).join('\n')
+  return asTyped(usage.map((line, index) => `${index === 0 ? 'Usage: ' : '       '}${line}`).join('\n'))
 }
 
 /** Returns the result of `read`. `--help` exits with 0; a UsageError prints its message and exits with 1. */
@@ -83,13 +84,13 @@ function textOf(help: Help): string {
   return [
     usageOf(help),
     '',
-    does,
+    asTyped(does),
     '',
     'Options:',
     ...all.map(([option, meaning]) => `  ${option.padEnd(width)}  ${meaning}`),
     '',
     examples.length === 1 ? 'Example:' : 'Examples:',
-    ...examples.map((it) => `  ${it}`),
+    ...examples.map((it) => `  ${asTyped(it)}`),
   ].join('\n')
 }
 

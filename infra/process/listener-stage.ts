@@ -4,6 +4,7 @@ import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { BY_RANGES } from '../../ingest/blocks/recent-blocks.ts'
 import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import { WrongChain } from '../../ingest/model/errors.ts'
 import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
@@ -77,6 +78,8 @@ async function warnOfEarlierStart(
   if (stored === undefined) return
   const wanted = await firstBlock(endpoints, start)
   if (wanted >= stored) return
-  const command = `npm run backfill -- --network ${network.name} --from-block ${wanted} --to-block ${stored - 1}`
+  const command = asTyped(
+    `npm run backfill -- --network ${network.name} --from-block ${wanted} --to-block ${stored - 1}`,
+  )
   report({ kind: 'earlier-start', network: network.name, wanted, stored, command })
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from '../../aggregator/store/store.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
@@ -78,7 +79,9 @@ function refusal(network: NetworkName, role: Role, served: readonly NetworkName[
   const where = served.length === 0 ? ' on these tables' : ''
   return [
     `No process ${DOES[role]} of ${network}${where}${others}`,
-    `\`npm start\` with ${variable} set, or with ${network} in NETWORKS, does it${role === 'aggregator' ? ', and so does `npm run aggregate` in a cluster' : ''}. Start it, then repeat this command.`,
+    asTyped(
+      `\`npm start\` with ${variable} set, or with ${network} in NETWORKS, does it${role === 'aggregator' ? ', and so does `npm run aggregate` in a cluster' : ''}. Start it, then repeat this command.`,
+    ),
     'Nothing was changed.',
   ].join('\n')
 }

@@ -1,5 +1,6 @@
 /** One stage as a process of its own, over tables that other processes use too. */
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetworks } from '../config/networks.ts'
@@ -14,7 +15,7 @@ export function networksOf({ config }: Run): readonly NetworkConfig[] {
   const networks = configuredNetworks(config)
   if (networks.length > 0) return networks
   throw new Error(
-    'No network is configured: set NETWORKS, or <NETWORK>_RPC_URL. (The devnet runs only inside `npm start`.)',
+    asTyped('No network is configured: set NETWORKS, or <NETWORK>_RPC_URL. (The devnet runs only inside `npm start`.)'),
   )
 }
 
@@ -25,7 +26,9 @@ export function runStage(stage: (store: Store, run: Run, admin: Admin) => Promis
     const store = await run.deployment.tables.find(run)
     if (!store) {
       throw new Error(
-        'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',
+        asTyped(
+          'Stages that run apart share one ClickHouse: set CLICKHOUSE_URL, or use `npm start`, which brings its own.',
+        ),
       )
     }
     try {
@@ -45,7 +48,7 @@ export function runOnLogs(
   return runStage(async (store, run) => {
     if (!run.deployment.log.openBackfillLog) {
       throw new Error(
-        'Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.',
+        asTyped('Stages that run apart are joined by Kafka: set KAFKA_BROKERS, or use `npm start`, which needs none.'),
       )
     }
     const networks = networksOf(run)

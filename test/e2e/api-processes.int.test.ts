@@ -1,4 +1,9 @@
 /** `npm run api` several times over the same tables: whichever is asked, the answer is the same, and so are the credits. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createKey } from '../../api/accounts/keys.ts'
 import { PLANS } from '../../api/lib/plan.ts'
@@ -12,6 +17,8 @@ import { block, openStore as openTicks } from '../support/store.ts'
 
 const KEY = 'a-key-of-the-operator'
 const PROCESSES = 5
+/** Part of util-linux. */
+const canLimit = existsSync('/usr/bin/prlimit')
 /** Credits of a free key in a minute, and what a tenth of them adds. */
 const BOUND = PLANS.free.minute * 1.1
 const at = (minutes: number) => new Date(minute(minutes) * 1_000).toISOString()
@@ -107,5 +114,23 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
     await askOne(stopped, question)
     expect(await processes[0]?.stop('SIGTERM')).toBe(0)
     await everywhere(left).toEqual(left.map(() => spent))
+  })
+
+  test.skipIf(!canLimit)('one whose file handles are used up answers again once some are free', async () => {
+    // The first one is stopped.
+    const [, process] = processes
+    const [, url = ''] = urls
+    const { hostname, port } = new URL(url)
+    const open = await readdir(`/proc/${process?.pid}/fd`)
+    execFileSync('prlimit', ['--pid', String(process?.pid), `--nofile=${open.length + 20}`])
+    const sockets = Array.from({ length: 100 }, () => connect(Number(port), hostname).on('error', () => {}))
+    await Promise.all(sockets.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])))
+    // Node takes a connection that it has no handle for, and closes it.
+    await expect
+      .poll(() => sockets.filter(({ destroyed }) => destroyed).length, { timeout: 10_000 })
+      .toBeGreaterThan(50)
+    for (const socket of sockets) socket.destroy()
+    await expect.poll(() => askOne(url, QUESTIONS[0] ?? '').catch(() => undefined), { timeout: 20_000 }).toBeDefined()
+    expect(process?.output()).not.toContain('EMFILE')
   })
 })

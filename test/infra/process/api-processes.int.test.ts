@@ -90,7 +90,7 @@ describe.skipIf(withoutClickHouse)('several API processes behind one port', () =
   })
 
   test('all stop in order at SIGTERM', async () => {
-    const running = askOften(30)
+    const running = askOften(200)
     await new Promise((resolve) => setTimeout(resolve, 5))
     const stopped = api.stop('SIGTERM')
     await running
