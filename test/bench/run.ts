@@ -16,6 +16,7 @@ const BENCHES = [
   'flush',
   'tables',
   'start',
+  'stored',
   'views',
   'export',
   'e2e',

@@ -167,6 +167,32 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
   )
 })
 
+describe.skipIf(withoutClickHouse)('an engine without memory for a statement', () => {
+  test('is asked again until it has some', async (context) => {
+    const fresh = await freshDatabase()
+    context.onTestFinished(() => fresh.drop())
+    let isLow = false
+    const limited = intercepted(fresh.client, (send, _, [options]) => {
+      const { clickhouse_settings: settings } = options as { clickhouse_settings?: object }
+      if (isLow) Object.assign(options as object, { clickhouse_settings: { ...settings, max_memory_usage: '1000' } })
+      return send()
+    })
+    const { aggregator, tell, state, untilFailed, expectClean } = await open(context, fresh.client, limited)
+    await tell(TRUNK)
+    const tasks = [() => tell(LEFT), () => tell(STAYS), () => state(TRUNK.slice(2, 7), 1)]
+    for (const [index, task] of tasks.entries()) {
+      isLow = true
+      const telling = task()
+      await untilFailed(index + 1)
+      isLow = false
+      await telling
+    }
+    const failed = aggregator.facts.flatMap((fact) => (fact.kind === 'store-failed' ? [String(fact.error)] : []))
+    expect(failed.filter((message) => !/memory limit exceeded/i.test(message))).toStrictEqual([])
+    await expectClean(STAYS)
+  })
+})
+
 describe.skipIf(withoutClickHouse)('an engine of our own', () => {
   const KILLED_AT: readonly Place[] = [
     'flush: insert candles',

@@ -1,13 +1,19 @@
 /** Bytes on a socket, for requests that no client would send. */
 import { connect } from 'node:net'
 
-/** Resolves with the first answer; rejects where the connection ends without one. */
-export function sendRaw(url: string, request: string | Uint8Array): Promise<Response> {
+/**
+ * Resolves with the first answer; rejects where the connection ends without one. `isEnded`: the client says that nothing follows, upon which Node
+ * closes the connection, whether the answer to a good request is there or not.
+ */
+export function sendRaw(url: string, request: string | Uint8Array, isEnded = true): Promise<Response> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = []
-    const socket = connect(Number(port), hostname, () => socket.end(request))
-    socket.on('data', (part) => parts.push(part))
+    const socket = connect(Number(port), hostname, () => (isEnded ? socket.end(request) : socket.write(request)))
+    socket.on('data', (part) => {
+      parts.push(part)
+      if (!isEnded) socket.end()
+    })
     const finish = (error?: Error) => {
       const answer = Buffer.concat(parts).toString()
       if (answer === '') reject(error ?? new Error('The connection ended without an answer.'))

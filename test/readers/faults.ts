@@ -9,7 +9,7 @@ export type Stage = { service: Service; node: ForkingNode; random: Random }
 
 type Act = (stage: Stage) => Promise<void>
 
-const MAX_FORK = 64
+export const MAX_FORK = 64
 const anyProcess = (random: Random): ProcessName => random.pick(PROCESSES as unknown as [ProcessName, ...ProcessName[]])
 const aggregator = (random: Random) => random.pick(['aggregate-1', 'aggregate-2'] as const)
 const api = (random: Random) => random.pick(['api-1', 'api-2'] as const)

@@ -4,9 +4,11 @@ import type { BlockMessage } from '../../ingest/model/message.ts'
 import { type Block, mine, mineHistory } from '../simulation/block.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
+import type { FoldCandle } from '../support/fold.ts'
 import { type Answer, judge, type TipSeen } from './judge.ts'
 import { historyOf } from './ledger-history.ts'
 import { expectedPart, type Question } from './question.ts'
+import { isFoldOfStoredBuckets } from './stored-buckets.ts'
 
 const random = randomOf(1)
 const [POOL] = POOLS as readonly [PoolContract]
@@ -51,7 +53,8 @@ function messageOf({ number, hash, parentHash, timestamp }: Block): BlockMessage
   return { kind: 'block', network: 'ethereum', finalized: 0, number, hash, parentHash, timestamp, ...content }
 }
 
-const [from, to] = [ROOT.timestamp, (STAYS.at(-1)?.timestamp ?? 0) + 1]
+const iso = (second: number) => new Date(second * 1_000).toISOString().replace('.000Z', 'Z')
+const [from, to] = [ROOT.timestamp, Math.max(...TOLD.map(({ timestamp }) => timestamp)) + 1]
 const TICKS: Question = { kind: 'ticks', pool: POOL, from, to }
 
 /** The answer of a service whose ledger ends with `tip`. */
@@ -59,6 +62,10 @@ function answerAt(tip: Block | undefined, asked: number, reader = 'one'): Answer
   const ticks = tip ? (expectedPart(TICKS, 'ticks', tip, HISTORY) as string[]) : []
   const data = ticks.map((line) => ({ id: line.split(' ')[0], price: Number(line.split(' ')[1]) }))
   return { reader, question: TICKS, asked, answered: asked + 20, body: { data } }
+}
+
+function withTicks(answer: Answer, change: (ticks: unknown[]) => unknown[]): Answer {
+  return { ...answer, body: { data: change((answer.body as { data: unknown[] }).data) } }
 }
 
 const verdictOn = (...answers: Answer[]) =>
@@ -88,8 +95,8 @@ describe('the judge of readers', () => {
     expect(verdictOn(answerAt(LEFT.at(-1), servedAt(STAYS[1]?.hash ?? '') + 500))).toEqual(['stale'])
   })
 
-  test('finds a mixture of two branches', () => {
-    const torn = answerAt(STAYS[1], servedAt(STAYS[1]?.hash ?? '') + 100)
+  test('finds a mixture of two branches a second after the rollback', () => {
+    const torn = answerAt(STAYS[2], servedAt(STAYS[2]?.hash ?? '') + 100)
     const { data } = torn.body as { data: unknown[] }
     const lost = { ...torn, body: { data: data.slice(1) } }
     const more = {
@@ -105,6 +112,62 @@ describe('the judge of readers', () => {
     const behind = (reader: string) => answerAt(TRUNK[4], ahead.answered + 1, reader)
     expect(verdictOn(ahead, behind('one'))).toEqual(['back'])
     expect(verdictOn(ahead, behind('another'))).toEqual([])
+  })
+
+  test('accepts a flush and a rollback that were under way, by their rows, and counts them', () => {
+    const judged = (...answers: Answer[]) => judge(HISTORY, { answers, tips: TIPS, servedAt })
+    const forked = servedAt(STAYS[0]?.hash ?? '') - 400
+    const before = answerAt(LEFT.at(-1), forked)
+    const kept = answerAt(TRUNK[6], forked + 405)
+    const partly = withTicks(before, (ticks) => [...ticks.slice(0, -3), ...ticks.slice(-1)])
+    const again = answerAt(LEFT.at(-1), forked + 430)
+    expect(judged({ ...partly, answered: forked + 410 }, kept, again)).toMatchObject({ underWay: 2, violations: [] })
+    const lost = withTicks({ ...before, answered: forked + 410 }, (ticks) => ticks.slice(1))
+    expect(verdictOn(lost)).toEqual(['impossible'])
+    const served = servedAt(TRUNK[5]?.hash ?? '')
+    const caughtUp = { ...answerAt(TRUNK[5], served - 100), answered: served + 300 }
+    const inPart = withTicks(caughtUp, (ticks) => [...ticks.slice(0, -2), ...ticks.slice(-1)])
+    expect(judged(inPart)).toMatchObject({ underWay: 1, violations: [] })
+    expect(verdictOn(withTicks(caughtUp, (ticks) => [...ticks.slice(0, -4), ...ticks.slice(-3)]))).toEqual([
+      'impossible',
+    ])
+  })
+
+  test('accepts rows that a rollback has taken back, up to the tip of before the flush that it follows', () => {
+    const question: Question = { kind: 'candles', pool: POOL, interval: 1, from, to, fill: 'previous' }
+    const [kept, tip] = [TRUNK[6], TRUNK[8]] as [Block, Block]
+    const rows = expectedPart(question, 'candles', tip, HISTORY) as FoldCandle[]
+    const isKept = ({ time }: FoldCandle) => Date.parse(time) / 1_000 <= kept.timestamp
+    const close = rows.findLast(isKept)?.close as number
+    const flat = { open: close, high: close, low: close, close, volume: 0 }
+    const data = rows.map((row) => (isKept(row) ? row : { ...row, ...flat }))
+    expect(data).not.toEqual(rows)
+    const asked = servedAt(STAYS[0]?.hash ?? '') - 400
+    const answer = (shown: unknown[]): Answer => ({
+      reader: 'one',
+      question,
+      asked,
+      answered: asked + 410,
+      body: { data: shown },
+    })
+    expect(verdictOn(answer(data))).toEqual([])
+    expect(verdictOn(answer(data.map((row) => ({ ...row, high: row.high + 1 }))))).toEqual(['impossible'])
+    expect(verdictOn(answer(data.slice(1)))).toEqual(['impossible'])
+  })
+
+  test('accepts a candle of stored ones of which some are written, and no other candle', () => {
+    const question: Question = { kind: 'candles', pool: POOL, interval: 5, from, to, fill: 'none' }
+    const tip = TRUNK[6] as Block
+    const seconds = expectedPart({ ...question, interval: 1 }, 'candles', tip, HISTORY) as FoldCandle[]
+    const slotOf = ({ time }: FoldCandle) => Math.floor(Date.parse(time) / 5_000)
+    const [one, other] = seconds.filter((row) => seconds.some((it) => it !== row && slotOf(it) === slotOf(row)))
+    expect(one && other && slotOf(one) === slotOf(other)).toBe(true)
+    const time = iso(slotOf(one as FoldCandle) * 5)
+    const all = Array.from({ length: 7 }, (_, position) => position)
+    const accepts = (row: object) => isFoldOfStoredBuckets(HISTORY, question, { ...(row as FoldCandle), time }, all)
+    expect(accepts(other as FoldCandle)).toBe(true)
+    expect(accepts({ ...other, high: 10_000 })).toBe(false)
+    expect(accepts({ ...other, volume: (other?.volume ?? 0) * 2 })).toBe(false)
   })
 
   test('fails where the ledger shows what no message says', () => {

@@ -5,9 +5,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Hash } from 'viem'
-import { ancestorOf, type Block } from '../simulation/block.ts'
+import { differenceOf } from './difference.ts'
 import type { LedgerHistory } from './ledger-history.ts'
 import { expectedPart, partsOf, type Question, subjectOf } from './question.ts'
+import { isOfWriteUnderWay, isRollbackUnderWay } from './under-way.ts'
 
 /** Moments in ms of one clock. */
 export type Answer = {
@@ -30,10 +31,12 @@ export type Violation = {
   /** Positions in the history: allowed ones, and the newest that would have matched. */
   allowed: readonly [number, number]
   matched: number | undefined
+  /** From the nearest state. */
+  difference: string
 }
 
-/** `judged`: parts of answers; `ahead`: those of them whose newest bucket has trades of blocks that are being recorded. */
-export type Verdict = { judged: number; ahead: number; violations: readonly Violation[] }
+/** `judged`: parts of answers; `underWay`: those of them with rows of both states of a write that was under way. */
+export type Verdict = { judged: number; underWay: number; violations: readonly Violation[] }
 
 /** An answer may be so much older than the ledger. */
 export const STALENESS_MS = 1_000
@@ -42,12 +45,13 @@ export function judge(
   history: LedgerHistory,
   { answers, tips, servedAt }: { answers: readonly Answer[]; tips: readonly TipSeen[]; servedAt(hash: Hash): number },
 ): Verdict {
-  const earliest = lowerBounds(history, tips)
+  const applied = appliedStates(history, tips)
+  const earliest = lowerBounds(applied)
   const latest = upperBounds(history, servedAt)
   const reached = new Map<string, number>()
   const violations: Violation[] = []
   const ordered = [...answers].sort((one, other) => one.answered - other.answered)
-  let [judged, ahead] = [0, 0]
+  let [judged, underWay] = [0, 0]
   for (const answer of ordered) {
     const { question, reader, answered, body } = answer
     const [low, high] = [earliest(answer), latest(answered)]
@@ -61,42 +65,27 @@ export function judge(
       const from = Math.max(low, reached.get(key) ?? 0)
       const found = firstOf(from, high, isExact)
       if (found !== undefined) {
-        reached.set(key, found)
-        continue
-      }
-      if (question.kind === 'candles' && isAhead(history, question, value, [from, high])) {
-        ahead++
+        // Rows of a flush that is not on the ledger go again where its writer dies.
+        reached.set(key, Math.max(reached.get(key) ?? 0, Math.min(found, applied.at(answered)?.position ?? 0)))
         continue
       }
       const older = firstOf(low, from - 1, isExact)
+      const isTakenBack = (position: number) => isExact(position) && isRollbackUnderWay(history, position, from)
+      // Rows of both sides of a write may equal an older state.
+      const isOfWrite =
+        (older !== undefined && firstOf(older, from - 1, isTakenBack) !== undefined) ||
+        isOfWriteUnderWay(history, { question, part, value }, { low, from, high })
+      if (isOfWrite) {
+        underWay++
+        continue
+      }
       const matched = older ?? lastOf(0, low - 1, isExact)
       const kind = older !== undefined ? 'back' : matched !== undefined ? 'stale' : 'impossible'
-      violations.push({ kind, part, answer, allowed: [from, high], matched })
+      const difference = differenceOf(history, { question, part, value }, [low, high])
+      violations.push({ kind, part, answer, allowed: [from, high], matched, difference })
     }
   }
-  return { judged, ahead, violations }
-}
-
-/**
- * Blocks are recorded after their candles are stored, and buckets after the tip's are not shown until then. Where blocks of several buckets are
- * stored at once, as in catching up, the tip's own bucket has their trades for a moment. True where an answer is of this kind.
- */
-function isAhead(
-  history: LedgerHistory,
-  question: Question & { kind: 'candles' },
-  value: unknown,
-  [from, to]: readonly [number, number],
-): boolean {
-  const endsWithin = (tip: Block) => ({ ...question, to: Math.min(question.to, tip.timestamp + 1) })
-  for (let position = from; position <= to; position++) {
-    const tip = history.states[position]?.tip
-    for (let next = position + 1; tip && next <= to; next++) {
-      const later = history.states[next]?.tip
-      if (!later || ancestorOf(later, tip.number) !== tip) break
-      if (isDeepStrictEqual(value, expectedPart(endsWithin(tip), 'candles', later, history))) return true
-    }
-  }
-  return false
+  return { judged, underWay, violations }
 }
 
 function firstOf(from: number, to: number, isIt: (position: number) => boolean): number | undefined {
@@ -109,14 +98,13 @@ function lastOf(from: number, to: number, isIt: (position: number) => boolean): 
   return undefined
 }
 
-/**
- * The oldest state that an answer may be of, by what the table of the ledger said before it was asked for. A rollback that is not over counts as not
- * begun, and time stands still in it: until it is over, nothing newer than the branch that it takes back is there to be shown.
- */
-function lowerBounds(
-  { states }: LedgerHistory,
-  tips: readonly TipSeen[],
-): (answer: Pick<Answer, 'asked' | 'answered'>) => number {
+/** States by what the table of the ledger said at a moment. */
+type AppliedStates = {
+  at(moment: number): { at: number; position: number } | undefined
+  rollbacks: readonly TipSeen[]
+}
+
+function appliedStates({ states }: LedgerHistory, tips: readonly TipSeen[]): AppliedStates {
   const applied: { at: number; position: number }[] = []
   const rollbacks: TipSeen[] = []
   let position = 0
@@ -128,7 +116,14 @@ function lowerBounds(
     if (states[position]?.isRollback) rollbacks.push(tip)
     else applied.push({ at: tip.answered, position })
   }
-  const at = (moment: number) => applied.findLast((one) => one.at <= moment)
+  return { at: (moment) => applied.findLast((one) => one.at <= moment), rollbacks }
+}
+
+/**
+ * The oldest state that an answer may be of. A rollback that is not over counts as not begun, and time stands still in it: until it is over,
+ * nothing newer than the branch that it takes back is there to be shown.
+ */
+function lowerBounds({ at, rollbacks }: AppliedStates): (answer: Pick<Answer, 'asked' | 'answered'>) => number {
   return ({ asked, answered }) => {
     const bound = at(asked - STALENESS_MS)
     if (!bound) return 0

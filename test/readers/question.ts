@@ -16,13 +16,13 @@ const INTERVALS = [1, 5, 60, 420, 3_600, 86_400] as const
 const MAX_CANDLES = 100
 const MAX_TICKS = 1_000
 
-/** Near the head mostly, where answers change. */
+/** Near the head, where answers change, and as often behind it by no more than a fork takes back: rows of ranges that are over are kept. */
 export function anyQuestion(random: Random, pools: readonly [PoolContract, ...PoolContract[]], head: Block): Question {
   const chosen = random.next()
   const pool = random.pick(pools)
   if (chosen < 0.06) return { kind: 'health' }
   if (chosen < 0.2) return { kind: 'pools', pool }
-  const to = head.timestamp + 1 + random.pick([0, 0, 30, 3_600, -20, -300])
+  const to = head.timestamp + 1 + random.pick([0, 30, 3_600, -20, -100, -300, -600])
   if (chosen < 0.5) return { kind: 'ticks', pool, from: to - random.pick([60, 600, 1_800]), to }
   const interval = random.pick(INTERVALS)
   const from = to - interval * random.pick([MAX_CANDLES, 20, 5])
@@ -51,8 +51,14 @@ export function partsOf(question: Question, body: unknown): Parts {
   return { price: pool?.['sqrtPrice'], volume: pool?.['volumeUSD'] }
 }
 
-/** The same parts of an answer that is exact for the chain up to `tip`. */
-export function expectedPart(question: Question, part: string, tip: Block, history: LedgerHistory): unknown {
+/** The same parts of an answer that is exact for the chain up to `tip`; a chart may be filled to another tip. */
+export function expectedPart(
+  question: Question,
+  part: string,
+  tip: Block,
+  history: LedgerHistory,
+  filledTo = tip.timestamp,
+): unknown {
   if (question.kind === 'health') return tip.hash
   const pool = historyOfPool(history, tip, question.pool)
   if (part === 'price') return pool.ticks.at(-1)?.sqrtPrice ?? pool.initial
@@ -64,7 +70,7 @@ export function expectedPart(question: Question, part: string, tip: Block, histo
     return pool.ticks.filter(({ timestamp }) => isWithin(timestamp)).map(({ id, price }) => `${id} ${price}`)
   }
   const folded = foldTicks(pool.ticks, question.interval)
-  const until = Math.min(tip.timestamp, to - 1)
+  const until = Math.min(filledTo, to - 1)
   const candles = question.fill === 'none' ? folded : fillFolded(folded, question.interval, until)
   return candles.filter(({ time }) => isWithin(time))
 }

@@ -1,6 +1,7 @@
 /** Readers that ask all the while, and the eye on the ledger's table beside them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Hash } from 'viem'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import type { Block } from '../simulation/block.ts'
 import type { PoolContract } from '../simulation/market.ts'
@@ -26,7 +27,8 @@ export type ReaderOptions = {
   urls: Readonly<Record<string, string>>
   client: ClickHouseClient
   pools: readonly [PoolContract, ...PoolContract[]]
-  head: () => Block
+  /** The block of the newest tip that was seen in the tables, or the chain's head where it is unknown. */
+  newest(stored: Hash | undefined): Block
   seed: number
   /** For each API process. */
   readersEach: number
@@ -34,7 +36,7 @@ export type ReaderOptions = {
 
 /** Share of questions that were asked before: what is kept for them has to follow the chain. */
 const REPEATED = 0.5
-const REMEMBERED = 20
+const REMEMBERED = 60
 const PAUSE_MS = 25
 const TIP_EVERY_MS = 50
 /** A paused process answers nothing. */
@@ -42,7 +44,7 @@ const PATIENCE_MS = 15_000
 /** The store, or the process, is away; the pool is not there yet; claims of credits could not be read in time. */
 const EXPECTED_REFUSALS = [503, 404, 429]
 
-export function startReaders({ urls, client, pools, head, seed, readersEach }: ReaderOptions): Readers {
+export function startReaders({ urls, client, pools, newest, seed, readersEach }: ReaderOptions): Readers {
   const answers: Answer[] = []
   const tips: TipSeen[] = []
   const refused = new Map<string, number>()
@@ -55,7 +57,8 @@ export function startReaders({ urls, client, pools, head, seed, readersEach }: R
     const before: Question[] = []
     for (; !isOver; await sleep(PAUSE_MS)) {
       const again = random.chance(REPEATED) ? before[random.between(0, before.length - 1)] : undefined
-      const question = again ?? anyQuestion(random, pools, head())
+      // The ledger may be far behind the chain: near its tip is where answers change.
+      const question = again ?? anyQuestion(random, pools, newest(tips.at(-1)?.hash))
       if (!again) before.push(question)
       if (before.length > REMEMBERED) before.shift()
       const asked = performance.now()

@@ -4,7 +4,7 @@ import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/candlepool.ts'
-import { FAULT_NAMES, FAULTS, type FaultName } from './faults.ts'
+import { FAULT_NAMES, FAULTS, type FaultName, MAX_FORK } from './faults.ts'
 import { startForkingNode } from './forking-node.ts'
 import { judge, type Verdict, type Violation } from './judge.ts'
 import { historyOf, type LedgerHistory } from './ledger-history.ts'
@@ -60,7 +60,7 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       urls: service.urls,
       client: service.client,
       pools: LISTED,
-      head: () => node.world.head,
+      newest: (stored) => (stored && node.blocks.get(stored)) ?? node.world.head,
       seed,
       readersEach: READERS_EACH,
     })
@@ -76,6 +76,8 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     }
     isOver = true
     await growing
+    // A head that is an ancestor of what was read may be that of a node that lags: the listener waits until the chain is higher.
+    node.change((world) => world.grow(MAX_FORK + 1))
     await untilStored(service, () => node.world.head.hash)
     // What is kept in memory has to follow.
     await sleep(2_000)
@@ -138,18 +140,18 @@ export function countsOf({ injected }: Watched): Readonly<Record<string, number>
 }
 
 export function describeWatched(watched: Watched): string {
-  const { seed, judged, ahead, violations, states, refused } = watched
+  const { seed, judged, underWay, violations, states, refused } = watched
   const faults = Object.entries(countsOf(watched)).map(([fault, count]) => `  ${String(count).padStart(4)}  ${fault}`)
   const without = [...refused].map(([what, count]) => `${count} ${what}`).join(', ')
   return [
-    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations, ${ahead} with trades of blocks that were being recorded; not answered: ${without || 'none'}`,
+    `SEED=${seed}: ${judged} parts of answers judged against ${states} states of the ledger, ${violations.length} violations, ${underWay} read while a write was under way; not answered: ${without || 'none'}`,
     ...faults.sort(),
   ].join('\n')
 }
 
 /** The question, what was wrong, and in which states it would have been right. */
-export function describeViolation({ kind, part, answer, allowed, matched }: Violation): string {
+export function describeViolation({ kind, part, answer, allowed, matched, difference }: Violation): string {
   const { reader, question, asked, answered } = answer
   const moment = `${Math.round(asked)} to ${Math.round(answered)} ms`
-  return `${kind}: ${part} of ${pathOf(question)} by ${reader}, ${moment}; allowed ${allowed.join(' to ')}, exact for ${matched}`
+  return `${kind}: ${part} of ${pathOf(question)} by ${reader}, ${moment}; allowed ${allowed.join(' to ')}, exact for ${matched}; ${difference}`
 }

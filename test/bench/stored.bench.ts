@@ -1,0 +1,146 @@
+/**
+ * `npm start` over tables that hold much already, each kind beside a store with next to nothing: a year of the ledger of Arbitrum, a million
+ * pools, ten thousand keys with an hour of use each. The rows are made up inside the engine. BLOCKS, POOLS and KEYS scale it.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ClickHouseClient } from '@clickhouse/client'
+import { openStore } from '../../infra/clickhouse/store.ts'
+import { asker, run, until, untilReady } from '../support/candlepool.ts'
+import { startRpcServer } from '../support/rpc-server.ts'
+import { figure, title } from './figure.ts'
+import { enginePid, megabytes } from './load-use.ts'
+
+type Stored = { name: string; blocks: number; pools: number; keys: number }
+type Figures = Record<'start' | 'block' | 'candles' | 'pools' | 'status' | 'process' | 'engine', number>
+
+const FEW = { blocks: 1_000, pools: 100, keys: 1 }
+const BLOCKS = Number(process.env['BLOCKS'] ?? 126_000_000)
+const POOLS = Number(process.env['POOLS'] ?? 1_000_000)
+const KEYS = Number(process.env['KEYS'] ?? 10_000)
+const STORES: readonly Stored[] = [
+  { name: 'next to nothing', ...FEW },
+  { name: `${BLOCKS.toLocaleString('en')} blocks`, ...FEW, blocks: BLOCKS },
+  { name: `${POOLS.toLocaleString('en')} pools`, ...FEW, pools: POOLS },
+  { name: `${KEYS.toLocaleString('en')} keys`, ...FEW, keys: KEYS },
+]
+const NETWORK = 'arbitrum'
+const CHAIN_ID = 42_161
+const BLOCKS_A_SECOND = 4
+/** Rows of one statement: what it sorts is held in memory. */
+const ROWS_AT_ONCE = 10_000_000
+const QUESTIONS = 20
+const NEW_BLOCKS = 20
+const POOL = `0x${'0'.repeat(39)}1`
+const FINAL_DEPTH = 100
+
+const begun = Math.floor(Date.now() / 1_000)
+let least: Figures | undefined
+for (const stored of STORES) {
+  const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
+  await fill(folder, stored)
+  const found = await measure(folder, stored)
+  await rm(folder, { recursive: true, force: true })
+  title(`npm start over ${stored.name}, beside next to nothing`)
+  const print = (what: string, of: keyof Figures, unit: string) => figure(what, found[of], unit, least?.[of])
+  print('start to its first answer', 'start', 's')
+  print('new block to /v0/health, p50', 'block', 'ms')
+  print('candles of a pool, p50', 'candles', 'ms')
+  print('a pool, p50', 'pools', 'ms')
+  print('npm run status', 'status', 's')
+  print('memory of npm start', 'process', 'MiB')
+  print('memory of the engine', 'engine', 'MiB')
+  least ??= found
+}
+process.exit()
+
+async function fill(folder: string, { blocks, pools, keys }: Stored): Promise<void> {
+  const store = await openStore({ store: { kind: 'embedded' } }, join(folder, 'store'), () => {})
+  const insert = (statement: string, rows: number) => inPieces(store.owner, statement, rows)
+  const hash = (number: string) => `unhex(leftPad(lower(hex(${number})), 64, '0'))`
+  const time = (number: string) => `toDateTime(${begun} - intDiv(${blocks} - (${number}), ${BLOCKS_A_SECOND}), 'UTC')`
+  await insert(
+    `INSERT INTO blocks (network, number, hash, parent_hash, time, first, ticks, digest, version, is_deleted, finalized)
+     SELECT '${NETWORK}', number + 1, ${hash('number + 1')}, ${hash('number')}, ${time('number + 1')}, number + 1, 0, 0, 2 * number + 1, 0,
+       if(number > ${FINAL_DEPTH}, number - ${FINAL_DEPTH}, 0) FROM {rows}`,
+    blocks,
+  )
+  await insert(
+    `INSERT INTO pools (network, pool, block, time, protocol, fee, initial_sqrt_price, token0_address, token0_symbol, token0_name, token0_decimals,
+       token1_address, token1_symbol, token1_name, token1_decimals, version, is_deleted)
+     SELECT '${NETWORK}', concat('0x', leftPad(lower(hex(number + 1)), 40, '0')), number % ${blocks} + 1, ${time(`number % ${blocks} + 1`)}, 'dex-v3', 500,
+       bitShiftLeft(toUInt256(1), 96), concat('0xa', leftPad(lower(hex(number + 1)), 39, '0')), concat('TKN', toString(number)), 'Token', 18,
+       '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8', 'USDC', 'USD Coin', 6, 2 * (number % ${blocks}) + 1, 0 FROM {rows}`,
+    pools,
+  )
+  const key = "SHA256(concat('key ', toString(intDiv(number, 60))))"
+  await insert(
+    `INSERT INTO api_keys (key_hash, id, name, plan, created, version)
+     SELECT SHA256(concat('key ', toString(number))), toString(number), 'made up', 'free', now(), 1 FROM {rows}`,
+    keys,
+  )
+  await insert(
+    `INSERT INTO usage (key_hash, minute, instance, credits, calls, version)
+     SELECT ${key}, toStartOfMinute(now()) - 60 * (number % 60), generateUUIDv4(), 1, 1, 1 FROM {rows}`,
+    60 * keys,
+  )
+  await store.close()
+}
+
+async function inPieces(client: ClickHouseClient, statement: string, rows: number): Promise<void> {
+  for (let from = 0; from < rows; from += ROWS_AT_ONCE) {
+    const count = Math.min(ROWS_AT_ONCE, rows - from)
+    await client.command({ query: statement.replace('{rows}', `numbers(${from}, ${count})`) })
+  }
+}
+
+async function measure(folder: string, { blocks }: Stored): Promise<Figures> {
+  const timestampOf = (block: number) => begun - Math.floor((blocks - block) / BLOCKS_A_SECOND)
+  const chain = {
+    chainId: CHAIN_ID,
+    head: blocks,
+    finalized: blocks - FINAL_DEPTH,
+    logs: [],
+    contracts: {},
+    timestampOf,
+  }
+  const rpc = await startRpcServer(chain)
+  const environment = { ARBITRUM_RPC_URL: rpc.url, DATA_DIR: folder, PORT: '0' }
+  const began = performance.now()
+  const main = run('start', environment)
+  const { url, key } = await untilReady(main)
+  const ask = asker(url, key)
+  await ask(`/v0/pools?pool=${POOL}`)
+  const start = (performance.now() - began) / 1_000
+  const block = await p50Of(NEW_BLOCKS, () => newBlock())
+  const candles = await p50Of(QUESTIONS, () => timed(() => ask(`/v0/candles?pool=${POOL}&interval=1m&limit=100`)))
+  const pools = await p50Of(QUESTIONS, () => timed(() => ask(`/v0/pools?pool=${POOL}`)))
+  const status = (await timed(() => run('status', environment).exited)) / 1_000
+  const engine = await megabytes(await enginePid(join(folder, 'store')))
+  const figures = { start, block, candles, pools, status, process: await megabytes(main.pid), engine }
+  await main.stop()
+  await rpc.stop()
+  return figures
+
+  async function newBlock(): Promise<number> {
+    rpc.chain.head++
+    const isThere = async () => {
+      const { networks } = await ask<{ networks: { tip: { number: number } | null }[] }>('/v0/health')
+      return networks[0]?.tip?.number === rpc.chain.head ? true : undefined
+    }
+    return timed(() => until(isThere, 'the new block is shown'))
+  }
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const began = performance.now()
+  await work()
+  return performance.now() - began
+}
+
+async function p50Of(rounds: number, work: () => Promise<number>): Promise<number> {
+  const times: number[] = []
+  for (let round = 0; round < rounds; round++) times.push(await work())
+  return times.sort((one, other) => one - other)[Math.floor(rounds / 2)] ?? Number.NaN
+}
