@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
+import { storeUnavailable } from '../lib/store.ts'
 import { type ClaimTable, openClaimTable } from './claim-table.ts'
 import type { Claim } from './claims.ts'
 import { type Hold, type Meter, recordPeerUsage } from './credits.ts'
@@ -19,7 +20,7 @@ export type ClaimExchange = {
   refresh(): Promise<number>
   /** From now on the meter counts what the peers use of the key. */
   attach(hash: KeyHash, meter: Meter): void
-  /** Resolves with false where the peers hold or have used the credits that a hold needs. */
+  /** Resolves with false where the peers hold or have used the credits that a hold needs. Throws `store_unavailable` where the store is too slow to tell. */
   acquire(hash: KeyHash, meter: Meter, limit: number, hold: Hold): Promise<boolean>
   /** Granted credits of the hold's minute that are neither used nor reserved. */
   freeCredits(hash: KeyHash, hold: Hold): number
@@ -76,7 +77,13 @@ export function openClaimExchange(options: {
       while (!isCovered()) {
         await rounds.run()
         if (isCovered()) return true
-        if (performance.now() > until || claims.isUsedUp(claim)) return false
+        if (claims.isUsedUp(claim)) return false
+        if (performance.now() > until) {
+          if (rounds.isValid()) return false
+          throw storeUnavailable(
+            new Error(`A round of claims took so long that they were no longer valid after ${VALID_MS} ms.`),
+          )
+        }
         // At a random time, so that the claims of several processes rarely collide.
         await sleep(Math.random() * PACE_MS)
       }

@@ -1,8 +1,8 @@
 /** Caches the keys that are in use: a key is read at its first use, and again after each change of its row. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import DataLoader from 'dataloader'
+import { pieces } from '../../ingest/lib/pieces.ts'
 import { cachedValue } from '../lib/cached-value.ts'
-import { chunksOf } from '../lib/group.ts'
 import { queryRows, readSql } from '../lib/store.ts'
 import { type KeyHash, type KeyRecord, keysByHash } from './keys.ts'
 
@@ -66,7 +66,7 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
         ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,
       })
       const changed = rows.map(({ hash }) => hash).filter((hash) => held.has(hash))
-      for (const hashes of chunksOf(changed, MAX_HASHES_PER_QUERY)) await read(hashes)
+      for (const hashes of pieces(changed, MAX_HASHES_PER_QUERY)) await read(hashes)
     }
     refreshedAt = now
   }

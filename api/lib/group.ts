@@ -1,4 +1,4 @@
-/** Lists cut into groups; `Map.groupBy` will do the first once Node 20 is gone. */
+/** Lists grouped by a key; `Map.groupBy` will do it once Node 20 is gone. */
 
 /** In the order of first appearance. */
 export function groupBy<Item, Key>(
@@ -13,11 +13,4 @@ export function groupBy<Item, Key>(
     else group.push(item)
   }
   return groups
-}
-
-/** In order, none longer than `size`. */
-export function chunksOf<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
-  const chunks = []
-  for (let start = 0; start < items.length; start += size) chunks.push(items.slice(start, start + size))
-  return chunks
 }

@@ -1,8 +1,8 @@
-/** The files of the page and of the embedded chart: code and style bundled in memory, the token list, and the HTML that names them. */
+/** The files of the page and of the embedded chart: code and style, the token list, and the HTML that names them. */
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { basename, extname, join } from 'node:path'
-import { build, stop } from 'esbuild'
+import { extname, join } from 'node:path'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import { tokenFile } from './tokens.ts'
 
@@ -16,7 +16,8 @@ export type Page = {
 
 const HERE = import.meta.dirname
 
-const ENTRIES = ['browser/main.ts', 'style.css', 'browser/embed.ts', 'embed.css'] as const
+/** Only in the package. */
+const BUILT = join(HERE, 'bundle')
 
 export type PageOptions = {
   networks: readonly Network[]
@@ -27,25 +28,8 @@ export type PageOptions = {
 }
 
 export async function makePage({ networks, folder, embedOrigins }: PageOptions): Promise<Page> {
-  const { outputFiles } = await build({
-    entryPoints: ENTRIES.map((entry) => join(HERE, entry)),
-    outdir: HERE,
-    outbase: HERE,
-    entryNames: '[name]-[hash]',
-    bundle: true,
-    minify: true,
-    write: false,
-    format: 'esm',
-    target: 'es2022',
-    charset: 'utf8',
-    // Licences require their notices.
-    legalComments: 'eof',
-    logLevel: 'silent',
-  })
-  // Otherwise esbuild's process stays until this one ends.
-  await stop()
-  const files = new Map<string, PageFile>()
-  for (const { path, text } of outputFiles) files.set(basename(path), { type: extname(path), text })
+  const bundle = await readBundle()
+  const files = new Map([...bundle].map(([name, text]) => [name, { type: extname(name), text }]))
   const tokens = JSON.stringify(tokenFile(networks))
   files.set(`tokens-${hash(tokens)}.json`, { type: '.json', text: tokens })
 
@@ -62,8 +46,15 @@ export async function makePage({ networks, folder, embedOrigins }: PageOptions):
   return { html: { page: await html('page.html'), embed: await html('embed.html') }, files }
 }
 
+async function readBundle(): Promise<ReadonlyMap<string, string>> {
+  const names = await readdir(BUILT).catch(() => undefined)
+  if (names === undefined) return (await import('./bundle.ts')).bundlePage()
+  const texts = names.map(async (name) => [name, await readFile(join(BUILT, name), 'utf8')] as const)
+  return new Map(await Promise.all(texts))
+}
+
 function filled(template: string, named: ReadonlyMap<string, string>): string {
-  return template.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => named.get(name) ?? '')
+  return asTyped(template).replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => named.get(name) ?? '')
 }
 
 export function hash(text: string): string {

@@ -1,5 +1,6 @@
 /** POST /page/code: the page exchanges the code of the printed link for the key. It is no operation of the API. */
 import type { RequestHandler } from 'express'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { openAuthThrottle } from '../http/auth-throttle.ts'
 import { tooManyFailures } from '../http/authenticate.ts'
 import { sendAnswer } from '../http/headers.ts'
@@ -26,7 +27,7 @@ export function postPageCode(code: PageCode, clock: () => Date): RequestHandler 
 function gone(): Problem {
   return new Problem(
     'unauthorized',
-    `This link was opened before, or is older than ${CODE_MINUTES} minutes, or is of an earlier start. Paste the key that npm start printed.`,
+    `This link was opened before, or is older than ${CODE_MINUTES} minutes, or is of an earlier start. Paste the key that ${asTyped('npm start')} printed.`,
     { headers: { 'WWW-Authenticate': `ApiKey realm="candlepool", header="${CODE_HEADER}"` } },
   )
 }

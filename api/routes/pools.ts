@@ -27,6 +27,7 @@ function toPool(state: RankedPool) {
     id: pool.id,
     network: network.name,
     protocolVersion: pool.protocol,
+    venue: pool.venue ?? 'uniswap',
     feeTier: String(state.fee),
     liquidity: String(state.liquidity),
     sqrtPrice: String(state.sqrtPriceX96),

@@ -1,6 +1,8 @@
 /** Every body that the service answers with, as schemas: the document at /v0/openapi.json is made of them. */
+
 import { z } from 'zod'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
+import { VENUE_NAMES } from '../../ingest/model/venue.ts'
 import { groupBy } from '../lib/group.ts'
 import { PROBLEMS, type ProblemCode } from '../lib/problem.ts'
 
@@ -51,6 +53,7 @@ const Pool = z
       .describe('A v3 address or a v4 pool id.'),
     network: network(),
     protocolVersion: z.enum(['dex-v3', 'dex-v4']),
+    venue: z.enum(VENUE_NAMES).describe('The exchange whose factory made the pool.'),
     feeTier: whole().describe('In hundredths of a basis point. Where it is dynamic, that of the last swap.'),
     liquidity: whole().describe('In range, now.'),
     sqrtPrice: whole().describe('√(token1/token0) of raw units, times 2^96.'),

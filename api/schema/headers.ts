@@ -17,6 +17,7 @@ export const HEADERS = {
     schema: text,
   },
   'X-Market-Network': { description: 'The network of the pool that answered.', required: true, schema: text },
+  'X-Market-Venue': { description: 'The exchange whose factory made that pool.', required: true, schema: text },
   'X-Market-Pool': { description: 'The id of the pool that answered.', required: true, schema: text },
   'X-Market-Pair': {
     description: 'The pair as answered; characters beyond ASCII are percent-encoded.',

@@ -27,6 +27,7 @@ const MARKET = [...STORED, 'unknown_pool', 'unknown_symbol', 'no_pool', 'too_man
 const MARKET_HEADERS = [
   'X-Market-Network',
   'X-Market-Pool',
+  'X-Market-Venue',
   'X-Market-Pair',
   'X-Market-Lead',
   'X-Market-Incomplete',

@@ -1,6 +1,7 @@
 /** `npm run backfill`: reads a range of final history: in a cluster, beside a running `npm start`, and alone. */
 import { z } from 'zod'
 import { failJob, readJob } from '../../aggregator/jobs/job.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { CANCELLED } from '../jobs/job-runner.ts'
@@ -68,7 +69,7 @@ const cancelSchema = z.object({
   network: schema.shape.network,
   cancel: z
     .string()
-    .regex(/^\d{1,9}$/, '--cancel is not the number of a job: npm run status lists them')
+    .regex(/^\d{1,9}$/, asTyped('--cancel is not the number of a job: npm run status lists them'))
     .transform(Number),
 })
 
@@ -82,7 +83,7 @@ async function cancelBackfill({ network, cancel: id }: z.output<typeof cancelSch
   await withTables(deployment, async ({ owner }) => {
     const job = await readJob(owner, network, id)
     if (job?.kind !== 'backfill' || job.state !== 'open')
-      throw new UsageError(`${network} has no open backfill ${id}: npm run status lists the jobs.`)
+      throw new UsageError(asTyped(`${network} has no open backfill ${id}: npm run status lists the jobs.`))
     await failJob(owner, job, CANCELLED)
     print(`Job ${id} of ${network} is taken back. What it has read stays.`)
   })

@@ -15,6 +15,7 @@ import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import { currentStoreFolder, savedDevnetNetwork } from '../config/folders.ts'
+import { configuredNetwork } from '../config/networks.ts'
 import { barOf, durationOf } from '../jobs/progress.ts'
 import { FolderInUse, LOCKS_FOLDER, lockFolder } from '../lib/folder-lock.ts'
 import { UsageError } from '../lib/usage-error.ts'
@@ -104,7 +105,8 @@ async function writeFiles(store: Store, { config, signal }: Run): Promise<void> 
 async function networkOfStore(config: Config): Promise<Network> {
   const folder = config.chain.kind === 'devnet' ? await currentStoreFolder(config) : undefined
   const devnet = folder === undefined ? undefined : await savedDevnetNetwork(folder)
-  return devnet?.name === request.network ? devnet : NETWORKS[request.network]
+  if (devnet?.name === request.network) return devnet
+  return configuredNetwork(config, request.network)?.network ?? NETWORKS[request.network]
 }
 
 /** The pool and direction in which the API would answer this range. */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { createNamedKey, listKeys, revokeKey, setPlan } from '../../api/accounts/keys.ts'
 import { isPlan, PLANS, type PlanName } from '../../api/lib/plan.ts'
 import { parseTime } from '../../api/query/time.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, printTable, runCommand } from '../process/command.ts'
@@ -89,7 +90,8 @@ async function list(client: Client): Promise<void> {
 }
 
 function changed(wasChanged: boolean, how: string): void {
-  if (!wasChanged) throw new UsageError('There is no such key that is not revoked: `npm run keys -- list` shows them.')
+  if (!wasChanged)
+    throw new UsageError(asTyped('There is no such key that is not revoked: `npm run keys -- list` shows them.'))
   print(`The key is ${how}. Running processes apply it within a second.`)
 }
 

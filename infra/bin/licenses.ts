@@ -6,12 +6,15 @@ import { withoutArguments } from '../process/help.ts'
 type Locked = { version?: string; license?: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
 export type Licensed = { name: string; version: string; license: string; isOptional: boolean }
 
+/** In the page of the package, which is bundled when it is built. */
+const IN_PAGE = ['node_modules/lightweight-charts', 'node_modules/fancy-canvas']
+
 /** By name. What only developers install is left out. */
 export async function readLicenses(root: string): Promise<Licensed[]> {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>
   }
-  const shipped = Object.entries(packages).filter(([path, { dev }]) => path !== '' && !dev)
+  const shipped = Object.entries(packages).filter(([path, { dev }]) => path !== '' && (!dev || IN_PAGE.includes(path)))
   const all = await Promise.all(
     shipped.map(async ([path, { version = '', license, optional, devOptional }]) => ({
       name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),

@@ -1,4 +1,5 @@
 /** `npm run status`: how far each network is read, stored and audited, and what is missing. */
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { blocksIn, type JobStatus, type NetworkSummary, networksOf, summarize } from '../jobs/network-status.ts'
 import { print, printTable, runCommand } from '../process/command.ts'
 import { commandLine, type Help, optionsOf } from '../process/help.ts'
@@ -86,7 +87,9 @@ function notesOfGaps({ network, gaps }: NetworkSummary): string[] {
       return `  ${it.from} to ${it.to}  ${counted(blocksIn([it]), 'block')}, ${times}`
     }),
     ...(more > 0 ? [`  and ${more} more`] : []),
-    `Fill the first with: npm run backfill -- --network ${network} --from-block ${gap.from} --to-block ${gap.to}`,
+    asTyped(
+      `Fill the first with: npm run backfill -- --network ${network} --from-block ${gap.from} --to-block ${gap.to}`,
+    ),
   ]
 }
 

@@ -2,6 +2,7 @@
 
 import { type Job, openJobs, readJob } from '../../aggregator/jobs/job.ts'
 import { readHalts } from '../../aggregator/ledger/halts.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { print } from '../process/command.ts'
@@ -39,7 +40,7 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
     if (reason === undefined || reason === told) return undefined
     told = reason
     const takeBack =
-      kind === 'backfill' ? ` Take it back with: npm run backfill -- --network ${network} --cancel ${id}` : ''
+      kind === 'backfill' ? asTyped(` Take it back with: npm run backfill -- --network ${network} --cancel ${id}`) : ''
     return `Job ${id} waits: ${reason}. It stays open, and a process that serves ${network} takes it.${takeBack}`
   }
 }

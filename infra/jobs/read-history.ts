@@ -1,6 +1,7 @@
 /** Reads final history: over Kafka in a cluster, in the running process that owns the tables, or in this process alone. */
 import { deleteCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
@@ -52,7 +53,7 @@ function networkOf(request: JobRequest, { config }: Run): NetworkConfig | undefi
 function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
   if (network) return network
   throw new UsageError(
-    'No network is configured: set <NETWORK>_RPC_URL. (The devnet is filled in while `npm start` runs.)',
+    asTyped('No network is configured: set <NETWORK>_RPC_URL. (The devnet is filled in while `npm start` runs.)'),
   )
 }
 

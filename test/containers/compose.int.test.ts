@@ -129,7 +129,7 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
   })
 
   test('a command runs in a container of its own: a key that it makes opens the API', async () => {
-    const printed = await cluster.run('api', ['infra/bin/keys.ts', 'create', '--plan', 'free', '--name', 'ann'])
+    const printed = await cluster.run('api', ['keys', 'create', '--plan', 'free', '--name', 'ann'])
     const [key = ''] = /cp_\S+/.exec(printed) ?? []
     const { api } = await cluster.containers()
     const askAsAnn = asker(api?.publishedAt ?? '', key)
@@ -160,12 +160,12 @@ describe.skipIf(!inContainers)('the cluster of infra/compose.yaml', { timeout: 1
   })
 
   test('a backup is restored into another database, and all of it agrees there', async () => {
-    expect(await cluster.run('api', ['infra/bin/backup.ts', 'nightly'])).toContain('Saved as backups/nightly')
+    expect(await cluster.run('api', ['backup', 'nightly'])).toContain('Saved as backups/nightly')
     const elsewhere = { CLICKHOUSE_DATABASE: 'restored' }
-    expect(await cluster.run('api', ['infra/bin/restore.ts', 'nightly'], elsewhere)).toContain('Restored from')
-    const verified = await cluster.run('api', ['infra/bin/verify.ts', '--network', 'ethereum'], elsewhere)
+    expect(await cluster.run('api', ['restore', 'nightly'], elsewhere)).toContain('Restored from')
+    const verified = await cluster.run('api', ['verify', '--network', 'ethereum'], elsewhere)
     expect(verified).toContain('everything agrees')
-    expect(await cluster.run('api', ['infra/bin/status.ts'], elsewhere)).toContain(String(DAY.lastBlock))
+    expect(await cluster.run('api', ['status'], elsewhere)).toContain(String(DAY.lastBlock))
   })
 
   test('passwords are changed in the settings, and all processes use the new ones', async () => {

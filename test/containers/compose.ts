@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const execute = promisify(execFile)
-const FILE = join(import.meta.dirname, '../../infra/compose.yaml')
+const FOLDER = join(import.meta.dirname, '../../infra')
 const EXAMPLE = join(import.meta.dirname, '../../infra/.env.example')
 
 export type Container = {
@@ -39,7 +39,8 @@ export type Cluster = {
   remains(): Promise<string[]>
 }
 
-export function composeCluster(settings: Record<string, string>): Cluster {
+/** `more`: files of `infra` on top of `compose.yaml`. */
+export function composeCluster(settings: Record<string, string>, more: readonly string[] = []): Cluster {
   const project = `candlepool-${randomBytes(4).toString('hex')}`
   // Neither infra/.env nor the shell of the tests has an effect, except for the images. In the example, all is empty.
   const { PATH, HOME, DOCKER_HOST, KAFKA_IMAGE, CLICKHOUSE_IMAGE, PROMETHEUS_IMAGE, CANDLEPOOL_IMAGE } = process.env
@@ -47,7 +48,8 @@ export function composeCluster(settings: Record<string, string>): Cluster {
   const env = { PATH, HOME, DOCKER_HOST, ...images, ...settings }
   const compose = async (...args: string[]) => {
     const [command, ...first] = await composeCommand()
-    const all = [...first, '--env-file', EXAMPLE, '-f', FILE, '-p', project, ...args]
+    const files = ['compose.yaml', ...more].flatMap((file) => ['-f', join(FOLDER, file)])
+    const all = [...first, '--env-file', EXAMPLE, ...files, '-p', project, ...args]
     return (await execute(command, all, { env, maxBuffer: 64 * 2 ** 20 })).stdout
   }
   const mine = ['--filter', `label=com.docker.compose.project=${project}`]

@@ -29,11 +29,12 @@ build candlepool/clickhouse -C "$PWD/$stand_in/clickhouse" . -C "$PWD/infra/clic
 build candlepool/prometheus -C "$PWD/$stand_in/prometheus" .
 
 candlepool() {
-  tar -c --exclude infra/.env package.json package-lock.json ingest aggregator api infra |
-    docker build -q -f infra/Dockerfile --build-arg NODE_IMAGE=candlepool/node "$@" - >/dev/null
+  tar -c --exclude infra/.env package.json package-lock.json tsconfig.json ingest aggregator api infra |
+    docker build -q -f infra/Dockerfile --build-arg NODE_IMAGE=candlepool/node --build-arg BASE_IMAGE=candlepool/debian:12 "$@" - >/dev/null
 }
-# With a name of its own, the first stage stays in the cache.
+# With names of their own, the first stages stay in the cache.
 candlepool --target dependencies -t candlepool/dependencies
+candlepool --target build -t candlepool/build
 candlepool -t candlepool
 
 docker images --format '{{.Repository}}:{{.Tag}} {{.Size}}' | grep ^candlepool

@@ -6,7 +6,7 @@ import { kafkaOrSkip } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
 import { logContract } from './contract.ts'
 
-const VERSIONS = ['3.9.2', '4.0.1', '4.3.0']
+const VERSIONS = ['3.9.2', '4.0.1', '4.4.0']
 /** Where Maven has to fetch the jars first. */
 const START_TIMEOUT_MS = 240_000
 

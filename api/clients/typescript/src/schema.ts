@@ -148,6 +148,11 @@ export interface components {
             network: "ethereum" | "arbitrum" | "polygon" | "base" | "optimism";
             /** @enum {string} */
             protocolVersion: "dex-v3" | "dex-v4";
+            /**
+             * @description The exchange whose factory made the pool.
+             * @enum {string}
+             */
+            venue: "uniswap" | "sushi" | "pancake" | "slipstream" | "algebra";
             /** @description In hundredths of a basis point. Where it is dynamic, that of the last swap. */
             feeTier: string;
             /** @description In range, now. */
@@ -602,6 +607,8 @@ export interface operations {
                     "X-Market-Network": string;
                     /** @description The id of the pool that answered. */
                     "X-Market-Pool": string;
+                    /** @description The exchange whose factory made that pool. */
+                    "X-Market-Venue": string;
                     /** @description The pair as answered; characters beyond ASCII are percent-encoded. */
                     "X-Market-Pair": string;
                     /** @description Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */
@@ -1016,6 +1023,8 @@ export interface operations {
                     "X-Market-Network": string;
                     /** @description The id of the pool that answered. */
                     "X-Market-Pool": string;
+                    /** @description The exchange whose factory made that pool. */
+                    "X-Market-Venue": string;
                     /** @description The pair as answered; characters beyond ASCII are percent-encoded. */
                     "X-Market-Pair": string;
                     /** @description Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`. */

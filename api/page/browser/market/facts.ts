@@ -19,6 +19,7 @@ export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: b
   const [base, quote] = scene.flipped ? tokens.toReversed() : tokens
   const link = devnet ? undefined : poolLink(network, id)
   const protocol = pool?.protocolVersion.replace('dex-', '') ?? (id.length === 42 ? 'v3' : 'v4')
+  const venue = pool?.venue ?? 'uniswap'
   part('facts', HTMLElement).replaceChildren(
     fact(`${base} in ${quote}`, price === undefined ? NONE : priceText(price, decimalsOf(price)), 'price'),
     fact('24 h volume', dayVolume ?? NONE),
@@ -26,6 +27,7 @@ export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: b
     fact('Fee', pool === undefined ? NONE : feeText(pool.feeTier)),
     fact('Liquidity', pool === undefined ? NONE : exponent(pool.liquidity), undefined, pool?.liquidity),
     fact('Network', `${title(network)} ${protocol}`),
+    ...(venue === 'uniswap' ? [] : [fact('Venue', title(venue))]),
     fact(
       'Pool',
       link === undefined ? shortId(id) : make('a', { href: link, target: '_blank', rel: 'noreferrer' }, shortId(id)),

@@ -29,6 +29,7 @@ class Pool(TypedDict):
     id: str
     network: Literal["ethereum", "arbitrum", "polygon", "base", "optimism"]
     protocolVersion: Literal["dex-v3", "dex-v4"]
+    venue: Literal["uniswap", "sushi", "pancake", "slipstream", "algebra"]
     feeTier: str
     liquidity: str
     sqrtPrice: str

@@ -1,0 +1,57 @@
+/**
+ * `npm run site`: the documents as a static site in `dist/site`. VitePress is installed in a folder of its own, apart from what the service needs.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import { referencePage } from '../../api/docs/page.ts'
+import { openApi } from '../../api/schema/openapi.ts'
+import { commandLine, type Help, optionsOf } from '../process/help.ts'
+import { PAGES } from './pages.ts'
+
+const HERE = import.meta.dirname
+const ROOT = join(HERE, '../..')
+const FOLDER = join(ROOT, 'node_modules/.cache/site')
+const SITE = join(ROOT, 'dist/site')
+
+const HELP: Help = {
+  does: 'Builds the documents as a static site with a search, in dist/site, and checks its links.',
+  usage: ['npm run site [-- --repository URL]'],
+  options: [['--repository', 'where links to sources lead; they are plain text without it']],
+  examples: ['npm run site -- --repository https://github.com/owner/candlepool'],
+}
+
+const { repository } = commandLine(HELP, () => optionsOf(HELP, { repository: { type: 'string' } }))
+const pages = join(FOLDER, 'pages')
+await rm(pages, { recursive: true, force: true })
+await mkdir(join(pages, 'public'), { recursive: true })
+for (const [path, page] of PAGES) {
+  const text = await readFile(join(ROOT, path), 'utf8')
+  await writeFile(join(pages, `${page}.md`), withLinks(text, path))
+}
+await cp(join(ROOT, '.github/page.png'), join(pages, 'public/page.png'))
+await writeFile(join(pages, 'public/reference.html'), referencePage(openApi(), new Date()).html)
+for (const name of ['config.ts', 'pages.ts']) await cp(join(HERE, name), join(FOLDER, '.vitepress', name))
+for (const name of ['package.json', 'package-lock.json']) await cp(join(HERE, name), join(FOLDER, name))
+execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: 'inherit' })
+execFileSync('npm', ['run', 'build'], { cwd: FOLDER, stdio: 'inherit' })
+await rm(SITE, { recursive: true, force: true })
+await cp(join(FOLDER, 'output'), SITE, { recursive: true })
+
+/** Links between documents lead to their pages, all others into the repository. */
+function withLinks(text: string, path: string): string {
+  return text.replace(
+    /(!?)\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g,
+    (link, image, label: string, target: string) => {
+      if (/^(?:https?:|mailto:|#)/.test(target)) return link
+      const [file = '', anchor] = target.split('#')
+      const named = posix.join(posix.dirname(path), file)
+      if (image) return `![${label}](/${posix.basename(named)})`
+      const page = PAGES.get(named) ?? PAGES.get(posix.join(named, 'README.md'))
+      if (page) return `[${label}](/${page === 'index' ? '' : page}${anchor ? `#${anchor}` : ''})`
+      if (!existsSync(join(ROOT, named))) throw new Error(`${path} links to ${target}, which is not there.`)
+      return repository === undefined ? label : `[${label}](${repository}/blob/main/${named})`
+    },
+  )
+}
