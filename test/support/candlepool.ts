@@ -46,10 +46,15 @@ export function run(
 ): Running {
   const entries = fromSource || root ? undefined : process.env['TEST_ENTRIES']
   const entry = entries ? [join(entries, `${script}.mjs`)] : ['--import', 'tsx', `infra/bin/${script}.ts`]
+  return runNode([...entry, ...args], environment, root ?? ROOT)
+}
+
+/** A Node process of the product in another place, such as an installed package. */
+export function runNode(args: readonly string[], environment: Record<string, string>, folder: string): Running {
   // What a test run of our own may have in its environment must not reach the product.
   const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
-  const child: ChildProcess = spawn(process.execPath, [...entry, ...args], {
-    cwd: root ?? ROOT,
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd: folder,
     env: { ...clean, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -77,7 +82,7 @@ export function run(
         looks.add(look)
         look()
         void exited.then((code) =>
-          reject(new Error(`${script} ended with ${code} before it printed ${pattern}:\n${printed}`)),
+          reject(new Error(`${args.join(' ')} ended with ${code} before it printed ${pattern}:\n${printed}`)),
         )
       })
     },

@@ -9,6 +9,7 @@ import {
   multicall3Abi,
   numberToHex,
   toFunctionSelector,
+  zeroHash,
 } from 'viem'
 import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
 import { bitsOf } from '../../ingest/rpc/bloom.ts'
@@ -241,7 +242,7 @@ function numberOf(chain: RecordedChain, tag: string): number {
 
 function headerOf(chain: RecordedChain, faults: Faults, number: number) {
   if (number > chain.head || number < 0) return null
-  const hashOf = (block: number) => logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)
+  const hashOf = (block: number) => (block < 0 ? zeroHash : (logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)))
   return {
     number: numberToHex(number),
     hash: hashOf(number),

@@ -100,7 +100,10 @@ describe.skipIf(withoutClickHouse)('the permanent verification', () => {
     const before = factsOf(aggregator, 'verify-passed').length
     const repaired = await passes(aggregator, before + 2)
     expect(repaired?.mismatches).toBe(0)
-    expect((await readVerification(database.client, network))?.newest).toBe('')
+    // Saved after it is reported.
+    await expect
+      .poll(async () => (await readVerification(database.client, network))?.newest, { timeout: 10_000 })
+      .toBe('')
   })
 
   /** As `npm run rebuild` reads it. */
