@@ -56,13 +56,14 @@ export class RecentFlushes {
     this.#keep(({ event }) => event.tip.number <= number)
   }
 
-  /** The flush that continues at the block after `cursor`, if it is here and ends at or below `until`. */
+  /**
+   * The flush that continues at the block after `cursor`, if it is here and ends at or below `until`. Before the first publication nothing
+   * tells which block that is: the tables are read.
+   */
   after(cursor: number, until: number): PublishBatch | undefined {
     this.#keep(({ event }) => event.tip.number > cursor)
     const [flush] = this.#flushes
-    // Before the first block of an empty ledger, nothing is missing.
-    const isNext = flush !== undefined && (flush.first === cursor + 1 || cursor < 0)
-    if (!isNext || flush.event.tip.number > until) return undefined
+    if (flush?.first !== cursor + 1 || flush.event.tip.number > until) return undefined
     const { tip, buckets, version } = flush.event
     return {
       ticks: flush.blocks.flatMap(({ block, version }) => block.ticks.map((tick) => ({ block, tick, version }))),

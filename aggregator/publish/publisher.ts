@@ -212,6 +212,9 @@ class LedgerPublisher implements Publisher {
     const { network } = this.#options
     this.#recent.dropAbove(to.number)
     this.#recorded = Math.min(this.#recorded, to.number)
+    // Stored first: after a crash in the midst of this, the chain may come back to the blocks above, which then are published again.
+    if (this.#state.cursor.number > to.number) this.#state.cursor = to
+    await this.#saveCursor()
     for (let last = this.#state.highest; last > to.number; last -= BLOCKS_PER_RETRACTION) {
       const isWhole = last === Number.MAX_SAFE_INTEGER
       const first = isWhole ? to.number + 1 : Math.max(to.number + 1, last - BLOCKS_PER_RETRACTION + 1)
@@ -222,9 +225,6 @@ class LedgerPublisher implements Publisher {
       if (isWhole) break
     }
     this.#state.highest = to.number
-    if (this.#state.cursor.number <= to.number) return
-    this.#state.cursor = to
-    await this.#saveCursor()
   }
 
   async #publishDifference(change: TickReplacement, pools: readonly PoolSighting[]): Promise<void> {
@@ -232,7 +232,7 @@ class LedgerPublisher implements Publisher {
     this.#state.coveredUntil = Math.max(coveredUntil, change.last)
     const last = highest < 0 ? change.last : Math.min(change.last, highest)
     if (change.first > last) return
-    const range = { since: 0, until: MAX_TIME, first: change.first, last }
+    const range = { since: 0, until: MAX_TIME, first: change.first, last, tombstone: change.tombstone }
     const stored = await readStoredTicks(this.#client, this.#options.network, range, change.pools)
     const ticks = change.ticks.filter(({ block }) => block.number <= last)
     const { retracted, inserted } = tickDifference(stored, { ...change, ticks })

@@ -23,6 +23,8 @@ export type TickRange = {
   until: UnixSeconds
   /** Only rows of lower versions. */
   below?: Version | undefined
+  /** Beside live rows, those that tombstones of this version took. */
+  tombstone?: Version | undefined
 }
 
 type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
@@ -49,12 +51,18 @@ const MAX_VERSION: Version = (1n << 64n) - 1n
 export async function readStoredTicks(
   client: ClickHouseClient,
   network: NetworkName,
-  { below = MAX_VERSION, ...range }: TickRange,
+  { below = MAX_VERSION, tombstone = 0n, ...range }: TickRange,
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
   const groups = filterGroups(pools)
   const rows = await askGroups(groups, (group) =>
-    ask<TickColumns>(client, storedTicks, { network, ...range, below: below.toString(), pools: group }),
+    ask<TickColumns>(client, storedTicks, {
+      network,
+      ...range,
+      below: below.toString(),
+      tombstone: tombstone.toString(),
+      pools: group,
+    }),
   )
   if (rows.length === 0) return []
   const { first, last } = range

@@ -12,11 +12,16 @@ export type TickReplacement = {
   ticks: readonly VersionedTick[]
   /** Stored rows of a higher version stay. */
   version: Version
+  /** Rows below it that go get a tombstone of this version. */
+  tombstone: Version
 }
 
 export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
 
-/** Both ascending by block and log index. Ticks that stay as they are are in neither. */
+/**
+ * Both ascending by block and log index. Ticks that stay as they are are in neither, unless they are of the replacement's own version:
+ * an earlier try wrote those, and the stream may have been published after that try.
+ */
 export function tickDifference(stored: readonly VersionedTick[], { ticks, version }: TickReplacement): TickDifference {
   const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
   const unchanged = new Set<string>()
@@ -24,8 +29,9 @@ export function tickDifference(stored: readonly VersionedTick[], { ticks, versio
   for (const old of stored) {
     const identity = identityOf(old)
     const fresh = next.get(identity)
-    if (old.version > version || (fresh && isSame(old, fresh))) unchanged.add(identity)
-    else retracted.push(old)
+    const isKept = old.version > version || (fresh !== undefined && isSame(old, fresh))
+    if (!isKept) retracted.push(old)
+    else if (old.version !== version) unchanged.add(identity)
   }
   return { retracted, inserted: ticks.filter((tick) => !unchanged.has(identityOf(tick))) }
 }
