@@ -3,7 +3,7 @@ import type { Block } from '../simulation/block.ts'
 import type { PoolContract } from '../simulation/market.ts'
 import { TOKENS } from '../simulation/market.ts'
 import type { Random } from '../simulation/random.ts'
-import { type FoldTick, fillFolded, foldTicks } from '../support/fold.ts'
+import { type FoldCandle, type FoldTick, fillFolded, foldTicks } from '../support/fold.ts'
 import type { LedgerHistory } from './ledger-history.ts'
 
 export type Question =
@@ -60,19 +60,25 @@ export function expectedPart(
   filledTo = tip.timestamp,
 ): unknown {
   if (question.kind === 'health') return tip.hash
-  const pool = historyOfPool(history, tip, question.pool)
+  const pool = poolAt(history, tip, question.pool)
   if (part === 'price') return pool.ticks.at(-1)?.sqrtPrice ?? pool.initial
   if (part === 'volume') return pool.isSeen ? amountText(pool.usdMicros, 6).replace(/\.?0+$/, '') : undefined
   if (question.kind === 'pools') throw new Error(`A pool has no ${part}.`)
   const { from, to } = question
   const isWithin = (time: string) => seconds(time) >= from && seconds(time) < to
   if (question.kind === 'ticks') {
-    return pool.ticks.filter(({ timestamp }) => isWithin(timestamp)).map(({ id, price }) => `${id} ${price}`)
+    const ticks = ticksFrom(pool, from).filter(({ timestamp }) => isWithin(timestamp))
+    return ticks.map(({ id, price }) => `${id} ${price}`)
   }
-  const folded = foldTicks(pool.ticks, question.interval)
+  const { interval } = question
+  const start = from - (from % interval)
+  const folded = foldTicks(ticksFrom(pool, start), interval)
+  if (question.fill === 'none') return folded.filter(({ time }) => isWithin(time))
+  const last = lastBelow(pool, start)
+  // What came before the range is the close that its empty candles repeat.
+  const before = last ? [{ ...foldTicks([last], interval)[0], time: iso(start - interval) } as FoldCandle] : []
   const until = Math.min(filledTo, to - 1)
-  const candles = question.fill === 'none' ? folded : fillFolded(folded, question.interval, until)
-  return candles.filter(({ time }) => isWithin(time))
+  return fillFolded([...before, ...folded], interval, until).filter(({ time }) => isWithin(time))
 }
 
 /** Two questions about one subject: what a reader saw of it must not be older the next time. */
@@ -83,41 +89,86 @@ export function subjectOf(question: Question): string {
 }
 
 type PoolTick = FoldTick & { id: string; sqrtPrice: string }
-type PoolHistory = { isSeen: boolean; ticks: PoolTick[]; usdMicros: bigint; initial: string | undefined }
+/** A pool after a block that speaks of it. */
+type PoolState = {
+  before: PoolState | undefined
+  /** Swaps of this block, or of the newest one below that has any. */
+  ticks: readonly PoolTick[]
+  /** Position of `ticks` in time. */
+  second: number
+  isSeen: boolean
+  usdMicros: bigint
+  initial: string | undefined
+}
 
-const known = new WeakMap<Block, Map<string, PoolHistory>>()
+const NOTHING: PoolState = {
+  ...{ before: undefined, ticks: [], second: Number.NEGATIVE_INFINITY },
+  ...{ isSeen: false, usdMicros: 0n, initial: undefined },
+}
+const known = new WeakMap<Block, Map<string, PoolState>>()
 
-/** Everything of a pool from the first stored block to `tip`. */
-function historyOfPool(history: LedgerHistory, tip: Block, pool: PoolContract): PoolHistory {
-  const byPool = known.get(tip) ?? new Map<string, PoolHistory>()
-  known.set(tip, byPool)
-  const found = byPool.get(pool.id)
-  if (found) return found
-  const blocks: Block[] = []
-  for (let at: Block | undefined = tip; at && at.number >= history.first; at = at.parent) blocks.push(at)
-  const made: PoolHistory = { isSeen: false, ticks: [], usdMicros: 0n, initial: undefined }
-  const decimals = TOKENS[pool.currency1]?.decimals ?? 18
-  for (const { hash, timestamp } of blocks.reverse()) {
-    const content = history.contentOf(hash)
-    const sighting = content?.pools.find(({ id }) => id === pool.id)
-    if (sighting) {
-      made.isSeen = true
-      made.initial ??= String(sighting.initialSqrtPriceX96)
+/** A pool after everything from the first stored block to `tip`. */
+function poolAt(history: LedgerHistory, tip: Block, pool: PoolContract): PoolState {
+  const above: Block[] = []
+  let state = NOTHING
+  for (let at: Block | undefined = tip; at && at.number >= history.first; at = at.parent) {
+    const found = known.get(at)?.get(pool.id)
+    if (found) {
+      state = found
+      break
     }
-    for (const tick of content?.ticks ?? []) {
-      if (tick.pool !== pool.id) continue
-      made.usdMicros += tick.amountUsdMicros
-      made.ticks.push({
-        id: `${tick.transactionHash}-${tick.logIndex}`,
-        timestamp: iso(timestamp),
-        price: tick.price,
-        amount1: amountText(tick.amount1, decimals),
-        sqrtPrice: String(tick.sqrtPriceX96),
-      })
-    }
+    above.push(at)
   }
-  byPool.set(pool.id, made)
-  return made
+  for (const block of above.reverse()) {
+    state = poolAfter(state, history, block, pool)
+    const byPool = known.get(block) ?? new Map<string, PoolState>()
+    known.set(block, byPool.set(pool.id, state))
+  }
+  return state
+}
+
+function poolAfter(
+  before: PoolState,
+  history: LedgerHistory,
+  { hash, timestamp }: Block,
+  pool: PoolContract,
+): PoolState {
+  const content = history.contentOf(hash)
+  const sighting = content?.pools.find(({ id }) => id === pool.id)
+  const ticks = content?.ticks.filter((tick) => tick.pool === pool.id) ?? []
+  if (!sighting && ticks.length === 0) return before
+  const decimals = TOKENS[pool.currency1]?.decimals ?? 18
+  return {
+    before: ticks.length === 0 ? before.before : before,
+    ticks:
+      ticks.length === 0
+        ? before.ticks
+        : ticks.map((tick) => ({
+            id: `${tick.transactionHash}-${tick.logIndex}`,
+            timestamp: iso(timestamp),
+            price: tick.price,
+            amount1: amountText(tick.amount1, decimals),
+            sqrtPrice: String(tick.sqrtPriceX96),
+          })),
+    second: ticks.length === 0 ? before.second : timestamp,
+    isSeen: before.isSeen || sighting !== undefined,
+    usdMicros: ticks.reduce((sum, { amountUsdMicros }) => sum + amountUsdMicros, before.usdMicros),
+    initial: before.initial ?? (sighting && String(sighting.initialSqrtPriceX96)),
+  }
+}
+
+/** Swaps from a second on. */
+function ticksFrom(pool: PoolState, from: number): PoolTick[] {
+  const found: (readonly PoolTick[])[] = []
+  for (let at: PoolState | undefined = pool; at && at.second >= from; at = at.before) found.push(at.ticks)
+  return found.reverse().flat()
+}
+
+/** The newest swap before a second. */
+function lastBelow(pool: PoolState, second: number): PoolTick | undefined {
+  let at: PoolState | undefined = pool
+  while (at && at.second >= second) at = at.before
+  return at?.ticks.at(-1)
 }
 
 function tipIn(body: unknown): unknown {

@@ -4,7 +4,7 @@ import type { LedgerHistory } from './ledger-history.ts'
 import { expectedPart, type Question } from './question.ts'
 
 const STORED_SECONDS = [86_400, 3_600, 60, 1]
-const MAX_TRIED = 10_000
+const MAX_TRIED = 1_000
 /** A volume is rounded once, and the sum of rounded ones a few times. */
 const PRECISION = 1e-12
 
@@ -27,7 +27,9 @@ export function isFoldOfStoredBuckets(
   let folds: (FoldCandle | undefined)[] = [undefined]
   for (const time of [...new Set(states.flat().map((bucket) => bucket.time))].sort()) {
     const versions = distinct(states.map((state) => state.find((bucket) => bucket.time === time)))
-    folds = folds.flatMap((fold) => versions.map((version) => joined(fold, version)))
+    const parts = versions.filter((version) => version === undefined || isWithin(version, row))
+    const all = folds.flatMap((fold) => parts.map((version) => joined(fold, version)))
+    folds = distinct(all.filter((fold) => fold === undefined || (fold.open === row.open && isWithin(fold, row))))
     if (folds.length > MAX_TRIED) return false
   }
   return folds.some((fold) => fold !== undefined && isSame(fold, row))
@@ -47,6 +49,11 @@ function joined(fold: FoldCandle | undefined, next: FoldCandle | undefined): Fol
     close: next.close,
     volume: fold.volume + next.volume,
   }
+}
+
+/** True where the row can be the fold of this one and of others. */
+function isWithin({ high, low, volume }: FoldCandle, row: FoldCandle): boolean {
+  return high <= row.high && low >= row.low && volume <= row.volume * (1 + PRECISION)
 }
 
 function isSame(fold: FoldCandle, row: FoldCandle): boolean {
