@@ -86,6 +86,13 @@ describe('the judge of readers', () => {
     expect(verdictOn(answerAt(TRUNK[2], 4_500))).toEqual(['stale'])
   })
 
+  test('accepts an empty answer until the first write is over, and none after it', () => {
+    expect(verdictOn(answerAt(undefined, 5))).toEqual([])
+    expect(verdictOn(answerAt(undefined, 500))).toEqual([])
+    expect(verdictOn(answerAt(TRUNK[0], 100), answerAt(undefined, 500))).toEqual(['impossible'])
+    expect(verdictOn(answerAt(undefined, 2_500))).toEqual(['impossible'])
+  })
+
   test('finds an answer that nothing could know yet', () => {
     expect(verdictOn(answerAt(TRUNK[5], 4_500))).toEqual(['impossible'])
   })

@@ -38,6 +38,9 @@ export type Violation = {
 /** `judged`: parts of answers; `underWay`: those of them with rows of both states of a write that was under way. */
 export type Verdict = { judged: number; underWay: number; violations: readonly Violation[] }
 
+/** Position of the ledger before its first state: of the first write, some rows may be there. */
+export const EMPTY = -1
+
 /** An answer may be so much older than the ledger. */
 export const STALENESS_MS = 1_000
 
@@ -62,11 +65,11 @@ export function judge(
         return tip !== undefined && isDeepStrictEqual(value, expectedPart(question, part, tip, history))
       }
       const key = `${reader} ${subjectOf(question)} ${part}`
-      const from = Math.max(low, reached.get(key) ?? 0)
+      const from = Math.max(low, reached.get(key) ?? low)
       const found = firstOf(from, high, isExact)
       if (found !== undefined) {
         // Rows of a flush that is not on the ledger go again where its writer dies.
-        reached.set(key, Math.max(reached.get(key) ?? 0, Math.min(found, applied.at(answered)?.position ?? 0)))
+        reached.set(key, Math.max(reached.get(key) ?? low, Math.min(found, applied.at(answered)?.position ?? EMPTY)))
         continue
       }
       const older = firstOf(low, from - 1, isExact)
@@ -126,9 +129,9 @@ function appliedStates({ states }: LedgerHistory, tips: readonly TipSeen[]): App
 function lowerBounds({ at, rollbacks }: AppliedStates): (answer: Pick<Answer, 'asked' | 'answered'>) => number {
   return ({ asked, answered }) => {
     const bound = at(asked - STALENESS_MS)
-    if (!bound) return 0
+    if (!bound) return EMPTY
     const next = rollbacks.find((one) => one.answered > bound.at && one.asked <= answered)
-    return next ? (at(Math.min(asked, next.asked) - STALENESS_MS)?.position ?? 0) : bound.position
+    return next ? (at(Math.min(asked, next.asked) - STALENESS_MS)?.position ?? EMPTY) : bound.position
   }
 }
 

@@ -29,13 +29,14 @@ export function isOfWriteUnderWay(
   const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
   for (let before = low; before < high; before++) {
     const tip = history.states[before]?.tip
-    const after = endOfWrite(history, before, high)
-    if (!tip || after === before) continue
+    const after = tip ? endOfWrite(history, before, high) : endOfWrite(history, 0, high)
+    if (after === before) continue
     if (before < from && !isRollbackUnderWay(history, before, Math.min(from, after))) continue
     // The rollback that follows may begin before any reader has looked at the end of this write.
     const end = after < high && history.states[after + 1]?.isRollback ? after + 1 : after
     const positions = Array.from({ length: end - before + 1 }, (_, index) => before + index)
-    const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= tip.timestamp * 1_000
+    const shownTo = tip?.timestamp ?? 0
+    const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
     const states = positions.map((position) => rowsAt(position))
     const isFold = (row: Row) =>
       typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
