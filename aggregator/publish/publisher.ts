@@ -20,7 +20,7 @@ import { BEFORE_ALL, newestCovered, type PublishCursor, readCursor, writeCursor 
 import { type Emitter, openEmitter, type PoolSighting } from './emitter.ts'
 import { RecentFlushes, type RecordedFlush, readBatch, readSightings } from './publish-batch.ts'
 import type { PublisherOptions } from './publish-options.ts'
-import { readStoredTicks } from './stored-ticks.ts'
+import { inChainOrder, readStoredTicks, readTombstonedTicks } from './stored-ticks.ts'
 import { whenStored } from './stream-priority.ts'
 import { type TickReplacement, tickDifference } from './tick-difference.ts'
 
@@ -232,8 +232,14 @@ class LedgerPublisher implements Publisher {
     this.#state.coveredUntil = Math.max(coveredUntil, change.last)
     const last = highest < 0 ? change.last : Math.min(change.last, highest)
     if (change.first > last) return
-    const range = { since: 0, until: MAX_TIME, first: change.first, last, tombstone: change.tombstone }
-    const stored = await readStoredTicks(this.#client, this.#options.network, range, change.pools)
+    const range = { since: 0, until: MAX_TIME, first: change.first, last }
+    const { network } = this.#options
+    const [live, taken] = await Promise.all([
+      readStoredTicks(this.#client, network, range, change.pools),
+      readTombstonedTicks(this.#client, network, { ...range, version: change.tombstone }, change.pools),
+    ])
+    // An earlier try has taken some rows back, and the stream may have been published after it.
+    const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
     const ticks = change.ticks.filter(({ block }) => block.number <= last)
     const { retracted, inserted } = tickDifference(stored, { ...change, ticks })
     const named = pools.filter(({ block }) => block <= last)

@@ -13,6 +13,8 @@ import type { Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
+/** Tombstones are rows like those that they take; FINAL leaves them out. */
+const tombstonedTicks = storedTicks.replace(' FINAL', '')
 const blockHashes = loadSql(import.meta.url, './block_hashes.sql')
 
 /** Blocks and seconds, both ends included. The time bounds what is read: it is in the key, and in that of the partitions. */
@@ -23,8 +25,6 @@ export type TickRange = {
   until: UnixSeconds
   /** Only rows of lower versions. */
   below?: Version | undefined
-  /** Beside live rows, those that tombstones of this version took. */
-  tombstone?: Version | undefined
 }
 
 type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale: number } & Pick<
@@ -48,24 +48,36 @@ type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale
 const MAX_VERSION: Version = (1n << 64n) - 1n
 
 /** Ascending by block and log index; of all pools where `pools` is empty. */
-export async function readStoredTicks(
+export function readStoredTicks(
   client: ClickHouseClient,
   network: NetworkName,
-  { below = MAX_VERSION, tombstone = 0n, ...range }: TickRange,
+  { below = MAX_VERSION, ...range }: TickRange,
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
+  return readTicks(client, storedTicks, { network, ...range, above: '0', below: below.toString() }, pools)
+}
+
+/** The same of rows that tombstones of one version took. */
+export function readTombstonedTicks(
+  client: ClickHouseClient,
+  network: NetworkName,
+  { version, ...range }: Omit<TickRange, 'below'> & { version: Version },
+  pools: readonly PoolId[] = [],
+): Promise<VersionedTick[]> {
+  const versions = { above: version.toString(), below: (version + 1n).toString() }
+  return readTicks(client, tombstonedTicks, { network, ...range, ...versions }, pools)
+}
+
+async function readTicks(
+  client: ClickHouseClient,
+  query: string,
+  range: Omit<TickRange, 'below'> & { network: NetworkName; above: string; below: string },
+  pools: readonly PoolId[],
+): Promise<VersionedTick[]> {
   const groups = filterGroups(pools)
-  const rows = await askGroups(groups, (group) =>
-    ask<TickColumns>(client, storedTicks, {
-      network,
-      ...range,
-      below: below.toString(),
-      tombstone: tombstone.toString(),
-      pools: group,
-    }),
-  )
+  const rows = await askGroups(groups, (group) => ask<TickColumns>(client, query, { ...range, pools: group }))
   if (rows.length === 0) return []
-  const { first, last } = range
+  const { network, first, last } = range
   const found = await ask<{ number: number; hash: string }>(client, blockHashes, { network, first, last })
   const hashes = new Map(found.map(({ number, hash }) => [number, `0x${hash}`]))
   const ticks = rows.map((row) => toVersionedTick(row, hashes.get(row.number)))

@@ -1,5 +1,4 @@
--- Live rows of some blocks, in the order of the chain, and beside them those that tombstones of one version took (0: of none).
--- An empty list of pools means all.
+-- Live rows of some blocks, in the order of the chain. An empty list of pools means all.
 SELECT
     pool,
     toFloat64(stored.block)                           AS number,
@@ -18,22 +17,10 @@ SELECT
     toString(stored.price_ulps)                       AS priceUlps,
     toString(toInt256(stored.amount_usd * 1000000))   AS amountUsdMicros,
     toString(stored.version)                          AS version
-FROM
-(
-    SELECT *
-    FROM ticks FINAL
-    WHERE network = {network:String}
-      AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
-      AND block BETWEEN {first:UInt64} AND {last:UInt64}
-      AND time BETWEEN toDateTime({since:UInt32}, 'UTC') AND toDateTime({until:UInt32}, 'UTC')
-      AND version < {below:UInt64}
-    UNION ALL
-    SELECT *
-    FROM ticks
-    WHERE {tombstone:UInt64} > 0 AND network = {network:String}
-      AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
-      AND block BETWEEN {first:UInt64} AND {last:UInt64}
-      AND time BETWEEN toDateTime({since:UInt32}, 'UTC') AND toDateTime({until:UInt32}, 'UTC')
-      AND version = {tombstone:UInt64}
-) AS stored
+FROM ticks AS stored FINAL
+WHERE network = {network:String}
+  AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
+  AND stored.block BETWEEN {first:UInt64} AND {last:UInt64}
+  AND stored.time BETWEEN toDateTime({since:UInt32}, 'UTC') AND toDateTime({until:UInt32}, 'UTC')
+  AND stored.version >= {above:UInt64} AND stored.version < {below:UInt64}
 ORDER BY stored.block, stored.log_index

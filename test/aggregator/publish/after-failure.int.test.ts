@@ -1,4 +1,4 @@
-/** What is published after a failure or a crash: of a first publication, of a retraction, and where statements of a dead process come late. */
+/** Publications after a failure or a crash: of a first publication, of a retraction, of an overwrite whose statements came late. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { truncateToCheckpoint } from '../../../aggregator/ledger/checkpoint.ts'
