@@ -13,8 +13,6 @@ import type { Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
-/** Tombstones are rows like those that they take; FINAL leaves them out. */
-const tombstonedTicks = storedTicks.replace(' FINAL', '')
 const blockHashes = loadSql(import.meta.url, './block_hashes.sql')
 
 /** Blocks and seconds, both ends included. The time bounds what is read: it is in the key, and in that of the partitions. */
@@ -54,7 +52,7 @@ export function readStoredTicks(
   { below = MAX_VERSION, ...range }: TickRange,
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
-  return readTicks(client, storedTicks, { network, ...range, above: '0', below: below.toString() }, pools)
+  return readTicks(client, 'live', { network, ...range, above: '0', below: below.toString() }, pools)
 }
 
 /** The same of rows that tombstones of one version took. */
@@ -65,17 +63,21 @@ export function readTombstonedTicks(
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
   const versions = { above: version.toString(), below: (version + 1n).toString() }
-  return readTicks(client, tombstonedTicks, { network, ...range, ...versions }, pools)
+  return readTicks(client, 'tombstones', { network, ...range, ...versions }, pools)
 }
 
 async function readTicks(
   client: ClickHouseClient,
-  query: string,
+  which: 'live' | 'tombstones',
   range: Omit<TickRange, 'below'> & { network: NetworkName; above: string; below: string },
   pools: readonly PoolId[],
 ): Promise<VersionedTick[]> {
   const groups = filterGroups(pools)
-  const rows = await askGroups(groups, (group) => ask<TickColumns>(client, query, { ...range, pools: group }))
+  // A tombstone is a row like the one that it takes, and FINAL leaves it out.
+  const clickhouse_settings = { final: which === 'live' ? 1 : 0 } as const
+  const rows = await askGroups(groups, (group) =>
+    ask<TickColumns>(client, storedTicks, { ...range, pools: group }, { clickhouse_settings }),
+  )
   if (rows.length === 0) return []
   const { network, first, last } = range
   const found = await ask<{ number: number; hash: string }>(client, blockHashes, { network, first, last })

@@ -1,4 +1,4 @@
--- Live rows of some blocks, in the order of the chain. An empty list of pools means all.
+-- Rows of some blocks, in the order of the chain: live ones with the setting `final`, else all. An empty list of pools means all.
 SELECT
     pool,
     toFloat64(stored.block)                           AS number,
@@ -17,7 +17,7 @@ SELECT
     toString(stored.price_ulps)                       AS priceUlps,
     toString(toInt256(stored.amount_usd * 1000000))   AS amountUsdMicros,
     toString(stored.version)                          AS version
-FROM ticks AS stored FINAL
+FROM ticks AS stored
 WHERE network = {network:String}
   AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
   AND stored.block BETWEEN {first:UInt64} AND {last:UInt64}

@@ -52,7 +52,7 @@ export async function ask<Row>(
   client: ClickHouseClient,
   query: string,
   parameters: QueryParameters = {},
-  options: Pick<BaseQueryParams, 'http_headers' | 'abort_signal'> = {},
+  options: Pick<BaseQueryParams, 'http_headers' | 'abort_signal' | 'clickhouse_settings'> = {},
 ): Promise<Row[]> {
   const answer = await client.query({ query, query_params: parameters, format: 'JSONEachRow', ...options })
   return answer.json<Row>()
