@@ -121,7 +121,10 @@ function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
   )
 }
 
-/** The version counts up from the stored one, so that the last write counts whatever the clock does. */
+/**
+ * The version counts up from the stored one, so that the last write counts whatever the clock does. A job that is closed stays so: the process
+ * that reads it may not know yet, and its progress beside the last state counts less.
+ */
 async function writeState(
   client: ClickHouseClient,
   { network, id, reason }: Job,
@@ -131,8 +134,8 @@ async function writeState(
   await run(
     client,
     `INSERT INTO jobs
-     SELECT * REPLACE ({state:String} AS state, {said:String} AS reason, now() AS created, jobs.version + 1 AS version)
-     FROM jobs FINAL WHERE network = {network:String} AND id = {id:UInt32}`,
-    { network, id, state, said },
+     SELECT * REPLACE ({state:String} AS state, {said:String} AS reason, now() AS created, jobs.version + {step:UInt8} AS version)
+     FROM jobs FINAL WHERE network = {network:String} AND id = {id:UInt32} AND jobs.state = 'open'`,
+    { network, id, state, said, step: state === 'open' ? 1 : 2 },
   )
 }

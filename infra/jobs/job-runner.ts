@@ -31,7 +31,11 @@ export async function runJobs(
   while (!signal.aborted) {
     // While the tables do not answer there is nothing to do.
     const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
-    for (const job of jobs) if (!signal.aborted) await runJob(job, network, history, store, run)
+    for (const { id } of jobs) {
+      // It may have been taken back while the jobs before it were read.
+      const job = await readJob(store.owner, network.network.name, id).catch(() => undefined)
+      if (job?.state === 'open' && !signal.aborted) await runJob(job, network, history, store, run)
+    }
     await pause(POLL_MS, signal)
   }
 }

@@ -1,7 +1,7 @@
 /** Numbers of jobs: the rows of a job beat those of every job with a lower number, so that no two may share one. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openJob, openJobs, readJob } from '../../../aggregator/jobs/job.ts'
+import { failJob, openJob, openJobs, readJob, recordProgress } from '../../../aggregator/jobs/job.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { networkOf } from '../running.ts'
 
@@ -65,5 +65,26 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
       query_params: { network },
     })
     expect((await openJob(database.client, { ...ALL, network })).id).toBe(42)
+  })
+
+  test('of a closed job is not opened again by progress that its process records late or at the same time', async () => {
+    const network = networkOf('closed')
+    const late = await openJob(database.client, { ...ALL, network })
+    await failJob(database.client, late, 'It was taken back.')
+    await recordProgress(database.client, late, 'reading')
+    expect(await readJob(database.client, network, late.id)).toMatchObject({
+      state: 'failed',
+      reason: 'It was taken back.',
+    })
+
+    const beside = await Promise.all(clients(10).map((client) => openJob(client, { ...ALL, network })))
+    const writers = clients(2)
+    await Promise.all(
+      beside.flatMap((job, index) => [
+        recordProgress(writers[index % 2] as ClickHouseClient, job, 'half'),
+        failJob(writers[(index + 1) % 2] as ClickHouseClient, job, 'It was taken back.'),
+      ]),
+    )
+    expect(await openJobs(database.client, network, 'backfill')).toEqual([])
   })
 })
