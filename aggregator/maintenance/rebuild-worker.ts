@@ -5,7 +5,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { RESOLUTIONS } from '../candles/candle.ts'
 import { recordChanges, type WriteEvent } from '../candles/changes.ts'
-import { failJob, finishJob, type Job, openJobs, recordProgress } from '../jobs/job.ts'
+import { failJob, finishJob, type Job, recordProgress, runOpenJobs } from '../jobs/job.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { PriorityQueue } from '../store/priority-queue.ts'
 import { markDisturbed, type OpenNetwork, tipTime } from '../write/writer-state.ts'
@@ -31,11 +31,8 @@ export type RebuildWorkerOptions = OpenNetwork & {
 export async function runRebuildWorker(client: ClickHouseClient, options: RebuildWorkerOptions): Promise<void> {
   const { network, signal } = options
   while (!signal.aborted) {
-    // While ClickHouse does not answer there is no job to run.
-    const rewinds = await openJobs(client, network, 'rewind').catch(() => [])
-    for (const job of rewinds) if (!signal.aborted) await runRewind(client, job, options)
-    const jobs = await openJobs(client, network, 'rebuild').catch(() => [])
-    for (const job of jobs) if (!signal.aborted) await runRebuild(client, job, options)
+    await runOpenJobs(client, network, 'rewind', { signal, task: (job) => runRewind(client, job, options) })
+    await runOpenJobs(client, network, 'rebuild', { signal, task: (job) => runRebuild(client, job, options) })
     await pause(POLL_MS, signal)
   }
 }

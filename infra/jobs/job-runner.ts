@@ -2,7 +2,15 @@
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
 import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
-import { failJob, finishJob, type Job, openJobs, readJob, recordProgress, stopJob } from '../../aggregator/jobs/job.ts'
+import {
+  failJob,
+  finishJob,
+  type Job,
+  readJob,
+  recordProgress,
+  runOpenJobs,
+  stopJob,
+} from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
@@ -29,13 +37,10 @@ export async function runJobs(
 ): Promise<void> {
   const { signal } = run
   while (!signal.aborted) {
-    // While the tables do not answer there is nothing to do.
-    const jobs = await openJobs(store.owner, network.network.name, 'backfill').catch(() => [])
-    for (const { id } of jobs) {
-      // It may have been taken back while the jobs before it were read.
-      const job = await readJob(store.owner, network.network.name, id).catch(() => undefined)
-      if (job?.state === 'open' && !signal.aborted) await runJob(job, network, history, store, run)
-    }
+    await runOpenJobs(store.owner, network.network.name, 'backfill', {
+      signal,
+      task: (job) => runJob(job, network, history, store, run),
+    })
     await pause(POLL_MS, signal)
   }
 }
