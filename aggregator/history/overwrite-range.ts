@@ -15,7 +15,7 @@ import type { Publisher } from '../publish/publisher.ts'
 import { filterGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, insertBinary, loadSql, together } from '../store/store.ts'
-import { finalRowVersion, finalTombstoneVersion } from '../store/version.ts'
+import { finalRowVersion } from '../store/version.ts'
 import { completeCandles } from '../write/complete-candles.ts'
 import { insertAndFold } from '../write/flush.ts'
 import { touchedPools } from '../write/fold-blocks.ts'
@@ -55,8 +55,7 @@ export async function overwriteRange(
   const blocks = overwrites.flatMap((one) => one.blocks)
   const ticks = blocks.flatMap((block) => block.ticks.map((tick) => ({ block, tick, version })))
   const named = blocks.flatMap((block) => block.pools.map((pool) => ({ pool, block: block.number })))
-  const tombstone = finalTombstoneVersion(job)
-  await publisher.aroundOverwrite({ first, last, pools, ticks, version, tombstone }, named, write)
+  await publisher.aroundOverwrite({ first, last, pools, ticks, job }, named, write)
 }
 
 async function writeRange(

@@ -236,7 +236,7 @@ class LedgerPublisher implements Publisher {
     const { network } = this.#options
     const [live, taken] = await Promise.all([
       readStoredTicks(this.#client, network, range, change.pools),
-      readTombstonedTicks(this.#client, network, { ...range, version: change.tombstone }, change.pools),
+      readTombstonedTicks(this.#client, network, { ...range, job: change.job }, change.pools),
     ])
     // An earlier try has taken some rows back, and the stream may have been published after it.
     const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)

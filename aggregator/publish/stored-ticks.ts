@@ -9,7 +9,7 @@ import { storedPrice } from '../candles/price-estimate.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { storedSender } from '../store/sender.ts'
 import { ask, loadSql } from '../store/store.ts'
-import type { Version } from '../store/version.ts'
+import { finalTombstoneVersion, type Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
@@ -52,24 +52,25 @@ export function readStoredTicks(
   { below = MAX_VERSION, ...range }: TickRange,
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
-  return readTicks(client, 'live', { network, ...range, above: '0', below: below.toString() }, pools)
+  return readTicks(client, 'live', { network, ...range, atLeast: '0', below: below.toString() }, pools)
 }
 
-/** The same of rows that tombstones of one version took. */
+/** The same of rows that a job has taken back. */
 export function readTombstonedTicks(
   client: ClickHouseClient,
   network: NetworkName,
-  { version, ...range }: Omit<TickRange, 'below'> & { version: Version },
+  { job, ...range }: Omit<TickRange, 'below'> & { job: number },
   pools: readonly PoolId[] = [],
 ): Promise<VersionedTick[]> {
-  const versions = { above: version.toString(), below: (version + 1n).toString() }
+  const version = finalTombstoneVersion(job)
+  const versions = { atLeast: version.toString(), below: (version + 1n).toString() }
   return readTicks(client, 'tombstones', { network, ...range, ...versions }, pools)
 }
 
 async function readTicks(
   client: ClickHouseClient,
   which: 'live' | 'tombstones',
-  range: Omit<TickRange, 'below'> & { network: NetworkName; above: string; below: string },
+  range: Omit<TickRange, 'below'> & { network: NetworkName; atLeast: string; below: string },
   pools: readonly PoolId[],
 ): Promise<VersionedTick[]> {
   const groups = filterGroups(pools)

@@ -22,5 +22,5 @@ WHERE network = {network:String}
   AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
   AND stored.block BETWEEN {first:UInt64} AND {last:UInt64}
   AND stored.time BETWEEN toDateTime({since:UInt32}, 'UTC') AND toDateTime({until:UInt32}, 'UTC')
-  AND stored.version >= {above:UInt64} AND stored.version < {below:UInt64}
+  AND stored.version >= {atLeast:UInt64} AND stored.version < {below:UInt64}
 ORDER BY stored.block, stored.log_index

@@ -1,7 +1,7 @@
 /** The difference between stored ticks and those that will replace them. */
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
-import type { Version } from '../store/version.ts'
+import { finalRowVersion } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 /** The complete content of some blocks for some pools, or for all where `pools` is empty. */
@@ -10,19 +10,18 @@ export type TickReplacement = {
   last: number
   pools: readonly PoolId[]
   ticks: readonly VersionedTick[]
-  /** Stored rows of a higher version stay. */
-  version: Version
-  /** Rows below it that go get a tombstone of this version. */
-  tombstone: Version
+  /** Stored rows of later jobs stay. */
+  job: number
 }
 
 export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
 
 /**
- * Both ascending by block and log index. Ticks that stay as they are are in neither, unless they are of the replacement's own version:
+ * Both ascending by block and log index. Ticks that stay as they are are in neither, unless they are of the job itself:
  * an earlier try wrote those, and the stream may have been published after that try.
  */
-export function tickDifference(stored: readonly VersionedTick[], { ticks, version }: TickReplacement): TickDifference {
+export function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickReplacement): TickDifference {
+  const version = finalRowVersion(job)
   const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
   const unchanged = new Set<string>()
   const retracted: VersionedTick[] = []
