@@ -39,7 +39,7 @@ export type Violation = {
 export type Verdict = { judged: number; underWay: number; violations: readonly Violation[] }
 
 /** Position of the ledger before its first state: of the first write, some rows may be there. */
-export const EMPTY = -1
+const EMPTY = -1
 
 /** An answer may be so much older than the ledger. */
 export const STALENESS_MS = 1_000
@@ -65,11 +65,11 @@ export function judge(
         return tip !== undefined && isDeepStrictEqual(value, expectedPart(question, part, tip, history))
       }
       const key = `${reader} ${subjectOf(question)} ${part}`
-      const from = Math.max(low, reached.get(key) ?? low)
+      const from = Math.max(low, reached.get(key) ?? EMPTY)
       const found = firstOf(from, high, isExact)
       if (found !== undefined) {
         // Rows of a flush that is not on the ledger go again where its writer dies.
-        reached.set(key, Math.max(reached.get(key) ?? low, Math.min(found, applied.at(answered)?.position ?? EMPTY)))
+        reached.set(key, Math.max(reached.get(key) ?? EMPTY, Math.min(found, applied.at(answered)?.position ?? EMPTY)))
         continue
       }
       const older = firstOf(low, from - 1, isExact)

@@ -89,12 +89,13 @@ export function subjectOf(question: Question): string {
 }
 
 type PoolTick = FoldTick & { id: string; sqrtPrice: string }
+
 /** A pool after a block that speaks of it. */
 type PoolState = {
   before: PoolState | undefined
   /** Swaps of this block, or of the newest one below that has any. */
   ticks: readonly PoolTick[]
-  /** Position of `ticks` in time. */
+  /** Seconds since 1970 of `ticks`. */
   second: number
   isSeen: boolean
   usdMicros: bigint
@@ -102,8 +103,12 @@ type PoolState = {
 }
 
 const NOTHING: PoolState = {
-  ...{ before: undefined, ticks: [], second: Number.NEGATIVE_INFINITY },
-  ...{ isSeen: false, usdMicros: 0n, initial: undefined },
+  before: undefined,
+  ticks: [],
+  second: Number.NEGATIVE_INFINITY,
+  isSeen: false,
+  usdMicros: 0n,
+  initial: undefined,
 }
 const known = new WeakMap<Block, Map<string, PoolState>>()
 

@@ -29,7 +29,7 @@ export function isOfWriteUnderWay(
   const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
   for (let before = low; before < high; before++) {
     const tip = history.states[before]?.tip
-    const after = tip ? endOfWrite(history, before, high) : endOfWrite(history, 0, high)
+    const after = endOfWrite(history, Math.max(0, before), high)
     if (after === before) continue
     if (before < from && !isRollbackUnderWay(history, before, Math.min(from, after))) continue
     // The rollback that follows may begin before any reader has looked at the end of this write.

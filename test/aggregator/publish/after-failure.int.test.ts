@@ -68,7 +68,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
   test('has a branch that comes back after a crash has retracted it', async () => {
     const network = networkOf('a branch comes back')
     const folded = foldTopics()
-    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const publish = publishTo(folded.sink)
     const chain = mine([], PLANS.slice(0, 9))
     const before = await startAggregator(database.client, { network, publish })
     await before.append(asBlocks(network, chain.slice(0, 8)))
@@ -82,7 +82,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
         if (publication.ticks.some(({ op }) => op === 'retract')) death.abort()
       },
     }
-    const dying = { network, publish: { ...publish, sink }, death: death.signal }
+    const dying = { network, publish: publishTo(sink), death: death.signal }
     const forking = await startAggregator(killedBy(death.signal), dying)
     const branch = mine(chain.slice(0, 5), PLANS.slice(10, 14), 'branch')
     await forking.append(asBlocks(network, branch.slice(5))).catch(() => undefined)
@@ -99,7 +99,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     const network = networkOf('late tombstones')
     const { client } = database
     const folded = foldTopics()
-    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const publish = publishTo(folded.sink)
     const chain = mine([], PLANS.slice(0, 12))
     const stated = asRestatement(network, withoutLastTicks(chain.slice(4, 9)), { job: 1 })
     // The checkpoint stays at the fourth block: a start goes back to it.
@@ -141,6 +141,8 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
   })
 })
 
+const publishTo = (sink: PublishSink) => ({ sink, kinds: KINDS, finality: 'instant' as const })
+
 /** A sink that refuses new swaps until the broker is back; a fork and a start wait for what they publish. */
 function awayBroker() {
   const broker = { isAway: true }
@@ -151,7 +153,7 @@ function awayBroker() {
       await folded.sink.publish(publication)
     },
   }
-  return { broker, folded, publish: { sink, kinds: KINDS, finality: 'instant' as const } }
+  return { broker, folded, publish: publishTo(sink) }
 }
 
 function withoutLastTicks(chain: Chain): Chain {
