@@ -25,7 +25,21 @@ export function differenceOf(
   if (!nearest) return 'there is no state near it'
   const { position, extra, missing } = nearest
   const tip = history.states[position]?.tip
-  return `nearest to ${position} (block ${tip?.number}, ${tip?.timestamp}): shows ${listed(extra)} and lacks ${listed(missing)}`
+  const source = part === 'price' ? `; ${swapsWithPrice(history, String(value))}` : ''
+  return `nearest to ${position} (block ${tip?.number}, ${tip?.timestamp}): shows ${listed(extra)} and lacks ${listed(missing)}${source}`
+}
+
+/** Where the topic has swaps with this price, and the states that end with their blocks. */
+function swapsWithPrice(history: LedgerHistory, sqrtPrice: string): string {
+  const found: string[] = []
+  for (const { number, hash, ticks } of history.contents()) {
+    for (const { sqrtPriceX96, logIndex } of ticks) {
+      if (String(sqrtPriceX96) !== sqrtPrice) continue
+      const states = history.states.flatMap(({ tip }, position) => (tip.hash === hash ? [position] : []))
+      found.push(`log ${logIndex} of block ${number} ${hash}, states ${states.join(', ') || 'none'}`)
+    }
+  }
+  return `the price is of ${found.join(' and ') || 'no swap in the topic'}`
 }
 
 function textsOf(value: unknown): string[] {

@@ -177,6 +177,34 @@ describe('the judge of readers', () => {
     expect(accepts({ ...other, volume: (other?.volume ?? 0) * 2 })).toBe(false)
   })
 
+  test('accepts the blocks inside a range while it is written, and a second after its end is stored only that', () => {
+    const [above, last] = [TRUNK[3], TRUNK[9]] as [Block, Block]
+    const blocks = TRUNK.slice(3).map(messageOf)
+    const { number: to, hash, timestamp } = last
+    const range = { kind: 'range', network: 'ethereum', from: above.number, to, hash, timestamp } as const
+    const told = [...TRUNK.slice(0, 3).map(messageOf), { ...range, parentHash: above.parentHash, blocks }]
+    const history = historyOf(told, BLOCKS)
+    expect(history.states.map(({ tip }) => tip.hash)).toEqual(TRUNK.map((block) => block.hash))
+    const stored = servedAt(hash) + 10
+    const tips = [...TIPS.slice(0, 3), { asked: stored - 5, answered: stored, hash }]
+    const verdictOf = (answer: Answer) => judge(history, { answers: [answer], tips, servedAt }).violations
+    const price = (asked: number, sqrtPrice: number): Answer => ({
+      reader: 'one',
+      question: { kind: 'pools', pool: POOL },
+      asked,
+      answered: asked + 20,
+      body: { data: [{ sqrtPrice: String(sqrtPrice) }] },
+    })
+    const inside = TRUNK[5]?.number ?? 0
+    expect(verdictOf(price(stored, inside)).filter(({ part }) => part === 'price')).toEqual([])
+    const [stale] = verdictOf(price(stored + 1_100, inside))
+    expect(stale).toMatchObject({ kind: 'stale', part: 'price', matched: 5 })
+    expect(stale?.difference).toContain(`log 1 of block ${inside} ${TRUNK[5]?.hash}, states 5`)
+    const [made] = verdictOf(price(stored, 7))
+    expect(made).toMatchObject({ kind: 'impossible' })
+    expect(made?.difference).toContain('of no swap in the topic')
+  })
+
   test('fails where the ledger shows what no message says', () => {
     const tips = [{ asked: 0, answered: 1, hash: `0x${'0'.repeat(64)}` as const }]
     expect(() => judge(HISTORY, { answers: [], tips, servedAt })).toThrow('in none of its states')

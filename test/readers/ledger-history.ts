@@ -1,4 +1,8 @@
-/** All states that a ledger can have gone through, in their order: from the messages of its topic, and the tree of blocks that the node has served. */
+/**
+ * All states that a ledger can have gone through, in their order: from the messages of its topic, and the tree of blocks that the node has served.
+ * A range has a state for each of its blocks with content, as its rows are readable before the ledger has its end: an insert adds them partition
+ * by partition, and a price is read up to the last hour that has candles.
+ */
 import type { Hash } from 'viem'
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import { ancestorOf, type Block } from '../simulation/block.ts'
@@ -16,6 +20,8 @@ export type LedgerHistory = {
   first: number
   /** Content of a block as the listener decoded it; undefined where it has none. */
   contentOf(hash: Hash): BlockContent | undefined
+  /** One for each block in the topic. */
+  contents(): Iterable<BlockContent>
 }
 
 export function historyOf(messages: readonly Message[], blocks: ReadonlyMap<Hash, Block>): LedgerHistory {
@@ -35,9 +41,13 @@ export function historyOf(messages: readonly Message[], blocks: ReadonlyMap<Hash
       if (parent?.hash !== message.parentHash) continue
       if (parent && parent !== before.tip) states.push({ tip: parent, isRollback: true })
     }
+    for (const block of blocksOf(message)) {
+      const inside = block.hash === hash ? undefined : ancestorOf(tip, block.number)
+      if (inside) states.push({ tip: inside, isRollback: false })
+    }
     states.push({ tip, isRollback: false })
   }
   const [opening] = messages
   const first = opening === undefined ? 0 : opening.kind === 'range' ? opening.from : opening.number
-  return { states, first, contentOf: (hash) => contents.get(hash) }
+  return { states, first, contentOf: (hash) => contents.get(hash), contents: () => contents.values() }
 }
