@@ -1,6 +1,7 @@
 /** The judge of readers: it accepts each exact state in its time, and finds every kind of wrong answer. */
 import { describe, expect, test } from 'vitest'
 import type { BlockMessage } from '../../ingest/model/message.ts'
+import type { Pool } from '../../ingest/model/pool.ts'
 import { type Block, mine, mineHistory } from '../simulation/block.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
@@ -203,6 +204,42 @@ describe('the judge of readers', () => {
     const [made] = verdictOf(price(stored, 7))
     expect(made).toMatchObject({ kind: 'impossible' })
     expect(made?.difference).toContain('of no swap in the topic')
+  })
+
+  test('accepts a volume whose days are of both sides of a write that was under way, and no other sum', () => {
+    const midnight = 20_000 * 86_400
+    const chain: Block[] = []
+    for (const [index, block] of TRUNK.entries())
+      chain.push({ ...block, parent: chain.at(-1) ?? ROOT, timestamp: midnight - 5 + index })
+    const told = chain.map((block, index): BlockMessage => {
+      const message = messageOf(block)
+      const pools = index === 0 ? [{ id: POOL.id, initialSqrtPriceX96: 1n } as unknown as Pool] : []
+      return {
+        ...message,
+        pools,
+        ticks: message.ticks.map((tick) => ({ ...tick, amountUsdMicros: 1_000_000n << BigInt(index) })),
+      }
+    })
+    const history = historyOf(told, new Map(chain.map((block) => [block.hash, block])))
+    const stored = servedAt(chain[9]?.hash ?? '') + 10
+    const tips = [...TIPS.slice(0, 3), { asked: stored - 5, answered: stored, hash: chain[9]?.hash }]
+    const kindsOf = (volumeUSD: number) => {
+      const body = { data: [{ volumeUSD: String(volumeUSD), sqrtPrice: String(chain[9]?.number) }] }
+      const answer: Answer = {
+        reader: 'one',
+        question: { kind: 'pools', pool: POOL },
+        asked: stored,
+        answered: stored,
+        body,
+      }
+      return judge(history, { answers: [answer], tips, servedAt }).violations.map(({ kind }) => kind)
+    }
+    const [before, after] = [1 + 2 + 4, [8 + 16, 32 + 64 + 128 + 256 + 512]] as const
+    expect(kindsOf(before + after[0] + after[1])).toEqual([])
+    expect(kindsOf(before + after[1])).toEqual([])
+    expect(kindsOf(before + after[1] - 1)).toEqual(['impossible'])
+    expect(kindsOf(before - 1 + after[1])).toEqual(['impossible'])
+    expect(kindsOf(after[1])).toEqual(['impossible'])
   })
 
   test('fails where the ledger shows what no message says', () => {

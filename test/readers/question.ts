@@ -15,6 +15,7 @@ export type Question =
 const INTERVALS = [1, 5, 60, 420, 3_600, 86_400] as const
 const MAX_CANDLES = 100
 const MAX_TICKS = 1_000
+const DAY = 86_400
 
 /** Near the head, where answers change, and as often behind it by no more than a fork takes back: rows of ranges that are over are kept. */
 export function anyQuestion(random: Random, pools: readonly [PoolContract, ...PoolContract[]], head: Block): Question {
@@ -62,7 +63,7 @@ export function expectedPart(
   if (question.kind === 'health') return tip.hash
   const pool = poolAt(history, tip, question.pool)
   if (part === 'price') return pool.ticks.at(-1)?.sqrtPrice ?? pool.initial
-  if (part === 'volume') return pool.isSeen ? amountText(pool.usdMicros, 6).replace(/\.?0+$/, '') : undefined
+  if (part === 'volume') return pool.isSeen ? volumeText(sum(pool.usdMicros.values())) : undefined
   if (question.kind === 'pools') throw new Error(`A pool has no ${part}.`)
   const { from, to } = question
   const isWithin = (time: string) => seconds(time) >= from && seconds(time) < to
@@ -79,6 +80,16 @@ export function expectedPart(
   const before = last ? [{ ...foldTicks([last], interval)[0], time: iso(start - interval) } as FoldCandle] : []
   const until = Math.min(filledTo, to - 1)
   return fillFolded([...before, ...folded], interval, until).filter(({ time }) => isWithin(time))
+}
+
+/** Volumes of the days that a pool has traded on, in millionths of a dollar. */
+export function dayVolumes(pool: PoolContract, tip: Block, history: LedgerHistory): ReadonlyMap<number, bigint> {
+  return poolAt(history, tip, pool).usdMicros
+}
+
+/** As an answer has it. */
+export function volumeText(usdMicros: bigint): string {
+  return amountText(usdMicros, 6).replace(/\.?0+$/, '')
 }
 
 /** Two questions about one subject: what a reader saw of it must not be older the next time. */
@@ -98,7 +109,8 @@ type PoolState = {
   /** Seconds since 1970 of `ticks`. */
   second: number
   isSeen: boolean
-  usdMicros: bigint
+  /** Volume of each day, as the tables keep it. */
+  usdMicros: ReadonlyMap<number, bigint>
   initial: string | undefined
 }
 
@@ -107,7 +119,7 @@ const NOTHING: PoolState = {
   ticks: [],
   second: Number.NEGATIVE_INFINITY,
   isSeen: false,
-  usdMicros: 0n,
+  usdMicros: new Map(),
   initial: undefined,
 }
 const known = new WeakMap<Block, Map<string, PoolState>>()
@@ -157,9 +169,15 @@ function poolAfter(
           })),
     second: ticks.length === 0 ? before.second : timestamp,
     isSeen: before.isSeen || sighting !== undefined,
-    usdMicros: ticks.reduce((sum, { amountUsdMicros }) => sum + amountUsdMicros, before.usdMicros),
+    usdMicros: withVolume(before.usdMicros, timestamp, sum(ticks.map(({ amountUsdMicros }) => amountUsdMicros))),
     initial: before.initial ?? (sighting && String(sighting.initialSqrtPriceX96)),
   }
+}
+
+function withVolume(days: PoolState['usdMicros'], second: number, usdMicros: bigint): PoolState['usdMicros'] {
+  if (usdMicros === 0n) return days
+  const day = Math.floor(second / DAY)
+  return new Map([...days, [day, (days.get(day) ?? 0n) + usdMicros]])
 }
 
 /** Swaps from a second on. */
@@ -179,6 +197,12 @@ function lastBelow(pool: PoolState, second: number): PoolTick | undefined {
 function tipIn(body: unknown): unknown {
   const { networks } = body as { networks: { tip: { hash: string } | null }[] }
   return networks[0]?.tip?.hash
+}
+
+function sum(values: Iterable<bigint>): bigint {
+  let total = 0n
+  for (const value of values) total += value
+  return total
 }
 
 function amountText(raw: bigint, decimals: number): string {

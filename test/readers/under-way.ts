@@ -1,11 +1,12 @@
 /**
  * Answers that were read while a write was under way. The tables have no snapshot over their statements: the ledger shows a flush of many blocks
  * once its ticks and candles are stored, and shows a rollback to the readers once its candles are recomputed. In between each row is of a state
- * before the write or after it. Where a rollback begins right after a flush, the tip may be that of before both. Prices, volumes and tips have no such excuse.
+ * before the write or after it, and so is each day of a volume. Where a rollback begins right after a flush, the tip may be that of before both.
+ * Prices and tips have no such excuse.
  */
 import { ancestorOf, type Block } from '../simulation/block.ts'
 import type { LedgerHistory } from './ledger-history.ts'
-import { expectedPart, type Question } from './question.ts'
+import { dayVolumes, expectedPart, type Question, volumeText } from './question.ts'
 import { isFoldOfStoredBuckets } from './stored-buckets.ts'
 
 type Row = Readonly<Record<string, unknown>> | string
@@ -25,7 +26,9 @@ export function isOfWriteUnderWay(
   { question, part, value }: { question: Question; part: string; value: unknown },
   { low, from, high }: { low: number; from: number; high: number },
 ): boolean {
-  if (!Array.isArray(value) || (part !== 'candles' && part !== 'ticks')) return false
+  const isVolume = part === 'volume' && question.kind === 'pools'
+  const isOfRows = Array.isArray(value) && (part === 'candles' || part === 'ticks')
+  if (!isVolume && !isOfRows) return false
   const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
   for (let before = low; before < high; before++) {
     const tip = history.states[before]?.tip
@@ -37,12 +40,33 @@ export function isOfWriteUnderWay(
     const positions = Array.from({ length: end - before + 1 }, (_, index) => before + index)
     const shownTo = tip?.timestamp ?? 0
     const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
+    if (isVolume) {
+      const tips = positions.flatMap((position) => history.states[position]?.tip ?? [])
+      if (
+        isSumOfDays(
+          String(value),
+          tips.map((at) => dayVolumes(question.pool, at, history)),
+        )
+      )
+        return true
+      continue
+    }
     const states = positions.map((position) => rowsAt(position))
     const isFold = (row: Row) =>
       typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
     if (isMixOf(value as Row[], states, { isShown, isFold })) return true
   }
   return false
+}
+
+/** Whether a volume is the sum of its days, each as it is in one of these states. */
+function isSumOfDays(volume: string, states: readonly ReadonlyMap<number, bigint>[]): boolean {
+  let sums = new Set([0n])
+  for (const day of new Set(states.flatMap((days) => [...days.keys()]))) {
+    const values = new Set(states.map((days) => days.get(day) ?? 0n))
+    sums = new Set([...sums].flatMap((sum) => [...values].map((value) => sum + value)))
+  }
+  return [...sums].some((sum) => volumeText(sum) === volume)
 }
 
 /** The last state that follows without another rollback; a rollback right after `before` is of the same write as the branch on it. */
