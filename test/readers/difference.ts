@@ -26,7 +26,14 @@ export function differenceOf(
   const { position, extra, missing } = nearest
   const tip = history.states[position]?.tip
   const source = part === 'price' ? `; ${swapsWithPrice(history, String(value))}` : ''
-  return `nearest to ${position} (block ${tip?.number}, ${tip?.timestamp}): shows ${listed(extra)} and lacks ${listed(missing)}${source}`
+  return `nearest to ${position} (block ${tip?.number}, ${tip?.timestamp}): shows ${listed(extra)} and lacks ${listed(missing)}${source}; rollbacks: ${rollbacksIn(history, low, high)}`
+}
+
+function rollbacksIn({ states }: LedgerHistory, low: number, high: number): string {
+  const found = states.flatMap(({ isRollback, tip }, position) =>
+    isRollback && position >= low && position <= high ? [`${position} to block ${tip.number}`] : [],
+  )
+  return found.join(', ') || 'none'
 }
 
 /** Where the topic has swaps with this price, and the states that end with their blocks. */

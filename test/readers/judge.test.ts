@@ -203,7 +203,7 @@ describe('the judge of readers', () => {
     expect(stale?.difference).toContain(`log 1 of block ${inside} ${TRUNK[5]?.hash}, states 5`)
     const [made] = verdictOf(price(stored, 7))
     expect(made).toMatchObject({ kind: 'impossible' })
-    expect(made?.difference).toContain('of no swap in the topic')
+    expect(made?.difference).toContain('of no swap in the topic; rollbacks: none')
   })
 
   test('accepts a volume whose days are of both sides of a write that was under way, and no other sum', () => {

@@ -84,7 +84,7 @@ export function judge(
       }
       const matched = older ?? lastOf(0, low - 1, isExact)
       const kind = older !== undefined ? 'back' : matched !== undefined ? 'stale' : 'impossible'
-      const difference = differenceOf(history, { question, part, value }, [low, high])
+      const difference = differenceOf(history, { question, part, value }, [Math.min(low, matched ?? low), high])
       violations.push({ kind, part, answer, allowed: [from, high], matched, difference })
     }
   }
