@@ -201,12 +201,18 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with access control', { timeout: 1
   }
 
   const make = (topic: ITopicConfig, settings: readonly string[]) =>
-    asOperator((admin) => {
+    asOperator(async (admin) => {
       const configEntries = settings.map((setting) => {
         const [name = '', value = ''] = setting.split('=')
         return { name, value }
       })
-      return admin.createTopics({ waitForLeaders: true, topics: [{ ...topic, configEntries }] })
+      await admin.createTopics({ waitForLeaders: false, topics: [{ ...topic, configEntries }] })
+      // A broker does not know the topic for a moment, which kafkajs does not wait for.
+      const hasLeaders = async () => {
+        const { topics } = await admin.fetchTopicMetadata({ topics: [topic.topic] })
+        return topics[0]?.partitions.every(({ leader }) => leader >= 0)
+      }
+      await until(async () => (await hasLeaders().catch(() => false)) || undefined, `${topic.topic} has leaders`)
     })
 
   test('says which right on the topic is missing, and takes the log once it is given', async () => {
