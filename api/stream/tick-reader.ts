@@ -52,11 +52,12 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const answer = since === undefined ? await whole(before) : await stored(since, MAX_WATCHED)
     const isCut = since !== undefined && answer.rows.length === MAX_WATCHED
     const pair = viewPair(answer.view)
-    const known = new Map(before.map(({ key, json }) => [key, json]))
+    const isOnLedger = ({ block }: TickView) => tip === undefined || block <= tip.number
+    const known = new Map(answer.rows.every(isOnLedger) ? [] : before.map(({ key, json }) => [key, json]))
     // Ticks are stored before their block is on the ledger. Those told earlier stay while a rollback lowers the tip: the tables have them.
     const told = answer.rows.flatMap((tick) => {
       const row = feedRow(tick.id, tick.time, tickRow(tick, pair))
-      return tip === undefined || tick.block <= tip.number || known.get(row.key) === row.json ? [row] : []
+      return isOnLedger(tick) || known.get(row.key) === row.json ? [row] : []
     })
     const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)
     const rows = [...kept, ...told]
