@@ -69,6 +69,10 @@ function withTicks(answer: Answer, change: (ticks: unknown[]) => unknown[]): Ans
   return { ...answer, body: { data: change((answer.body as { data: unknown[] }).data) } }
 }
 
+function poolAnswer(asked: number, row: { sqrtPrice: string; volumeUSD?: string }): Answer {
+  return { reader: 'one', question: { kind: 'pools', pool: POOL }, asked, answered: asked + 20, body: { data: [row] } }
+}
+
 const verdictOn = (...answers: Answer[]) =>
   judge(HISTORY, { answers, tips: TIPS, servedAt }).violations.map(({ kind }) => kind)
 
@@ -189,13 +193,7 @@ describe('the judge of readers', () => {
     const stored = servedAt(hash) + 10
     const tips = [...TIPS.slice(0, 3), { asked: stored - 5, answered: stored, hash }]
     const verdictOf = (answer: Answer) => judge(history, { answers: [answer], tips, servedAt }).violations
-    const price = (asked: number, sqrtPrice: number): Answer => ({
-      reader: 'one',
-      question: { kind: 'pools', pool: POOL },
-      asked,
-      answered: asked + 20,
-      body: { data: [{ sqrtPrice: String(sqrtPrice) }] },
-    })
+    const price = (asked: number, sqrtPrice: number) => poolAnswer(asked, { sqrtPrice: String(sqrtPrice) })
     const inside = TRUNK[5]?.number ?? 0
     expect(verdictOf(price(stored, inside)).filter(({ part }) => part === 'price')).toEqual([])
     const [stale] = verdictOf(price(stored + 1_100, inside))
@@ -224,14 +222,7 @@ describe('the judge of readers', () => {
     const stored = servedAt(chain[9]?.hash ?? '') + 10
     const tips = [...TIPS.slice(0, 3), { asked: stored - 5, answered: stored, hash: chain[9]?.hash }]
     const kindsOf = (volumeUSD: number) => {
-      const body = { data: [{ volumeUSD: String(volumeUSD), sqrtPrice: String(chain[9]?.number) }] }
-      const answer: Answer = {
-        reader: 'one',
-        question: { kind: 'pools', pool: POOL },
-        asked: stored,
-        answered: stored,
-        body,
-      }
+      const answer = poolAnswer(stored, { volumeUSD: String(volumeUSD), sqrtPrice: String(chain[9]?.number) })
       return judge(history, { answers: [answer], tips, servedAt }).violations.map(({ kind }) => kind)
     }
     const [before, after] = [1 + 2 + 4, [8 + 16, 32 + 64 + 128 + 256 + 512]] as const

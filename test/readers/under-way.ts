@@ -26,37 +26,38 @@ export function isOfWriteUnderWay(
   { question, part, value }: { question: Question; part: string; value: unknown },
   { low, from, high }: { low: number; from: number; high: number },
 ): boolean {
-  const isVolume = part === 'volume' && question.kind === 'pools'
-  const isOfRows = Array.isArray(value) && (part === 'candles' || part === 'ticks')
-  if (!isVolume && !isOfRows) return false
-  const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
+  const isMix = mixTest(history, { question, part, value })
+  if (!isMix) return false
   for (let before = low; before < high; before++) {
-    const tip = history.states[before]?.tip
     const after = endOfWrite(history, Math.max(0, before), high)
     if (after === before) continue
     if (before < from && !isRollbackUnderWay(history, before, Math.min(from, after))) continue
     // The rollback that follows may begin before any reader has looked at the end of this write.
     const end = after < high && history.states[after + 1]?.isRollback ? after + 1 : after
-    const positions = Array.from({ length: end - before + 1 }, (_, index) => before + index)
-    const shownTo = tip?.timestamp ?? 0
-    const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
-    if (isVolume) {
-      const tips = positions.flatMap((position) => history.states[position]?.tip ?? [])
-      if (
-        isSumOfDays(
-          String(value),
-          tips.map((at) => dayVolumes(question.pool, at, history)),
-        )
-      )
-        return true
-      continue
-    }
-    const states = positions.map((position) => rowsAt(position))
-    const isFold = (row: Row) =>
-      typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
-    if (isMixOf(value as Row[], states, { isShown, isFold })) return true
+    if (isMix(Array.from({ length: end - before + 1 }, (_, index) => before + index))) return true
   }
   return false
+}
+
+/** Whether the value is a mixture of states, the first of which is that before the write; undefined where no mixture is excused. */
+function mixTest(
+  history: LedgerHistory,
+  { question, part, value }: { question: Question; part: string; value: unknown },
+): ((positions: readonly number[]) => boolean) | undefined {
+  const tipsAt = (positions: readonly number[]) => positions.flatMap((position) => history.states[position]?.tip ?? [])
+  if (part === 'volume' && question.kind === 'pools') {
+    const daysAt = (tip: Block) => dayVolumes(question.pool, tip, history)
+    return (positions) => isSumOfDays(String(value), tipsAt(positions).map(daysAt))
+  }
+  if (!Array.isArray(value) || (part !== 'candles' && part !== 'ticks')) return undefined
+  const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
+  return (positions) => {
+    const shownTo = tipsAt(positions.slice(0, 1))[0]?.timestamp ?? 0
+    const isShown = (row: Row) => typeof row === 'string' || Date.parse(String(row['time'])) <= shownTo * 1_000
+    const isFold = (row: Row) =>
+      typeof row === 'object' && isFoldOfStoredBuckets(history, question, row as CandleRow, positions)
+    return isMixOf(value as Row[], positions.map(rowsAt), { isShown, isFold })
+  }
 }
 
 /** Whether a volume is the sum of its days, each as it is in one of these states. */
