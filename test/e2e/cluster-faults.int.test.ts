@@ -11,6 +11,7 @@ import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startGate } from '../support/gate.ts'
+import { makeTopic } from '../support/kafka.ts'
 import { type JarBroker, startJarBroker, startOwnBroker } from '../support/kafka-jars.ts'
 import { openPipeline } from '../support/pipeline.ts'
 import { DAY } from '../support/recorded.ts'
@@ -294,7 +295,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     context.onTestFinished(() => admin.disconnect())
     const topic = `blocks.${network}`
     const replicaAssignment = [{ partition: 0, replicas: [2, 1] }]
-    await admin.createTopics({ waitForLeaders: true, topics: [{ topic, replicaAssignment }] })
+    await makeTopic(admin, { topic, replicaAssignment })
     const leader = async () => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0]?.partitions[0]?.leader
     expect(await leader()).toBe(2)
     const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)

@@ -1,6 +1,8 @@
 /** A real Apache Kafka for tests: the one that is named, else Apache's own jars; in `npm run test:containers` a container. */
 import { createServer } from 'node:net'
+import type { Admin, ITopicConfig } from 'kafkajs'
 import { inject } from 'vitest'
+import { until } from './candlepool.ts'
 import { inContainers, startImage } from './containers.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
 
@@ -23,6 +25,16 @@ export function kafkaForTests(): ProvidedKafka {
 export function kafkaOrSkip(): { skip: boolean; brokers: string[] } {
   const kafka = kafkaForTests()
   return 'unavailable' in kafka ? { skip: true, brokers: [] } : { skip: false, brokers: kafka.brokers }
+}
+
+/** Makes a topic, and resolves once its leaders are known: kafkajs does not wait for a broker that does not know the topic yet. */
+export async function makeTopic(admin: Admin, topic: ITopicConfig): Promise<void> {
+  await admin.createTopics({ waitForLeaders: false, topics: [topic] })
+  const hasLeaders = async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic.topic] })
+    return topics[0]?.partitions.every(({ leader }) => leader >= 0)
+  }
+  await until(async () => (await hasLeaders().catch(() => false)) || undefined, `${topic.topic} has leaders`)
 }
 
 const DEFAULT_IMAGE = `apache/kafka:${KAFKA_VERSION}`

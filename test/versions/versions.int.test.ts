@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { kafkaClient } from '../e2e/cluster.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
-import { kafkaOrSkip } from '../support/kafka.ts'
+import { kafkaOrSkip, makeTopic } from '../support/kafka.ts'
 import { breakingChanges } from './breaking-changes.ts'
 import {
   type Answers,
@@ -114,7 +114,7 @@ async function produce(topic: string, records: readonly TopicRecord[]): Promise<
   const kafka = kafkaClient(brokers)
   const [admin, producer] = [kafka.admin(), kafka.producer()]
   await Promise.all([admin.connect(), producer.connect()])
-  await admin.createTopics({ topics: [{ topic, numPartitions: 1 }], waitForLeaders: true })
+  await makeTopic(admin, { topic, numPartitions: 1 })
   const bytes = (text: string | null) => (text === null ? null : Buffer.from(text, 'base64'))
   await producer.send({
     topic,

@@ -8,7 +8,7 @@ import { type KafkaLog, type KafkaLogOptions, kafkaLog } from '../../../infra/ka
 import { toRecords } from '../../../infra/kafka/parts.ts'
 import { singleOwnerAssignor } from '../../../infra/kafka/single-owner-assignor.ts'
 import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
-import { kafkaOrSkip } from '../../support/kafka.ts'
+import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
 import { logContract, messagesOf, readSome } from './contract.ts'
 import { blockMessage, blockMessages } from './messages.ts'
@@ -123,9 +123,7 @@ describe.skipIf(skip)('Kafka', () => {
 
     test('is refused where it has more than one partition', async () => {
       const prefix = `test-${randomUUID()}.`
-      await withAdmin((admin) =>
-        admin.createTopics({ waitForLeaders: true, topics: [{ topic: `${prefix}blocks.ethereum`, numPartitions: 2 }] }),
-      )
+      await withAdmin((admin) => makeTopic(admin, { topic: `${prefix}blocks.ethereum`, numPartitions: 2 }))
       await expect(open({ prefix })).rejects.toThrow('has 2 partitions')
     })
   })

@@ -11,7 +11,7 @@ import { kafkaClient } from '../../e2e/cluster.ts'
 import { until } from '../../support/candlepool.ts'
 import { makeAuthority } from '../../support/certificates.ts'
 import { asBlocks, fullBlocks, mine } from '../../support/chain.ts'
-import { kafkaOrSkip } from '../../support/kafka.ts'
+import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { PASSWORD, type SecureCluster, startSecureCluster, USER } from '../../support/kafka-cluster.ts'
 
 const BLOCKS = asBlocks('ethereum', mine([], fullBlocks(3, 1)))
@@ -201,18 +201,12 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with access control', { timeout: 1
   }
 
   const make = (topic: ITopicConfig, settings: readonly string[]) =>
-    asOperator(async (admin) => {
+    asOperator((admin) => {
       const configEntries = settings.map((setting) => {
         const [name = '', value = ''] = setting.split('=')
         return { name, value }
       })
-      await admin.createTopics({ waitForLeaders: false, topics: [{ ...topic, configEntries }] })
-      // A broker does not know the topic for a moment, which kafkajs does not wait for.
-      const hasLeaders = async () => {
-        const { topics } = await admin.fetchTopicMetadata({ topics: [topic.topic] })
-        return topics[0]?.partitions.every(({ leader }) => leader >= 0)
-      }
-      await until(async () => (await hasLeaders().catch(() => false)) || undefined, `${topic.topic} has leaders`)
+      return makeTopic(admin, { ...topic, configEntries })
     })
 
   test('says which right on the topic is missing, and takes the log once it is given', async () => {
