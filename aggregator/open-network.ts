@@ -48,7 +48,8 @@ export async function openNetwork(
   if (checkpointer) await persist(checkpointer.save)
   else await persist(() => checkpointEverything(client, network, versions))
   const since = await persist(() => newestTick(client, network, tip))
-  const state: WriterState = { ...recomputeContext, open: new OpenCandles(since), history: undefined }
+  const isFenced = log.confirm !== undefined
+  const state: WriterState = { ...recomputeContext, isFenced, open: new OpenCandles(since), history: undefined }
   report({ kind: 'aggregator-started', network, tip, epoch: versions.epoch, generation, offset })
   return { state, ledger, overwrites, checkpointer, publisher }
 }

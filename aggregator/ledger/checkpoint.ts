@@ -7,13 +7,12 @@ import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
-import { ask, insertRows, loadSql, run } from '../store/store.ts'
+import { ask, insertRows } from '../store/store.ts'
 import { tombstoneVersion } from '../store/version.ts'
 import type { AggregatorFact } from './fact.ts'
 import { positionAbove } from './resume.ts'
 import { storedChain } from './stored-blocks.ts'
-
-const tombstoneBlocks = loadSql(import.meta.url, './tombstone_blocks.sql')
+import { shrinkLedger } from './tombstone-blocks.ts'
 
 /** Where the tables are. */
 export type Disk = {
@@ -73,8 +72,8 @@ export async function truncateToCheckpoint(client: ClickHouseClient, network: Ne
   if (!settled) return
   const tip = await storedChain(client, network).tip()
   if (!tip || tip.number <= settled.number) return
-  const version = tombstoneVersion(await positionAbove(client, network, settled.number)).toString()
-  await run(client, tombstoneBlocks, { network, block: settled.number, version })
+  const version = tombstoneVersion(await positionAbove(client, network, settled.number))
+  await shrinkLedger(client, { network, block: settled.number, version })
 }
 
 /** Where every write is synced, or none has to be: records only which candles have all their ticks. */

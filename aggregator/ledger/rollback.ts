@@ -8,9 +8,9 @@ import { poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { FINAL_HISTORY, type Version } from '../store/version.ts'
+import { shrinkLedger } from './tombstone-blocks.ts'
 
 const touched = loadSql(import.meta.url, './touched.sql')
-const tombstoneBlocks = loadSql(import.meta.url, './tombstone_blocks.sql')
 const restoreBalanceHours = loadSql(import.meta.url, './restore_balance_hours.sql')
 
 export type RollbackOptions = {
@@ -32,7 +32,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   const above = { network, block: to.number, version: version.toString() }
   const ofTicks = { ...above, since: to.timestamp }
   const rows = { network, first: to.number + 1, below: version, tombstone: version }
-  await run(client, tombstoneBlocks, above)
+  await shrinkLedger(client, { network, block: to.number, version }, recomputeContext.versions)
   const traded = await ask<TouchedPool>(client, touched, { ...ofTicks, final: FINAL_HISTORY.toString() })
   const pools = unverified.concat(traded)
   for (const group of poolGroups(traded.map(({ pool }) => pool)))

@@ -9,10 +9,10 @@ import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { type RollbackOptions, rollBack } from '../ledger/rollback.ts'
+import { shrinkLedger } from '../ledger/tombstone-blocks.ts'
 import { ask, loadSql, type QueryParameters, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 
-const tombstoneBlocks = loadSql(import.meta.url, '../ledger/tombstone_blocks.sql')
 const candlesSince = loadSql(import.meta.url, './candles_since.sql')
 
 const POLL_MS = 100
@@ -38,7 +38,7 @@ export type RewindOptions = {
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
   const { network, to, version, recomputeContext, shards, signal, onRecomputed } = options
-  await run(client, tombstoneBlocks, { network, block: to.number, version: version.toString() })
+  await shrinkLedger(client, { network, block: to.number, version }, recomputeContext.versions)
   for (const job of await openJobs(client, network, 'backfill')) {
     if (job.to > to.number)
       await failJob(client, job, `The network was rewound to block ${to.number}: ask for it again.`)

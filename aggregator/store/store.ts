@@ -22,12 +22,22 @@ export async function insertRows(
   await insertBinary(client, table, rows)
 }
 
+/** `columns`: names and types in the order of the rows. The server looks at the condition when the statement arrives. */
+export type InsertCondition = { columns: string; where: string; parameters: QueryParameters }
+
 /** One INSERT; none where there are no rows. They are gone once they are stored. */
-export async function insertBinary(client: ClickHouseClient, table: string, rows: RowBinary): Promise<void> {
+export async function insertBinary(
+  client: ClickHouseClient,
+  table: string,
+  rows: RowBinary,
+  condition?: InsertCondition,
+): Promise<void> {
   const { chunks } = rows
   if (chunks.length === 0) return
+  const selection = condition && `SELECT * FROM input('${condition.columns}') WHERE ${condition.where} `
   const { stream } = await client.exec({
-    query: `INSERT INTO ${table} FORMAT RowBinary`,
+    query: `INSERT INTO ${table} ${selection ?? ''}FORMAT RowBinary`,
+    query_params: condition?.parameters ?? {},
     values: Readable.from(chunks),
   })
   // An unread response keeps its socket busy.

@@ -17,6 +17,10 @@ const LIVE = 0
 const HOUR = 3_600
 const ZERO_HASH = `0x${'0'.repeat(64)}` as const
 
+/** Columns of a row of the ledger, in the order of `blockRow`. */
+export const LEDGER_COLUMNS = `network LowCardinality(String), number UInt64, hash FixedString(32), parent_hash FixedString(32), time DateTime,
+  first UInt64, ticks UInt32, digest UInt64, version UInt64, is_deleted UInt8, finalized UInt64`
+
 type BlockRow = {
   network: NetworkName
   /** Absent `finalized`: the block is final. */

@@ -18,6 +18,8 @@ export type OpenNetwork = {
 }
 
 export type WriterState = RecomputeContext & {
+  /** Another process may become the writer: the ledger takes nothing of an epoch that is over. */
+  isFenced?: boolean
   /** Candles that the stream writes to. */
   open: OpenCandles
   /** The backfill that last wrote where nothing was stored. */

@@ -46,7 +46,9 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
 
 /** The table of an insert of rows. */
 export function tableOf(options: unknown): string | undefined {
-  return /^INSERT INTO (\w+)(?: \([^)]*\))? FORMAT/.exec((options as { query: string }).query)?.[1]
+  return /^INSERT INTO (\w+)(?: \([^)]*\))? (?:FORMAT|SELECT \* FROM input)/.exec(
+    (options as { query: string }).query,
+  )?.[1]
 }
 
 export type Losing = {

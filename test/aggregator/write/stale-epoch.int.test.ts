@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { aggregate } from '../../../aggregator/aggregate.ts'
 import { positionInLog } from '../../../aggregator/ledger/resume.ts'
+import { newestBlock } from '../../../aggregator/ledger/stored-blocks.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -61,6 +62,10 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
     for (const table of of) expect(tables[table], table).toStrictEqual(clean[table])
   }
 
+  async function tipOf(network: NetworkName): Promise<number | undefined> {
+    return (await newestBlock(database.client, network))?.number
+  }
+
   test.each(['ticks and candles', 'candles alone'])(
     'and stores %s that the successor has yet to read: nothing counts twice',
     async (what) => {
@@ -104,6 +109,46 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
       await appended
       await stale.stop()
       await expectClean(network, clean)
+    },
+  )
+
+  test.each(['a flush', 'a rollback'])(
+    'and sends the last statement of %s to the ledger: it is refused, so that the tip is what the successor has read',
+    async (what) => {
+      const network = networkOf(`late ${what}`)
+      const log = { ...arrayLog(), confirm: async () => undefined }
+      const late = gate()
+      let arrive = () => {}
+      const arrived = new Promise<void>((resolve) => {
+        arrive = resolve
+      })
+      const staleClient = intercepted(database.client, async (send, _, [options]) => {
+        const { query } = options as { query: string }
+        if (/INSERT INTO blocks/.test(query)) {
+          arrive()
+          await late.pass()
+        }
+        return send()
+      })
+      const stale = await startAggregator(staleClient, { network, log })
+      const [fork] = CHAIN.slice(2, 3)
+      const other = mine(CHAIN.slice(0, 2), PLANS.slice(2, 4), 'other')
+      const messages = asBlocks(network, what === 'a flush' ? CHAIN : [...CHAIN.slice(0, 3), ...other.slice(2)])
+      await stale.append(messages.slice(0, 3))
+      late.shut()
+      const appended = stale.append(messages.slice(3))
+      appended.catch(() => undefined)
+      await arrived
+
+      const successor = await startAggregator(database.client, {
+        network,
+        log: { ...arrayLog(log.messages.slice(0, 3)), confirm: log.confirm },
+      })
+      late.open()
+      expect(await appended.catch((error: Error) => error.name)).toBe('EpochOver')
+      await stale.stop()
+      expect(await tipOf(network)).toBe(fork?.number)
+      await successor.stop()
     },
   )
 
