@@ -3,6 +3,7 @@ import { type BlockContent, type Message, tipOf } from '../../ingest/model/messa
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
+import { venueOf } from '../../ingest/model/venue.ts'
 import { bucketStart } from '../candles/candle.ts'
 import { estimatePrices } from '../candles/price-estimate.ts'
 import { digestOf } from '../store/digest.ts'
@@ -80,10 +81,7 @@ export function poolRow(out: RowBinary, { network, block, version }: VersionedBl
   for (const token of [pool.token0, pool.token1]) {
     out.string(token.address).string(token.symbol).string(token.name).uint8(token.decimals)
   }
-  out
-    .uint64(version)
-    .uint8(LIVE)
-    .string(pool.venue ?? 'uniswap')
+  out.uint64(version).uint8(LIVE).string(venueOf(pool))
 }
 
 export function liquidityRow(

@@ -1,6 +1,7 @@
 /** Headers of an answer: the pool behind it, missing time, and caching. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
+import { venueOf } from '../../ingest/model/venue.ts'
 import type { MarketAnswer } from '../market/answer.ts'
 import { viewPair } from '../market/model/orientation.ts'
 import { formatTime } from '../query/time.ts'
@@ -33,7 +34,7 @@ export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): 
   return {
     'X-Market-Network': network.name,
     'X-Market-Pool': pool.id,
-    'X-Market-Venue': pool.venue ?? 'uniswap',
+    'X-Market-Venue': venueOf(pool),
     'X-Market-Pair': headerText(viewPair(view).join('-')),
     ...(passedOver && { 'X-Market-Lead': `${passedOver.reason}; passed-over=${passedOver.pool}` }),
     ...(finalUntil !== undefined && { 'X-Market-Final-Until': formatTime(finalUntil) }),

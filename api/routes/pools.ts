@@ -1,6 +1,7 @@
 /** GET /v0/pools */
 import type { Network } from '../../ingest/model/network.ts'
 import type { Token } from '../../ingest/model/pool.ts'
+import { venueOf } from '../../ingest/model/venue.ts'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendAnswer, setDevnet } from '../http/headers.ts'
@@ -27,7 +28,7 @@ function toPool(state: RankedPool) {
     id: pool.id,
     network: network.name,
     protocolVersion: pool.protocol,
-    venue: pool.venue ?? 'uniswap',
+    venue: venueOf(pool),
     feeTier: String(state.fee),
     liquidity: String(state.liquidity),
     sqrtPrice: String(state.sqrtPriceX96),

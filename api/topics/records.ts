@@ -4,6 +4,7 @@ import type { PublishedCandle, PublishedPool, PublishedTick } from '../../aggreg
 import type { Network } from '../../ingest/model/network.ts'
 import type { Pool, Token } from '../../ingest/model/pool.ts'
 import { sideOf } from '../../ingest/model/tick.ts'
+import { venueOf } from '../../ingest/model/venue.ts'
 import { decimalNumber, decimalText } from '../lib/decimal.ts'
 import { shownSymbol } from '../market/model/listing.ts'
 import { formatTime } from '../query/time.ts'
@@ -21,6 +22,7 @@ export function tickRecord(network: Network, change: PublishedTick): TickRecord 
     network: network.name,
     pool: tick.pool,
     protocolVersion: pool.protocol,
+    venue: venueOf(pool),
     blockNumber: block.number,
     blockHash: block.hash ?? null,
     logIndex: tick.logIndex,
@@ -55,6 +57,7 @@ export function candleRecord(network: Network, { bucket, pool, version, isFinal 
     final: isFinal,
     network: network.name,
     pool: pool.id,
+    venue: venueOf(pool),
     resolution,
     time: formatTime(start),
     ...pricesOf(candle.execution),
@@ -72,6 +75,7 @@ export function poolRecord(network: Network, pool: Pool, { block, isFinal }: Pub
     network: network.name,
     id: pool.id,
     protocolVersion: pool.protocol,
+    venue: venueOf(pool),
     feeTier: pool.fee,
     blockNumber: block,
     token0: tokenOf(network, pool.token0),

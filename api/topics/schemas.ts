@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import { PROTOCOL_VERSIONS } from '../../ingest/model/pool.ts'
 import { SIDES } from '../../ingest/model/tick.ts'
+import { VENUE_NAMES } from '../../ingest/model/venue.ts'
 
 /** Grows where a field is removed or changes its meaning; a new field leaves it as it is. */
 export const RECORD_SCHEMA_VERSION = 1
@@ -20,6 +21,7 @@ const natural = () => z.string().regex(/^[0-9]+$/)
 const decimal = () => z.string().regex(/^-?[0-9]+(?:\.[0-9]+)?$/)
 const count = () => z.int().min(0)
 const network = () => z.enum(NETWORK_NAMES)
+const venue = () => z.enum(VENUE_NAMES).describe('The exchange whose factory made the pool.')
 const final = (meaning: string) => z.boolean().describe(meaning)
 const version = () =>
   natural().describe(
@@ -45,6 +47,7 @@ export const TickRecordSchema = z
     network: network(),
     pool: pool(),
     protocolVersion: z.enum(PROTOCOL_VERSIONS),
+    venue: venue(),
     blockNumber: count(),
     blockHash: hash().nullable().describe('null in a retraction of history that a backfill has read.'),
     logIndex: count(),
@@ -86,6 +89,7 @@ export const CandleRecordSchema = z
     final: final('No later block changes this candle.'),
     network: network(),
     pool: pool(),
+    venue: venue(),
     resolution: z.union([z.literal(1), z.literal(60), z.literal(3600), z.literal(86400)]).describe('Seconds.'),
     time: time().describe('The start of the candle.'),
     ...price,
@@ -108,6 +112,7 @@ export const PoolRecordSchema = z
     network: network(),
     id: pool(),
     protocolVersion: z.enum(PROTOCOL_VERSIONS),
+    venue: venue(),
     feeTier: count().describe('Hundredths of a basis point; 8388608 where a hook sets it.'),
     blockNumber: count().describe('The block in which the listener met the pool.'),
     token0: TopicToken,

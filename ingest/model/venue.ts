@@ -6,3 +6,8 @@ export type VenueName = (typeof VENUE_NAMES)[number]
 export function venueField(venue: VenueName | undefined): { venue?: VenueName } {
   return venue && venue !== 'uniswap' ? { venue } : {}
 }
+
+/** The venue of a pool, by the same field. */
+export function venueOf({ venue = 'uniswap' }: { venue?: VenueName }): VenueName {
+  return venue
+}

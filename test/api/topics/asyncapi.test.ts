@@ -9,6 +9,7 @@ import { fromTick } from '../../../aggregator/candles/candle.ts'
 import { asyncApi, RECORD_SCHEMAS } from '../../../api/topics/asyncapi.ts'
 import { candleRecord, poolRecord, tickRecord } from '../../../api/topics/records.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
+import { VENUE_NAMES, venueField } from '../../../ingest/model/venue.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { POOLS } from '../../support/chain.ts'
 
@@ -30,6 +31,8 @@ describe('a record as JSON is valid by its schema:', () => {
   formats.default(ajv)
   const [pool] = POOLS
   if (!pool) throw new Error('There are pools.')
+  const [someTick] = fc.sample(anyTick({ pool: pool.id }), 1)
+  if (!someTick) throw new Error('A sample has one.')
   const block = { number: 7, hash: `0x${'ab'.repeat(32)}`, timestamp: 1_700_000_000 }
 
   function expectValid(kind: string, record: object): void {
@@ -65,7 +68,18 @@ describe('a record as JSON is valid by its schema:', () => {
     )
   })
 
-  test('a pool', () => {
-    expectValid('pools', poolRecord(ethereum, pool, { id: pool.id, pool, block: 7, isFinal: true }))
+  test.each(VENUE_NAMES)('a pool of %s, and what was traded in it', (venue) => {
+    const named = { ...pool, ...venueField(venue) }
+    const tick = someTick
+    const bucket = { pool: pool.id, resolution: 1 as const, start: block.timestamp, candle: fromTick(tick) }
+    const records = {
+      pools: poolRecord(ethereum, named, { id: pool.id, pool: named, block: 7, isFinal: true }),
+      ticks: tickRecord(ethereum, { op: 'insert', version: 1n, pool: named, block, tick, isFinal: true }),
+      candles: candleRecord(ethereum, { bucket, pool: named, version: 1n, isFinal: true }),
+    }
+    for (const [kind, record] of Object.entries(records)) {
+      expectValid(kind, record)
+      expect(record.venue).toBe(venue)
+    }
   })
 })
