@@ -13,6 +13,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import type { AuditCounts } from '../ledger/fact.ts'
 import { type BlockSums, countDifferences, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
+import { requireFinalLedger } from './final-ledger.ts'
 
 /** Passed from one range to the next. */
 export type ComparisonContext = {
@@ -31,6 +32,8 @@ export type RangeToCompare = BlockRange & {
   owed: ReadonlySet<number>
   /** Blocks without proof by receipts so far: two answers that agree now prove nothing. */
   undecided: readonly number[]
+  /** Blocks of the ledger, which may be behind the chain; else a job has stored them as final. */
+  isOfLedger: boolean
   signal: AbortSignal
 }
 
@@ -50,8 +53,7 @@ export async function compare(
   range: RangeToCompare,
 ): Promise<Comparison> {
   const { network, pools, assembler } = comparer
-  const stored = await storedSums(client, { network: network.name, pools, ...range })
-  const { contents, mismatched, undecided } = await readTruth(endpoints, comparer, range, stored)
+  const { stored, contents, mismatched, undecided } = await readTruth(client, endpoints, comparer, range)
   const unverified = new Set(comparer.unverified)
   const found = { wrong: [] as BlockContent[][], logs: 0, omitted: 0, invented: 0, repriced: 0 }
   let isRun = false
@@ -86,15 +88,23 @@ export async function compare(
 /** An endpoint that left out logs of this many blocks may have none at all: the whole range is read from another one. */
 const MAX_LACKING = 20
 
+/** `mismatched`: blocks of which the stored logs differ from the first answer. */
+type Truth = {
+  stored: ReadonlyMap<number, BlockSums>
+  contents: ReadonlyMap<number, BlockContent>
+  mismatched: number
+  undecided: number[]
+}
+
 /** Blocks as another endpoint answers. Where they differ from the stored ones, receipts decide, not a majority. */
 async function readTruth(
+  client: ClickHouseClient,
   endpoints: Endpoints,
   comparer: ComparisonContext,
   range: RangeToCompare,
-  stored: ReadonlyMap<number, BlockSums>,
   isLast = false,
-): Promise<{ contents: ReadonlyMap<number, BlockContent>; mismatched: number; undecided: number[] }> {
-  const { network, assembler, report } = comparer
+): Promise<Truth> {
+  const { network, pools, assembler, report } = comparer
   const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
@@ -103,9 +113,15 @@ async function readTruth(
   const reading = await readAgain(endpoints, filter, { from, to, first, signal })
   let contents = await assembler.assemble(reading.logs, reading.headers)
   const told = new Map(contents.map((block) => [block.number, sumsOf(block)]))
-  const differing = [...new Set([...told.keys(), ...stored.keys()])].filter(
-    (number) => (told.get(number) ?? NO_LOGS).digest !== (stored.get(number) ?? NO_LOGS).digest,
-  )
+  const readStored = () => storedSums(client, { network: network.name, pools, ...range })
+  let stored = await readStored()
+  let differing = differingBlocks(told, stored)
+  if (differing.length > 0 && range.isOfLedger) {
+    await requireFinalLedger(client, endpoints, network, to)
+    // What was read may have been of a branch that is taken back by now.
+    stored = await readStored()
+    differing = differingBlocks(told, stored)
+  }
   const proven = new Map<number, ProvenBlock>()
   const undecided: number[] = []
   const open = [...owed, ...range.undecided].filter((number) => from <= number && number <= to)
@@ -116,7 +132,7 @@ async function readTruth(
     const teller = reading.parts[0]?.client
     if (isLast || !teller || countOmitted(reading, proven) < MAX_LACKING) continue
     await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
-    return readTruth(endpoints, comparer, { ...range, first: teller }, stored, true)
+    return readTruth(client, endpoints, comparer, { ...range, first: teller }, true)
   }
   if (proven.size > 0) {
     await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
@@ -124,5 +140,13 @@ async function readTruth(
     assembler.rollBack(before)
     contents = await assembler.assemble(truth.logs, truth.headers)
   }
-  return { contents: new Map(contents.map((block) => [block.number, block])), mismatched: differing.length, undecided }
+  const byNumber = new Map(contents.map((block) => [block.number, block]))
+  return { stored, contents: byNumber, mismatched: differing.length, undecided }
+}
+
+function differingBlocks(told: ReadonlyMap<number, BlockSums>, stored: ReadonlyMap<number, BlockSums>): number[] {
+  const digestOf = (sums: ReadonlyMap<number, BlockSums>, number: number) => (sums.get(number) ?? NO_LOGS).digest
+  return [...new Set([...told.keys(), ...stored.keys()])].filter(
+    (number) => digestOf(told, number) !== digestOf(stored, number),
+  )
 }

@@ -68,7 +68,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const comparer = goingTo(stored, from)?.comparer ?? (await openComparison(client, endpoints, options, stored, from))
     going = undefined
     const { undecided, repairing } = record
-    const range = { from, to, first, owed: new Set(repairing), undecided, signal }
+    const isOfLedger = stored.job === 0
+    const range = { from, to, first, owed: new Set(repairing), undecided, isOfLedger, signal }
     const found = await compare(client, endpoints, comparer, range)
     const counted = count(record, found)
     const wrong = found.wrong.flat().map(({ number }) => number)

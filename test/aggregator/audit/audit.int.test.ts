@@ -143,6 +143,25 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
+  test('of blocks of a branch that lost leaves them to the rollback', async () => {
+    nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap, DOG_POOL)))
+    await listen()
+    // As where the aggregator was away while the chain replaced these blocks, and made the others final.
+    const change = (hash: string, version: number) =>
+      database.client.command({
+        query: `INSERT INTO blocks SELECT * REPLACE (${hash} AS hash, version + ${version} AS version) FROM blocks FINAL WHERE number > ${FINALIZED - 3}`,
+      })
+    await change('reverse(hash)', 1)
+    const step = listening.audit()
+    await expect(finish(step)).rejects.toThrow(/once it has followed the chain/)
+    expect(await jobs()).toEqual([])
+    expect(accused()).toEqual([])
+    await change('reverse(hash)', 2)
+    await finish(step)
+    expect(await record()).toMatchObject({ omitted: 1, mismatched: 1 })
+    await expectClean()
+  })
+
   test('finds an invented swap, and takes it away', async () => {
     nodes.one.faults.inventLogs = [invented()]
     await listen()
