@@ -21,10 +21,13 @@ export async function requireFinalLedger(
   to: number,
 ): Promise<void> {
   const [tip, [newest]] = await Promise.all([newestBlock(client, name), readBlocks(client, name, to + 1, 1)])
-  const number = newest?.number ?? to
+  const later = 'its blocks are audited once it has followed the chain.'
+  if (!newest || !tip || tip.number < to)
+    throw new LedgerBehind(`The ledger of ${name} ends at block ${tip?.number ?? -1}, below block ${to}: ${later}`)
+  const { number, hash } = newest
   const header = await endpoints.run((endpoint) => getHeader(endpoint, number), { atLeast: number })
-  if (newest && tip && tip.number >= to && header?.hash === newest.hash) return
+  if (header?.hash === hash) return
   throw new LedgerBehind(
-    `The ledger of ${name} has block ${number} ${newest?.hash ?? ''} and the final chain ${header?.hash}: its blocks are audited once it has followed the chain.`,
+    `The ledger of ${name} has block ${number} ${hash}, and the final chain ${header?.hash ?? 'none'}: ${later}`,
   )
 }

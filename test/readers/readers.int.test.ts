@@ -31,6 +31,7 @@ describe.skipIf(!isAsked || withoutClickHouse || kafkaOrSkip().skip)(
         reportToSoak({ suite: 'readers', judged, violations: violations.length, faults: countsOf(watched) })
         expect(violations.map(describeViolation)).toEqual([])
         expect(watched.unexpected).toEqual([])
+        expect(watched.found).toEqual([])
         expect(judged).toBeGreaterThan(100)
       },
     )

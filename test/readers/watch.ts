@@ -1,6 +1,7 @@
 /** One run: the service, its readers, faults for so long, and the verdict on every answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { LOG_MESSAGES } from '../../infra/telemetry/log-messages.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/candlepool.ts'
@@ -32,10 +33,13 @@ export type Watched = Verdict & {
   unexpected: readonly Refusal[]
   /** Lines of the logs of API processes that are errors. */
   errors: readonly string[]
+  /** Lines of the ingest's log: its audit finds nothing where the node tells the truth. */
+  found: readonly string[]
   states: number
   tips: number
 }
 
+const AUDIT_FOUND = LOG_MESSAGES['audit-found'][1]
 const READERS_EACH = 3
 const BLOCK_EVERY_MS = 200
 /** Pools that the service lists. */
@@ -94,6 +98,10 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       refused,
       unexpected,
       errors,
+      found: service
+        .output('ingest')
+        .split('\n')
+        .filter((line) => line.includes(AUDIT_FOUND)),
       states: history.states.length,
       tips: tips.length,
     }
