@@ -24,7 +24,7 @@ import type { VersionedBlock } from '../write/rows.ts'
 import { type ActiveOverwrite, tipTime, type WriterState } from '../write/writer-state.ts'
 import { recordCoverage } from './coverage.ts'
 import type { OverwriteRun } from './overwrite-run.ts'
-import { type OverwrittenRange, POOLS_PER_TASK, piecesOf, replaceRange, tombstoneLiquidity } from './replace-range.ts'
+import { type OverwrittenRange, piecesOf, poolsPerTask, replaceRange, tombstoneLiquidity } from './replace-range.ts'
 import { retime } from './retime.ts'
 
 const isTouchedSql = loadSql(import.meta.url, './is_touched.sql')
@@ -128,11 +128,11 @@ async function foldRange(
       return folded
     })
     if (!folded) return undefined
-    for (const group of poolGroups(folded.incomplete, POOLS_PER_TASK))
+    for (const group of poolGroups(folded.incomplete, poolsPerTask(state)))
       await completeCandles(client, network, piece, group, { ...state, open }, enqueue)
     touched.push(touchedPools(piece))
   }
-  await tombstoneLiquidity(client, range, enqueue)
+  await tombstoneLiquidity(client, range, poolsPerTask(state), enqueue)
   return active.isDisturbed ? undefined : mergeTouched(touched.flat())
 }
 
