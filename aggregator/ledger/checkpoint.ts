@@ -11,8 +11,8 @@ import { ask, insertRows } from '../store/store.ts'
 import { tombstoneVersion } from '../store/version.ts'
 import type { AggregatorFact } from './fact.ts'
 import { positionAbove } from './resume.ts'
+import { shrinkLedger } from './shrink-ledger.ts'
 import { storedChain } from './stored-blocks.ts'
-import { shrinkLedger } from './tombstone-blocks.ts'
 
 /** Where the tables are. */
 export type Disk = {

@@ -8,7 +8,7 @@ import { poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { FINAL_HISTORY, type Version } from '../store/version.ts'
-import { shrinkLedger } from './tombstone-blocks.ts'
+import { shrinkLedger } from './shrink-ledger.ts'
 
 const touched = loadSql(import.meta.url, './touched.sql')
 const restoreBalanceHours = loadSql(import.meta.url, './restore_balance_hours.sql')

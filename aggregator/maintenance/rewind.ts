@@ -9,7 +9,7 @@ import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
 import { type RollbackOptions, rollBack } from '../ledger/rollback.ts'
-import { shrinkLedger } from '../ledger/tombstone-blocks.ts'
+import { shrinkLedger } from '../ledger/shrink-ledger.ts'
 import { ask, loadSql, type QueryParameters, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 

@@ -73,7 +73,8 @@ function nameOf(
   query: string,
   { resolution = '', table, tombstone, below }: Readonly<Record<string, unknown>>,
 ): string {
-  const file = FILES.get(query)
+  // A condition may follow the text of the file.
+  const file = [...FILES].find(([text]) => query.startsWith(text))?.[1]
   // One statement of a rollback and of an overwrite: only an overwrite has rows of its own version, above its tombstones.
   if (file === 'tombstone_rows') return `${tombstone === below ? file : 'tombstone_unstated'} ${table}`
   if (file) return `${file} ${resolution}`.trimEnd()

@@ -1,14 +1,11 @@
 /** The ledger shrinks: every rollback, rewind and power cut begins with it. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { type CandleVersions, inEpoch } from '../candles/writer-epoch.ts'
+import { type CandleVersions, IS_NEWEST_EPOCH, inEpoch } from '../candles/writer-epoch.ts'
 import { loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 
 const tombstoneBlocks = loadSql(import.meta.url, './tombstone_blocks.sql')
-
-/** An epoch that no other one follows. */
-const LAST_EPOCH = 2n ** 64n - 1n
 
 export type ShrinkOptions = {
   network: NetworkName
@@ -23,7 +20,9 @@ export function shrinkLedger(
   { network, block, version }: ShrinkOptions,
   versions?: CandleVersions,
 ): Promise<void> {
-  const epoch = versions?.epoch ?? LAST_EPOCH
-  const parameters = { network, block, version: version.toString(), epoch }
-  return inEpoch(network, epoch, () => run(client, tombstoneBlocks, parameters))
+  const parameters = { network, block, version: version.toString() }
+  if (!versions) return run(client, tombstoneBlocks, parameters)
+  const { epoch } = versions
+  const statement = `${tombstoneBlocks}  AND ${IS_NEWEST_EPOCH}`
+  return inEpoch(network, epoch, () => run(client, statement, { ...parameters, epoch }))
 }
