@@ -132,7 +132,7 @@ async function foldRange(
       await completeCandles(client, network, piece, group, { ...state, open }, enqueue)
     touched.push(touchedPools(piece))
   }
-  await tombstoneLiquidity(client, range, poolsPerTask(state), enqueue)
+  await tombstoneLiquidity(client, range, state, enqueue)
   return active.isDisturbed ? undefined : mergeTouched(touched.flat())
 }
 
