@@ -1,7 +1,6 @@
 /** One run: the service, its readers, faults for so long, and the verdict on every answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import { LOG_MESSAGES } from '../../infra/telemetry/log-messages.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
 import { until } from '../support/candlepool.ts'
@@ -39,7 +38,6 @@ export type Watched = Verdict & {
   tips: number
 }
 
-const AUDIT_FOUND = LOG_MESSAGES['audit-found'][1]
 const READERS_EACH = 3
 const BLOCK_EVERY_MS = 200
 /** Pools that the service lists. */
@@ -89,7 +87,8 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
     const history = historyOf(await messagesOf(service.brokers.addresses, NETWORK), node.blocks)
     const verdict = judge(history, { answers: readers.answers, tips: readers.tips, servedAt: node.servedAt })
     const { refused, unexpected, tips } = readers
-    const errors = (['api-1', 'api-2'] as const).flatMap((name) => errorsIn(service.output(name)))
+    const errors = (['api-1', 'api-2'] as const).flatMap((name) => linesWith(/"level":(50|60)/, service.output(name)))
+    const found = linesWith(/"kind":"audit-found"/, service.output('ingest'))
     return {
       ...verdict,
       history,
@@ -98,10 +97,7 @@ export async function watch({ seed, seconds, faults = FAULT_NAMES, root }: Watch
       refused,
       unexpected,
       errors,
-      found: service
-        .output('ingest')
-        .split('\n')
-        .filter((line) => line.includes(AUDIT_FOUND)),
+      found,
       states: history.states.length,
       tips: tips.length,
     }
@@ -135,9 +131,9 @@ async function untilStored({ client }: Service, hash: () => string): Promise<voi
   await until(async () => ((await tip())?.hash === hash() ? true : undefined), 'the head is stored', 120_000)
 }
 
-/** Lines of pino with a level of 50 or more. */
-function errorsIn(output: string): string[] {
-  return output.split('\n').filter((line) => /"level":(50|60)/.test(line))
+/** Lines of a log by pino, of which errors have a level of 50 or more. */
+function linesWith(field: RegExp, output: string): string[] {
+  return output.split('\n').filter((line) => field.test(line))
 }
 
 /** How often each fault came. */

@@ -31,8 +31,8 @@ describe('a record as JSON is valid by its schema:', () => {
   formats.default(ajv)
   const [pool] = POOLS
   if (!pool) throw new Error('There are pools.')
-  const [someTick] = fc.sample(anyTick({ pool: pool.id }), 1)
-  if (!someTick) throw new Error('A sample has one.')
+  const [tick] = fc.sample(anyTick({ pool: pool.id }), 1)
+  if (!tick) throw new Error('A sample has one.')
   const block = { number: 7, hash: `0x${'ab'.repeat(32)}`, timestamp: 1_700_000_000 }
 
   function expectValid(kind: string, record: object): void {
@@ -70,7 +70,6 @@ describe('a record as JSON is valid by its schema:', () => {
 
   test.each(VENUE_NAMES)('a pool of %s, and what was traded in it', (venue) => {
     const named = { ...pool, ...venueField(venue) }
-    const tick = someTick
     const bucket = { pool: pool.id, resolution: 1 as const, start: block.timestamp, candle: fromTick(tick) }
     const records = {
       pools: poolRecord(ethereum, named, { id: pool.id, pool: named, block: 7, isFinal: true }),
