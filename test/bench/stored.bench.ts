@@ -2,6 +2,7 @@
  * `npm start` over tables that hold much already, each kind beside a store with next to nothing: a year of the ledger of Arbitrum, a million
  * pools, ten thousand keys with an hour of use each. The rows are made up inside the engine. BLOCKS, POOLS and KEYS scale it.
  */
+import { createHash } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -32,7 +33,8 @@ const BLOCKS_A_SECOND = 4
 const ROWS_AT_ONCE = 10_000_000
 const QUESTIONS = 20
 const NEW_BLOCKS = 20
-const POOL = `0x${'0'.repeat(39)}1`
+/** Ids are spread as those of real pools. */
+const POOL = `0x${createHash('sha1').update('0').digest('hex')}`
 const FINAL_DEPTH = 100
 
 const begun = Math.floor(Date.now() / 1_000)
@@ -69,7 +71,7 @@ async function fill(folder: string, { blocks, pools, keys }: Stored): Promise<vo
   await insert(
     `INSERT INTO pools (network, pool, block, time, protocol, fee, initial_sqrt_price, token0_address, token0_symbol, token0_name, token0_decimals,
        token1_address, token1_symbol, token1_name, token1_decimals, version, is_deleted)
-     SELECT '${NETWORK}', concat('0x', leftPad(lower(hex(number + 1)), 40, '0')), number % ${blocks} + 1, ${time(`number % ${blocks} + 1`)}, 'dex-v3', 500,
+     SELECT '${NETWORK}', concat('0x', lower(hex(SHA1(toString(number))))), number % ${blocks} + 1, ${time(`number % ${blocks} + 1`)}, 'dex-v3', 500,
        bitShiftLeft(toUInt256(1), 96), concat('0xa', leftPad(lower(hex(number + 1)), 39, '0')), concat('TKN', toString(number)), 'Token', 18,
        '0xff970a61a04b1ca14834a43f5de4533ebddb5cc8', 'USDC', 'USD Coin', 6, 2 * (number % ${blocks}) + 1, 0 FROM {rows}`,
     pools,

@@ -11,6 +11,7 @@ import { verify } from '../../aggregator/verify/verify.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
 import { exportHistory } from '../../api/export/export.ts'
 import { openMarket } from '../../api/market/market.ts'
+import { openCatalogue } from '../../api/market/pools/catalogue.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
@@ -247,6 +248,8 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   ]) {
     await ask(path)
   }
+  // Each slice has more rows than a statement reads.
+  await openCatalogue(client, NETWORKS_SERVED, 0, 0).get()
   // What is held of a pool is brought up to date.
   await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)

@@ -4,7 +4,7 @@ import { lower } from '../../../ingest/lib/lower.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
-import { type Catalogue, pairKey, symbolKey, tokenKey } from '../pools/catalogue.ts'
+import { type Catalogue, pairKey, symbolKey, tokenKey } from '../pools/catalogue-index.ts'
 
 /** `forward`: the pair is in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
@@ -61,18 +61,16 @@ function matchesOf(
   quotes: readonly Address[],
 ): readonly Match[] {
   const fewer = bases.length < quotes.length ? bases : quotes
-  const pools = fewer.map((token) => catalogue.tokens.get(tokenKey(network.name, token)) ?? [])
-  const scanned = pools.reduce((sum, listings) => sum + listings.length, 0)
+  const keys = fewer.map((token) => tokenKey(network.name, token))
+  const scanned = keys.reduce((sum, key) => sum + catalogue.tokens.count(key), 0)
   // Many tokens can share one symbol: their pairs are many more than their pools.
-  if (bases.length * quotes.length > scanned) return matchesAmong(pools.flat(), bases, quotes)
+  if (bases.length * quotes.length > scanned) {
+    return keys.flatMap((key) => matchesAmong(catalogue.tokens.get(key), bases, quotes))
+  }
+  const pairOf = (token0: Address, token1: Address, forward: boolean): readonly Match[] =>
+    catalogue.pairs.get(pairKey(network.name, token0, token1)).map((listing) => ({ listing, forward }))
   return bases.flatMap((base) =>
-    quotes.flatMap((quote) => [
-      ...(catalogue.pairs.get(pairKey(network.name, base, quote)) ?? []).map((listing) => ({ listing, forward: true })),
-      ...(catalogue.pairs.get(pairKey(network.name, quote, base)) ?? []).map((listing) => ({
-        listing,
-        forward: false,
-      })),
-    ]),
+    quotes.flatMap((quote) => [...pairOf(base, quote, true), ...pairOf(quote, base, false)]),
   )
 }
 
@@ -98,10 +96,7 @@ function tokensOfSymbol(catalogue: Catalogue, networks: readonly Network[], symb
   const listed = count(curated)
   if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
   const onChain = new Map(
-    networks.map((network) => [
-      network.name,
-      [...(catalogue.tokensBySymbol.get(symbolKey(network.name, symbol)) ?? [])],
-    ]),
+    networks.map((network) => [network.name, catalogue.tokensBySymbol.get(symbolKey(network.name, symbol))]),
   )
   return { listed: false, size: count(onChain), byNetwork: onChain }
 }
@@ -115,9 +110,7 @@ const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
 function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
   const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  const addresses = new Set(
-    names.flatMap((name) => [...(catalogue.curatedBySymbol.get(symbolKey(network.name, name)) ?? [])]),
-  )
+  const addresses = new Set(names.flatMap((name) => catalogue.curatedBySymbol.get(symbolKey(network.name, name))))
   const native = network.nativeSymbol === 'POL' ? POL : ['eth']
   if (native.includes(symbol)) {
     addresses.add(NATIVE_CURRENCY)

@@ -1,4 +1,4 @@
--- Every pool as its newest sighting tells of it; the price it began with from whichever sighting has it.
+-- Pools of a network from one id to before another as their newest sighting tells of them; the price they began with from whichever sighting has it.
 SELECT
     network,
     pool,
@@ -17,4 +17,7 @@ SELECT
     argMax(p.token1_name, p.block)      AS token1_name,
     argMax(p.token1_decimals, p.block)  AS token1_decimals
 FROM pools AS p FINAL
+WHERE network = {network:String}
+  AND pool >= {first:String}
+  AND pool < {end:String}
 GROUP BY network, pool

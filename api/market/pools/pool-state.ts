@@ -9,7 +9,7 @@ import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, listingKey, trustedToken } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
-import type { Catalogue } from './catalogue.ts'
+import type { Catalogue } from './catalogue-index.ts'
 import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import { readVolumes } from './volumes.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { matchSymbol } from '../../../../api/market/find/symbol.ts'
-import { catalogueOf, type PoolRow } from '../../../../api/market/pools/catalogue.ts'
+import { type Catalogue, CatalogueIndex, type PoolRow } from '../../../../api/market/pools/catalogue-index.ts'
 import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
@@ -37,7 +37,13 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
   }
 }
 
-const catalogue = catalogueOf(Object.values(NETWORKS), [
+function catalogueOf(rows: readonly PoolRow[]): Catalogue {
+  const index = new CatalogueIndex(Object.values(NETWORKS))
+  for (const row of rows) index.put(row)
+  return index
+}
+
+const catalogue = catalogueOf([
   row('a1', 'ethereum', [USDC, 'USDC'], [WETH, 'WETH']),
   row('a2', 'ethereum', [NATIVE_CURRENCY, 'ETH'], [USDC, 'USDC']),
   row('a3', 'ethereum', [WETH, 'WETH'], [FAKE, 'USDC']),
@@ -113,7 +119,7 @@ test('a pair of symbols that many tokens bear is found in a number of steps that
   const rows = Array.from({ length: SIDE }, (_, number) =>
     row(`c${number}`, 'ethereum', [token('0a', number), 'SPAM'], [token('0b', number), 'HAM']),
   ).map((it, number) => ({ ...it, pool: token('0c', number) }))
-  const spam = catalogueOf(Object.values(NETWORKS), rows)
+  const spam = catalogueOf(rows)
   let lookups = 0
   const pairs = new Proxy(spam.pairs, {
     get: (target, name) => {

@@ -1,0 +1,9 @@
+-- The state of the pools by the first digits of their ids, see catalogue-state.sql.
+SELECT
+    network,
+    substring(pool, 1, {length:UInt8}) AS prefix,
+    toFloat64(count())                 AS rows,
+    concat(toString(count()), ':', toString(max(version)), ':', toString(sum(version))) AS state
+FROM pools
+GROUP BY network, prefix
+ORDER BY network, prefix
