@@ -1,7 +1,7 @@
 /** Every command of package.json prints its usage, and refuses other arguments. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '../../..')
@@ -11,11 +11,15 @@ const PROGRAMS = Object.entries(scripts).flatMap(([name, command]) => {
   return file === undefined ? [] : [[name, file] as const]
 })
 const TIMEOUT = { timeout: 120_000 }
+const ENTRIES = process.env['TEST_ENTRIES']
 
 function call(file: string, ...args: string[]) {
   // Nothing is read before the arguments, a bad environment neither.
   const env = { ...process.env, PORT: 'not a port', DATA_DIR: '/nowhere' }
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', file, ...args], {
+  // One that is a module as well runs where its source is what was started.
+  const isBuilt = ENTRIES !== undefined && dirname(file) === 'infra/bin' && basename(file) !== 'licenses.ts'
+  const entry = isBuilt ? [join(ENTRIES, `${basename(file, '.ts')}.mjs`)] : ['--import', 'tsx', file]
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...entry, ...args], {
     cwd: ROOT,
     env,
     encoding: 'utf8',
