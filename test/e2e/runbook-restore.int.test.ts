@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { openCheckout } from '../support/checkout.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
@@ -22,15 +23,18 @@ type Health = { networks: { tip: { number: number } | null }[] }
 describe.skipIf(!isEngineInstalled())('the runbook', () => {
   let rpc: RpcServer
   let folder: Awaited<ReturnType<typeof temporaryFolder>>
+  let checkout: typeof folder
   let main: Running | undefined
 
   beforeAll(async () => {
     rpc = await startRecordedDay({ finalized: DAY.lastBlock - 40 })
     folder = await temporaryFolder()
+    checkout = await openCheckout()
   })
   afterEach(() => main?.stop())
   afterAll(async () => {
     await folder?.remove()
+    await checkout?.remove()
     await rpc?.stop()
   })
 
@@ -51,7 +55,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
     const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !VARIABLES.includes(name)))
     return new Promise<{ code: number; output: string }>((resolve) => {
       const env = { ...clean, ...environment, npm_config_loglevel: 'silent' }
-      execFile('bash', ['--norc', '-euc', lines.join('\n')], { cwd: ROOT, env }, (error, stdout, stderr) => {
+      execFile('bash', ['--norc', '-euc', lines.join('\n')], { cwd: checkout.path, env }, (error, stdout, stderr) => {
         const code = typeof error?.code === 'number' ? error.code : error ? 1 : 0
         resolve({ code, output: `${stdout}${stderr}` })
       })

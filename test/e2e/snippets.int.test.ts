@@ -1,14 +1,13 @@
 /** Every command and snippet of the documents, run as printed against one `npm start` with a devnet; what can't be run here says why. */
 import { execFile } from 'node:child_process'
-import { readdirSync, symlinkSync } from 'node:fs'
-import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { openCheckout } from '../support/checkout.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands.ts'
-import { DOCUMENTS, ROOT } from '../support/documents.ts'
+import { DOCUMENTS } from '../support/documents.ts'
 import { freePorts } from '../support/free-ports.ts'
 
 const TEXTS = DOCUMENTS.map(({ text }) => text)
@@ -44,9 +43,8 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
 
   beforeAll(async () => {
     folder = await temporaryFolder()
-    checkout = await temporaryFolder()
-    // Of its own, so that a file that a command writes is not left in the sources.
-    for (const name of readdirSync(ROOT)) symlinkSync(join(ROOT, name), join(checkout.path, name))
+    // A file that a command writes is not left in the sources.
+    checkout = await openCheckout()
     ;[adminPort = 0, sqlPort = 0] = await freePorts(2)
     main = run('start', { DATA_DIR: folder.path, PORT: '0', ADMIN_PORT: String(adminPort), SQL_PORT: String(sqlPort) })
     const ready = await untilReady(main)
