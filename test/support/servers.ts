@@ -28,7 +28,7 @@ export default async function startServers(project: TestProject): Promise<() => 
 }
 
 const MEMORY = '/dev/shm'
-/** A run of all suites has less than 1 GiB of temporary files at once. */
+/** A run of all suites has less than 2 GiB of temporary files at once. */
 const ROOM_BYTES = 4 * 2 ** 30
 
 /** Puts temporary files into memory where there is room: with tables on a disk, half of what an insert takes is the file system. */

@@ -16,8 +16,12 @@ export const streamsOf = ({ requests }: Pick<Watched, 'requests'>) =>
   requests.filter((it) => it.headers()['accept'] === 'text/event-stream')
 
 /** The first question that `act` makes the page ask, of these words. */
-export async function asked(tab: Watched, words: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
-  const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().includes(words)), act()])
+export async function asked(
+  tab: Watched,
+  words: string | RegExp,
+  act: () => Promise<unknown>,
+): Promise<URLSearchParams> {
+  const [request] = await Promise.all([tab.page.waitForRequest((it) => it.url().search(words) >= 0), act()])
   return new URL(request.url()).searchParams
 }
 
