@@ -6,13 +6,13 @@ export default defineConfig({
   test: {
     // Half of what an int suite takes is waiting, so a third one has the processors meanwhile.
     maxWorkers: 3,
-    // Modules are loaded once a worker: a sixth of the processors' time of a check went into loading them for each file.
-    isolate: false,
     projects: [
       {
         extends: true,
         test: {
           name: 'quick',
+          // Modules are loaded once a worker, not for each file. What an int suite leaves at work would run beside the next ones.
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: ['test/**/*.int.test.ts', 'test/tour/**'],
           testTimeout: 20_000,
