@@ -45,7 +45,11 @@ export function openCatalogue(
   async function readChanged(): Promise<void> {
     const slices = await queryRows<IdSlice>(client, SLICES, { length: PREFIX_LENGTH })
     const stored = new Set(slices.map(sliceKey))
-    for (const key of read.keys()) if (!stored.has(key)) replace(key, { state: '', keys: [] })
+    for (const key of read.keys()) {
+      if (stored.has(key)) continue
+      removeAllBut([], key)
+      read.delete(key)
+    }
     const hasChanged = (slice: IdSlice) => read.get(sliceKey(slice))?.state !== slice.state
     for (const run of runsOf(slices, hasChanged, rowsAtOnce)) await readRun(run)
   }
@@ -54,17 +58,21 @@ export function openCatalogue(
   async function readRun(run: readonly IdSlice[]): Promise<void> {
     const [first, last] = [run[0], run.at(-1)]
     if (first === undefined || last === undefined) return
-    const keys = new Map<string, string[]>(run.map((slice) => [sliceKey(slice), []]))
+    const found = new Map<string, string[]>(run.map(({ prefix }) => [prefix, []]))
     const range = { network: first.network, first: first.prefix, end: last.prefix + AFTER_DIGITS }
     for await (const piece of first.rows > rowsAtOnce ? piecesOf(range) : [range]) {
       for (const row of await queryRows<PoolRow>(client, CATALOGUE, piece)) {
-        const kept = keys.get(sliceKey({ ...row, prefix: row.pool.slice(0, PREFIX_LENGTH) }))
+        const keys = found.get(row.pool.slice(0, PREFIX_LENGTH))
         // The next state tells of a slice that was empty a moment ago.
-        const key = kept && index.put(row)
-        if (key !== undefined) kept?.push(key)
+        const key = keys && index.put(row)
+        if (key !== undefined) keys?.push(key)
       }
     }
-    for (const slice of run) replace(sliceKey(slice), { state: slice.state, keys: keys.get(sliceKey(slice)) ?? [] })
+    for (const slice of run) {
+      const keys = found.get(slice.prefix) ?? []
+      removeAllBut(keys, sliceKey(slice))
+      read.set(sliceKey(slice), { state: slice.state, keys })
+    }
   }
 
   /** Ids can be made to begin alike, so a slice can have any number of rows. */
@@ -77,11 +85,9 @@ export function openCatalogue(
     }
   }
 
-  function replace(key: string, now: ReadSlice): void {
-    const kept = new Set(now.keys)
-    for (const listing of read.get(key)?.keys ?? []) if (!kept.has(listing)) index.remove(listing)
-    if (now.keys.length > 0 || now.state !== '') read.set(key, now)
-    else read.delete(key)
+  function removeAllBut(keys: readonly string[], slice: string): void {
+    const kept = new Set(keys)
+    for (const key of read.get(slice)?.keys ?? []) if (!kept.has(key)) index.remove(key)
   }
 }
 
