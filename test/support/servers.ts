@@ -2,6 +2,7 @@
 import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { isAlive } from '../../infra/lib/folder-lock.ts'
 import { startClickHouse } from './clickhouse-server.ts'
 import { buildEntries } from './entries.ts'
 import { startKafka } from './kafka.ts'
@@ -13,8 +14,9 @@ export default async function startServers(project: TestProject): Promise<() => 
   const starting = [startClickHouse(), startKafka()] as const
   const [clickhouse, kafka] = await Promise.all(starting).catch(async (error: unknown) => {
     // What did start must not stay behind.
-    await Promise.all([entries.remove(), removeTemporary()])
+    await entries.remove()
     for (const started of await Promise.allSettled(starting)) if ('value' in started) await stop(started.value)
+    await removeTemporary()
     throw error
   })
   project.provide('clickhouse', 'unavailable' in clickhouse ? clickhouse : withoutStop(clickhouse))
@@ -48,15 +50,9 @@ const PREFIX = 'candlepool-test-'
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(MEMORY)) {
     const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
-    if (pid !== undefined && !isRunning(Number(pid))) await rm(join(MEMORY, name), { recursive: true, force: true })
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
+    if (pid === undefined || isAlive(Number(pid))) continue
+    // One of another user stays.
+    await rm(join(MEMORY, name), { recursive: true, force: true }).catch(() => undefined)
   }
 }
 
