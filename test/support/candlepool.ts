@@ -44,9 +44,18 @@ export function run(
   args: readonly string[] = [],
   { fromSource = false, root }: { fromSource?: boolean; root?: string | undefined } = {},
 ): Running {
-  const entries = fromSource || root ? undefined : process.env['TEST_ENTRIES']
-  const entry = entries ? [join(entries, `${script}.mjs`)] : ['--import', 'tsx', `infra/bin/${script}.ts`]
+  const entry = fromSource || root ? sourceOf(script) : entryOf(script)
   return runNode([...entry, ...args], environment, root ?? ROOT)
+}
+
+/** Arguments of Node that start a program of `infra/bin`: what `entries.ts` has built of it, else its source. */
+export function entryOf(program: string): readonly string[] {
+  const entries = process.env['TEST_ENTRIES']
+  return entries ? [join(entries, `${program}.mjs`)] : sourceOf(program)
+}
+
+function sourceOf(program: string): readonly string[] {
+  return ['--import', 'tsx', `infra/bin/${program}.ts`]
 }
 
 /** A Node process of the product in another place, such as an installed package. */

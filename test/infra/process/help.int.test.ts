@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { entryOf } from '../../support/candlepool.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
@@ -11,14 +12,13 @@ const PROGRAMS = Object.entries(scripts).flatMap(([name, command]) => {
   return file === undefined ? [] : [[name, file] as const]
 })
 const TIMEOUT = { timeout: 120_000 }
-const ENTRIES = process.env['TEST_ENTRIES']
 
 function call(file: string, ...args: string[]) {
   // Nothing is read before the arguments, a bad environment neither.
   const env = { ...process.env, PORT: 'not a port', DATA_DIR: '/nowhere' }
   // One that is a module as well runs where its source is what was started.
-  const isBuilt = ENTRIES !== undefined && dirname(file) === 'infra/bin' && basename(file) !== 'licenses.ts'
-  const entry = isBuilt ? [join(ENTRIES, `${basename(file, '.ts')}.mjs`)] : ['--import', 'tsx', file]
+  const isEntry = dirname(file) === 'infra/bin' && basename(file) !== 'licenses.ts'
+  const entry = isEntry ? entryOf(basename(file, '.ts')) : ['--import', 'tsx', file]
   const { status, stdout, stderr } = spawnSync(process.execPath, [...entry, ...args], {
     cwd: ROOT,
     env,
