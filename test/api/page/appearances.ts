@@ -1,5 +1,5 @@
 /**
- * One state of the page in every appearance: light and dark, on a desk and on a phone. `APPEARANCES=4` asks for all four, as the soak does;
+ * One state of the page in every appearance: light and dark, on a desk and on a phone. `APPEARANCES=4` asks for all four, as `SOAK=1` does;
  * in the check states take turns.
  */
 import type { Page } from 'playwright-core'
