@@ -7,6 +7,8 @@ import { transactionLink } from './explorer.ts'
 import { flipTick, type TickRow } from './orientation.ts'
 
 const MAX_TICKS = 100
+/** A new trade is raised for so long, without a transition: that would have the browser draw the page 60 times a second. */
+const NEW_MS = 1_200
 
 /** `from`: start of the request; trades from there on are replaced by the answer, because a reorg may undo trades. */
 export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
@@ -51,7 +53,7 @@ export function openTape(): Tape {
         const shape = `${flipped} ${tick.price} ${tick.amount0} ${tick.timestamp} ${decimals} ${isUtc()}`
         const known = rows.get(tick.id)
         const row = known?.shape === shape ? known.row : toRow(flipped ? flipTick(tick) : tick, decimals, network)
-        if (known === undefined && !isFirstShow) row.classList.add('new')
+        if (known === undefined && !isFirstShow) raise(row)
         next.set(tick.id, { shape, row })
       }
       rows = next
@@ -69,6 +71,11 @@ export function openTape(): Tape {
       state.textContent = text
     },
   }
+}
+
+function raise(row: HTMLTableRowElement): void {
+  row.classList.add('new')
+  setTimeout(() => row.classList.remove('new'), NEW_MS)
 }
 
 function shown(tick: TickRow | undefined, flipped: boolean): TickRow | undefined {
