@@ -1,7 +1,7 @@
 /** The judge of readers: it accepts each exact state in its time, and finds every kind of wrong answer. */
 import { describe, expect, test } from 'vitest'
 import type { BlockMessage } from '../../ingest/model/message.ts'
-import type { Pool } from '../../ingest/model/pool.ts'
+import type { LiquidityChange, Pool } from '../../ingest/model/pool.ts'
 import { type Block, mine, mineHistory } from '../simulation/block.ts'
 import { POOLS, type PoolContract } from '../simulation/market.ts'
 import { randomOf } from '../simulation/random.ts'
@@ -69,7 +69,7 @@ function withTicks(answer: Answer, change: (ticks: unknown[]) => unknown[]): Ans
   return { ...answer, body: { data: change((answer.body as { data: unknown[] }).data) } }
 }
 
-function poolAnswer(asked: number, row: { sqrtPrice: string; volumeUSD?: string }): Answer {
+function poolAnswer(asked: number, row: { sqrtPrice?: string; volumeUSD?: string; txCount?: string }): Answer {
   return { reader: 'one', question: { kind: 'pools', pool: POOL }, asked, answered: asked + 20, body: { data: [row] } }
 }
 
@@ -204,33 +204,46 @@ describe('the judge of readers', () => {
     expect(made?.difference).toContain('of no swap in the topic; rollbacks: none')
   })
 
-  test('accepts a volume whose days are of both sides of a write that was under way, and no other sum', () => {
+  describe('of a pool whose sums are read term by term', () => {
     const midnight = 20_000 * 86_400
     const chain: Block[] = []
     for (const [index, block] of TRUNK.entries())
       chain.push({ ...block, parent: chain.at(-1) ?? ROOT, timestamp: midnight - 5 + index })
+    const change: LiquidityChange = { pool: POOL.id, logIndex: 2, tickLower: -10, tickUpper: 10, liquidityDelta: 1n }
     const told = chain.map((block, index): BlockMessage => {
       const message = messageOf(block)
       const pools = index === 0 ? [{ id: POOL.id, initialSqrtPriceX96: 1n } as unknown as Pool] : []
-      return {
-        ...message,
-        pools,
-        ticks: message.ticks.map((tick) => ({ ...tick, amountUsdMicros: 1_000_000n << BigInt(index) })),
-      }
+      const ticks = message.ticks.map((tick) => ({ ...tick, amountUsdMicros: 1_000_000n << BigInt(index) }))
+      return { ...message, pools, ticks, liquidity: index === 7 ? Array<LiquidityChange>(100).fill(change) : [] }
     })
     const history = historyOf(told, new Map(chain.map((block) => [block.hash, block])))
     const stored = servedAt(chain[9]?.hash ?? '') + 10
     const tips = [...TIPS.slice(0, 3), { asked: stored - 5, answered: stored, hash: chain[9]?.hash }]
-    const kindsOf = (volumeUSD: number) => {
-      const answer = poolAnswer(stored, { volumeUSD: String(volumeUSD), sqrtPrice: String(chain[9]?.number) })
-      return judge(history, { answers: [answer], tips, servedAt }).violations.map(({ kind }) => kind)
-    }
-    const [before, after] = [1 + 2 + 4, [8 + 16, 32 + 64 + 128 + 256 + 512]] as const
-    expect(kindsOf(before + after[0] + after[1])).toEqual([])
-    expect(kindsOf(before + after[1])).toEqual([])
-    expect(kindsOf(before + after[1] - 1)).toEqual(['impossible'])
-    expect(kindsOf(before - 1 + after[1])).toEqual(['impossible'])
-    expect(kindsOf(after[1])).toEqual(['impossible'])
+    const kindsOf = (part: string, row: Parameters<typeof poolAnswer>[1]) =>
+      judge(history, { answers: [poolAnswer(stored, row)], tips, servedAt })
+        .violations.filter((violation) => violation.part === part)
+        .map(({ kind }) => kind)
+
+    test('accepts a volume whose days are of both sides of a write that was under way, and no other sum', () => {
+      const kinds = (volumeUSD: number) => kindsOf('volume', { volumeUSD: String(volumeUSD) })
+      const [before, after] = [1 + 2 + 4, [8 + 16, 32 + 64 + 128 + 256 + 512]] as const
+      expect(kinds(before + after[0] + after[1])).toEqual([])
+      expect(kinds(before + after[1])).toEqual([])
+      expect(kinds(before + after[1] - 1)).toEqual(['impossible'])
+      expect(kinds(before - 1 + after[1])).toEqual(['impossible'])
+      expect(kinds(after[1])).toEqual(['impossible'])
+    })
+
+    test('accepts a count whose swaps and changes of liquidity are of different states, and no other sum', () => {
+      const kinds = (txCount: number) => kindsOf('transactions', { txCount: String(txCount) })
+      expect(kinds(10 + 100)).toEqual([])
+      expect(kinds(3 + 100)).toEqual([])
+      expect(kinds(10)).toEqual([])
+      expect(kinds(2)).toEqual(['stale'])
+      expect(kinds(2 + 100)).toEqual(['impossible'])
+      expect(kinds(3 + 99)).toEqual(['impossible'])
+      expect(kinds(11 + 100)).toEqual(['impossible'])
+    })
   })
 
   test('fails where the ledger shows what no message says', () => {

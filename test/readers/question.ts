@@ -40,7 +40,7 @@ export function pathOf(question: Question): string {
   return `/v0/candles?${range}&interval=${interval}s&limit=${MAX_CANDLES}&fill=${fill}`
 }
 
-/** Parts of an answer that have to be exact, each for a state of its own: the price and the volume of a pool are read one after the other. */
+/** Parts of an answer that have to be exact, each for a state of its own: price, volume and count of a pool are read one after the other. */
 export type Parts = Readonly<Record<string, unknown>>
 
 export function partsOf(question: Question, body: unknown): Parts {
@@ -49,7 +49,7 @@ export function partsOf(question: Question, body: unknown): Parts {
   if (question.kind === 'ticks') return { ticks: data.map(({ id, price }) => `${id} ${price}`) }
   if (question.kind === 'candles') return { candles: data }
   const [pool] = data
-  return { price: pool?.['sqrtPrice'], volume: pool?.['volumeUSD'] }
+  return { price: pool?.['sqrtPrice'], volume: pool?.['volumeUSD'], transactions: pool?.['txCount'] }
 }
 
 /** The same parts of an answer that is exact for the chain up to `tip`; a chart may be filled to another tip. */
@@ -63,7 +63,9 @@ export function expectedPart(
   if (question.kind === 'health') return tip.hash
   const pool = poolAt(history, tip, question.pool)
   if (part === 'price') return pool.ticks.at(-1)?.sqrtPrice ?? pool.initial
-  if (part === 'volume') return pool.isSeen ? volumeText(sum(pool.usdMicros.values())) : undefined
+  if (part === 'volume' || part === 'transactions') {
+    return pool.isSeen ? sumText(part, sum(pool[part].values())) : undefined
+  }
   if (question.kind === 'pools') throw new Error(`A pool has no ${part}.`)
   const { from, to } = question
   const isWithin = (time: string) => seconds(time) >= from && seconds(time) < to
@@ -82,14 +84,19 @@ export function expectedPart(
   return fillFolded([...before, ...folded], interval, until).filter(({ time }) => isWithin(time))
 }
 
-/** Volumes of the days that a pool has traded on, in millionths of a dollar. */
-export function dayVolumes(pool: PoolContract, tip: Block, history: LedgerHistory): ReadonlyMap<number, bigint> {
-  return poolAt(history, tip, pool).usdMicros
+/** Parts of `/v0/pools` that are sums of terms, each of which is read by itself. */
+export type SumPart = 'volume' | 'transactions'
+
+/** Volume of each day, in millionths of a dollar; or swaps of each day, and all changes of liquidity. */
+export type Terms = ReadonlyMap<number | 'liquidity', bigint>
+
+export function termsOf(part: SumPart, pool: PoolContract, tip: Block, history: LedgerHistory): Terms {
+  return poolAt(history, tip, pool)[part]
 }
 
 /** As an answer has it. */
-export function volumeText(usdMicros: bigint): string {
-  return amountText(usdMicros, 6).replace(/\.?0+$/, '')
+export function sumText(part: SumPart, total: bigint): string {
+  return part === 'volume' ? amountText(total, 6).replace(/\.?0+$/, '') : String(total)
 }
 
 /** Two questions about one subject: what a reader saw of it must not be older the next time. */
@@ -109,8 +116,8 @@ type PoolState = {
   /** Seconds since 1970 of `ticks`. */
   second: number
   isSeen: boolean
-  /** Volume of each day, as the tables keep it. */
-  usdMicros: ReadonlyMap<number, bigint>
+  volume: Terms
+  transactions: Terms
   initial: string | undefined
 }
 
@@ -119,7 +126,8 @@ const NOTHING: PoolState = {
   ticks: [],
   second: Number.NEGATIVE_INFINITY,
   isSeen: false,
-  usdMicros: new Map(),
+  volume: new Map(),
+  transactions: new Map(),
   initial: undefined,
 }
 const known = new WeakMap<Block, Map<string, PoolState>>()
@@ -153,7 +161,9 @@ function poolAfter(
   const content = history.contentOf(hash)
   const sighting = content?.pools.find(({ id }) => id === pool.id)
   const ticks = content?.ticks.filter((tick) => tick.pool === pool.id) ?? []
-  if (!sighting && ticks.length === 0) return before
+  const changes = content?.liquidity.filter((change) => change.pool === pool.id).length ?? 0
+  if (!sighting && ticks.length === 0 && changes === 0) return before
+  const day = Math.floor(timestamp / DAY)
   const decimals = TOKENS[pool.currency1]?.decimals ?? 18
   return {
     before: ticks.length === 0 ? before.before : before,
@@ -169,15 +179,14 @@ function poolAfter(
           })),
     second: ticks.length === 0 ? before.second : timestamp,
     isSeen: before.isSeen || sighting !== undefined,
-    usdMicros: withVolume(before.usdMicros, timestamp, sum(ticks.map(({ amountUsdMicros }) => amountUsdMicros))),
+    volume: plus(before.volume, day, sum(ticks.map(({ amountUsdMicros }) => amountUsdMicros))),
+    transactions: plus(plus(before.transactions, day, BigInt(ticks.length)), 'liquidity', BigInt(changes)),
     initial: before.initial ?? (sighting && String(sighting.initialSqrtPriceX96)),
   }
 }
 
-function withVolume(days: PoolState['usdMicros'], second: number, usdMicros: bigint): PoolState['usdMicros'] {
-  if (usdMicros === 0n) return days
-  const day = Math.floor(second / DAY)
-  return new Map([...days, [day, (days.get(day) ?? 0n) + usdMicros]])
+function plus(terms: Terms, term: number | 'liquidity', more: bigint): Terms {
+  return more === 0n ? terms : new Map([...terms, [term, (terms.get(term) ?? 0n) + more]])
 }
 
 /** Swaps from a second on. */

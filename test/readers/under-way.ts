@@ -1,12 +1,12 @@
 /**
  * Answers that were read while a write was under way. The tables have no snapshot over their statements: the ledger shows a flush of many blocks
  * once its ticks and candles are stored, and shows a rollback to the readers once its candles are recomputed. In between each row is of a state
- * before the write or after it, and so is each day of a volume. Where a rollback begins right after a flush, the tip may be that of before both.
+ * before the write or after it, and so is each term of a sum. Where a rollback begins right after a flush, the tip may be that of before both.
  * Prices and tips have no such excuse.
  */
 import { ancestorOf, type Block } from '../simulation/block.ts'
 import type { LedgerHistory } from './ledger-history.ts'
-import { dayVolumes, expectedPart, type Question, volumeText } from './question.ts'
+import { expectedPart, type Question, type SumPart, sumText, type Terms, termsOf } from './question.ts'
 import { isFoldOfStoredBuckets } from './stored-buckets.ts'
 
 type Row = Readonly<Record<string, unknown>> | string
@@ -28,6 +28,8 @@ export function isOfWriteUnderWay(
 ): boolean {
   const isMix = mixTest(history, { question, part, value })
   if (!isMix) return false
+  // Swaps and changes of liquidity are counted by two statements, each at any of these states.
+  if (part === 'transactions') return isMix(Array.from({ length: high - low + 1 }, (_, index) => low + index))
   for (let before = low; before < high; before++) {
     const after = endOfWrite(history, Math.max(0, before), high)
     if (after === before) continue
@@ -45,9 +47,9 @@ function mixTest(
   { question, part, value }: { question: Question; part: string; value: unknown },
 ): ((positions: readonly number[]) => boolean) | undefined {
   const tipsAt = (positions: readonly number[]) => positions.flatMap((position) => history.states[position]?.tip ?? [])
-  if (part === 'volume' && question.kind === 'pools') {
-    const daysAt = (tip: Block) => dayVolumes(question.pool, tip, history)
-    return (positions) => isSumOfDays(String(value), tipsAt(positions).map(daysAt))
+  if (question.kind === 'pools' && (part === 'volume' || part === 'transactions')) {
+    const termsAt = (tip: Block) => termsOf(part, question.pool, tip, history)
+    return (positions) => isSumOfTerms(part, String(value), tipsAt(positions).map(termsAt))
   }
   if (!Array.isArray(value) || (part !== 'candles' && part !== 'ticks')) return undefined
   const rowsAt = memoized((position: number) => rowsOf(history, question, part, position))
@@ -60,14 +62,14 @@ function mixTest(
   }
 }
 
-/** Whether a volume is the sum of its days, each as it is in one of these states. */
-function isSumOfDays(volume: string, states: readonly ReadonlyMap<number, bigint>[]): boolean {
+/** Whether a value is the sum of its terms, each as it is in one of these states. */
+function isSumOfTerms(part: SumPart, value: string, states: readonly Terms[]): boolean {
   let sums = new Set([0n])
-  for (const day of new Set(states.flatMap((days) => [...days.keys()]))) {
-    const values = new Set(states.map((days) => days.get(day) ?? 0n))
+  for (const term of new Set(states.flatMap((terms) => [...terms.keys()]))) {
+    const values = new Set(states.map((terms) => terms.get(term) ?? 0n))
     sums = new Set([...sums].flatMap((sum) => [...values].map((value) => sum + value)))
   }
-  return [...sums].some((sum) => volumeText(sum) === volume)
+  return [...sums].some((sum) => sumText(part, sum) === value)
 }
 
 /** The last state that follows without another rollback; a rollback right after `before` is of the same write as the branch on it. */
