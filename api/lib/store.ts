@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { pieces } from '../../ingest/lib/pieces.ts'
 import { Problem } from './problem.ts'
 
 /** ClickHouse's codes for a temporary failure: too slow, too busy, out of memory, shutting down, a shard unreachable, or tables not created yet. */
@@ -29,6 +30,18 @@ export function readSql(url: URL): string {
 
 /** Independent of the server's defaults: rows are stored once their insert has answered. */
 export const DURABLE = { async_insert: 0, insert_deduplicate: 0 } as const
+
+const NETWORKS_PER_QUERY = 5
+
+/**
+ * The parameters of statements with places for five networks, each with a bound of its own: the primary key serves no bound that depends on
+ * a column. The last network fills what is left: of an empty place the engine makes a condition that no key serves.
+ */
+export function networkPlaces<Place extends { network: string }>(places: readonly Place[]): Place[][] {
+  return pieces(places, NETWORKS_PER_QUERY).map((piece) =>
+    Array.from({ length: NETWORKS_PER_QUERY }, (_, index) => piece[index] ?? (piece.at(-1) as Place)),
+  )
+}
 
 /** ClickHouse accepts 128 kB in a parameter. */
 export const MAX_POOLS_PER_QUERY = 1_000

@@ -1,7 +1,7 @@
 /**
  * Detects writes of other processes by the row count of `changes`, which ClickHouse answers from part metadata. The poll that it saves
- * reads tips and changes of every network. A count takes 1.1 ms of CPU, here and in ClickHouse; a poll takes 6.2 ms for one network and 26 ms
- * for five, and while queries arrive there are up to 20 a second.
+ * reads tips and changes of every network. A count takes 1.1 ms of CPU, here and in ClickHouse; a poll takes 6.2 ms for one network and more
+ * for several, and while queries arrive there are up to 20 a second.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { queryRows, readSql } from '../../lib/store.ts'

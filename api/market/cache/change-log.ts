@@ -1,9 +1,10 @@
-/** Reads a network's `changes` table from one position on, and keeps a pool's change pending until the ledger shows its block. */
+/** Reads the `changes` of networks from one position of each on, and keeps a pool's change pending until the ledger shows its block. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { queryRows, readSql } from '../../lib/store.ts'
+import { groupBy } from '../../lib/group.ts'
+import { networkPlaces, queryRows, readSql } from '../../lib/store.ts'
 import { listingKey } from '../model/listing.ts'
 import type { Tip } from '../model/tip.ts'
 import type { BucketCache } from './bucket-cache.ts'
@@ -36,8 +37,9 @@ const NO_BLOCK = '0'
 export type OnChange = (network: NetworkName, pools?: Iterable<PoolId>) => void
 
 export type ChangeLog = {
-  /** The changes since the last read. The first read only takes the newest position. */
-  read(): Promise<readonly ChangeRow[]>
+  /** Of the last change that was applied; undefined before `begin`. */
+  position(): string | undefined
+  begin(position: string): void
   /** Refreshes the cache by these changes and by the pending ones; `tip` was read before them. */
   apply(changes: readonly ChangeRow[], tip: Tip | undefined): Promise<void>
   /** This process applies the change itself: its rows are skipped. */
@@ -45,6 +47,38 @@ export type ChangeLog = {
   hasPending(): boolean
   /** The next read is a first one. */
   reset(): void
+}
+
+/** The changes of a network since the last read. */
+export type NetworkChanges = { network: NetworkName; log: ChangeLog; rows: readonly ChangeRow[] }
+
+/** By one statement for all networks. The first read of one only takes its newest position. */
+export async function readChanges(
+  reader: ClickHouseClient,
+  logs: ReadonlyMap<NetworkName, ChangeLog>,
+): Promise<readonly NetworkChanges[]> {
+  const positions = [...logs].flatMap(([network, log]) => {
+    const position = log.position()
+    return position === undefined ? [] : [{ network, position }]
+  })
+  const [read] = await Promise.all([
+    Promise.all(
+      networkPlaces(positions).map((places) =>
+        queryRows<ChangeRow & { network: NetworkName }>(reader, CHANGES, {
+          networks: places.map(({ network }) => network),
+          after: places.map(({ position }) => BigInt(position)),
+        }),
+      ),
+    ),
+    ...[...logs].filter(([, log]) => log.position() === undefined).map(([network, log]) => begin(reader, network, log)),
+  ])
+  const rows = groupBy(read.flat(), ({ network }) => network)
+  return [...logs].map(([network, log]) => ({ network, log, rows: rows.get(network) ?? [] }))
+}
+
+async function begin(reader: ClickHouseClient, network: NetworkName, log: ChangeLog): Promise<void> {
+  const [newest] = await queryRows<{ number: string }>(reader, NEWEST, { network })
+  log.begin(newest?.number ?? '0')
 }
 
 type PendingChange = PoolChange & { block: number; since: number }
@@ -62,13 +96,12 @@ function withChange(known: PendingChange | undefined, { pool, first, last, ...ch
 }
 
 export function openChangeLog(options: {
-  reader: ClickHouseClient
   network: NetworkName
   cache: BucketCache
   refresh: CacheRefresh
   onChange: OnChange
 }): ChangeLog {
-  const { reader, network, cache, refresh, onChange } = options
+  const { network, cache, refresh, onChange } = options
   const pending = new Map<PoolId, PendingChange>()
   const skipped = new Set<bigint>()
   let position: string | undefined
@@ -88,11 +121,9 @@ export function openChangeLog(options: {
   }
 
   return {
-    async read() {
-      if (position !== undefined) return queryRows<ChangeRow>(reader, CHANGES, { network, after: position })
-      const [newest] = await queryRows<{ number: string }>(reader, NEWEST, { network })
-      position = newest?.number ?? '0'
-      return []
+    position: () => position,
+    begin(newest) {
+      position = newest
     },
     async apply(changes, tip) {
       const changed = new Set(pending.keys())

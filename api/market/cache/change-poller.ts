@@ -8,7 +8,7 @@ import { readTips, type Tip } from '../model/tip.ts'
 import type { BucketCache } from './bucket-cache.ts'
 import { openCacheRefresh } from './cache-refresh.ts'
 import { openChangeCounter } from './change-counter.ts'
-import { type ChangeLog, endsRollback, type OnChange, openChangeLog } from './change-log.ts'
+import { type ChangeLog, endsRollback, type OnChange, openChangeLog, readChanges } from './change-log.ts'
 import { type NetworkState, readCoverages } from './coverage.ts'
 import { type OwnFlushes, openOwnFlushes } from './own-flushes.ts'
 import { openStateListeners, type StateListener } from './state-listeners.ts'
@@ -57,7 +57,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const { states, setState, setTip } = openStates(onChange, listeners.tell)
   const refresh = openCacheRefresh(reader, cache)
   const logs = new Map<NetworkName, ChangeLog>(
-    networks.map((network) => [network, openChangeLog({ reader, network, cache, refresh, onChange })]),
+    networks.map((network) => [network, openChangeLog({ network, cache, refresh, onChange })]),
   )
   const counter = openChangeCounter(reader)
   const serialize = serial()
@@ -155,15 +155,11 @@ async function readWrites(
 ) {
   const read = async () => {
     const tips = await readTips(reader, networks, states)
-    return { tips, changes: await Promise.all([...logs].map(readFrom)) }
+    return { tips, changes: await readChanges(reader, logs) }
   }
   const found = await read()
   // A rollback that ended between the two: the tips may still be those of the branch that it took back.
   return found.changes.some(({ rows }) => endsRollback(rows)) ? read() : found
-}
-
-async function readFrom([network, log]: [NetworkName, ChangeLog]) {
-  return { network, log, rows: await log.read() }
 }
 
 function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog>, onChange: OnChange): void {

@@ -53,6 +53,10 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     'where a log is read on': (client, network) => positionInLog(client, network, arrayLog()),
     'the position where a process resumes': positionAfterStored,
     'the tip of the API': (client, network) => readTips(client, [network]),
+    'the tip of the API, where the one before is known': async (client, network) => {
+      const before = await readTips(client, [network])
+      return readTips(client, [network], new Map([[network, { tip: before.get(network) }]]))
+    },
     'what the API knows whole': (client, network) => readCoverages(client, [network]),
   }
 
