@@ -37,7 +37,7 @@ const NO_BLOCK = '0'
 export type OnChange = (network: NetworkName, pools?: Iterable<PoolId>) => void
 
 export type ChangeLog = {
-  /** Of the last change that was applied; undefined before `begin`. */
+  /** The sequence of the last change that was applied; undefined before `begin`. */
   position(): string | undefined
   begin(position: string): void
   /** Refreshes the cache by these changes and by the pending ones; `tip` was read before them. */

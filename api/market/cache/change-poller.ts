@@ -88,7 +88,9 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   }
 
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
-    if (flushed && (!age.isUnpolled(performance.now()) || flushes.isAhead(network))) {
+    // The second notification of a flush ends what the first one began, whether queries arrive or not.
+    if (!activity.isActive() && !flushes.isAhead(network)) return age.missed(network)
+    if (flushed && (age.isFollowed(network) || flushes.isAhead(network))) {
       logs.get(network)?.skip(flushed.sequence)
       return flushes.apply({ network, flushed })
     }
@@ -110,10 +112,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
       activity.touch()
       return age.isFresh(SHOWN_SHARE) ? Promise.resolve(states) : polled.get()
     },
-    onFlush(written) {
-      // The second notification of a flush ends what the first one began, whether queries arrive or not.
-      if (activity.isActive() || flushes.isAhead(written.network)) void onFlush(written).catch(() => undefined)
-    },
+    onFlush: (written) => void onFlush(written).catch(() => undefined),
     listen(listener) {
       activity.touch()
       return listeners.add(listener)
@@ -173,11 +172,18 @@ function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog
 /** How old the states are: by the newest poll, and by the flushes of this process since then. Times are those of `performance.now`. */
 function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'appliedMs'>, freshMs: number) {
   let polledMs = Number.NEGATIVE_INFINITY
+  const missedMs = new Map<NetworkName, number>()
+  const isUnpolled = (now: number) => now - polledMs > MAX_UNPOLLED_MS
   return {
     polled(began: number): void {
       polledMs = began
+      for (const [network, at] of missedMs) if (at <= began) missedMs.delete(network)
     },
-    isUnpolled: (now: number) => now - polledMs > MAX_UNPOLLED_MS,
+    /** A write of this process was not applied, as no query had come for a while. */
+    missed: (network: NetworkName) => void missedMs.set(network, performance.now()),
+    isUnpolled,
+    /** A write may be applied as it is: what came before it is. */
+    isFollowed: (network: NetworkName) => !isUnpolled(performance.now()) && !missedMs.has(network),
     /** Every state is younger than this share of its maximum age. */
     isFresh(share: number): boolean {
       const now = performance.now()

@@ -7,7 +7,7 @@ import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
-import type { Pool } from '../../../../ingest/model/pool.ts'
+import type { Pool, PoolId } from '../../../../ingest/model/pool.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
@@ -22,6 +22,7 @@ import {
   fullBlocks,
   mine,
   POOLS,
+  withOwnTransactions,
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
@@ -316,6 +317,56 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     }
     // Some come by the clock, in five seconds one; without flushes there would be one for each block and more.
     expect(looks - Math.ceil((performance.now() - began) / 5_000)).toBeLessThan(4)
+    for (const service of [told, bare]) await service.stop()
+    await aggregator.stop()
+  })
+
+  test('are read again where a write was not heard of for want of questions, before a later one is shown', async () => {
+    const network = 'base'
+    const own = await freshDatabase()
+    onTestFinished(own.drop)
+    const [one = '', other = ''] = POOLS.map(({ id }) => `/v0/candles?pool=${id}&networks=${network}&interval=1m`)
+    const [plan] = fullBlocks(1, SEED)
+    const [tick] = plan?.ticks ?? []
+    if (!plan || !tick) throw new Error('A full block has a tick.')
+    const trade = (at: number, price: number): BlockPlan => {
+      const ticks = [{ ...tick, pool: POOLS[at]?.id as PoolId, logIndex: 0, price }]
+      return { ...plan, secondsLater: 1, pools: [], liquidity: [], ticks }
+    }
+    const plans = [{ ...plan, pools: POOLS }, trade(0, 2), trade(1, 3), trade(0, 4), trade(1, 5)]
+    const chain = mine([], withOwnTransactions(plans, network))
+    // Nothing but the writes themselves says that there is something new.
+    let resume = () => {}
+    const counting = new Promise<void>((resolve) => {
+      resume = resolve
+    })
+    const client = intercepted(own.client, async (send, _statement, [asked]) => {
+      if (/^-- Goes up with each write/.test((asked as { query: string }).query)) await counting
+      return send()
+    })
+    const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
+    const options = { networks: [{ ...NETWORK, name: network }], clock } as const
+    const told = await startService({ ...options, client, freshMs: 60_000 })
+    const bare = await startService({ ...options, client: own.client })
+    const aggregator = await startAggregator(own.client, { network, onWritten: told.look })
+    const isTold = async (question: string) =>
+      expect(rows(await told.get(question))).toEqual(rows(await bare.get(question)))
+    const untilTold = (question: string) => until(() => isTold(question).then(() => true), 'it is told', 10_000)
+    await aggregator.append([asRange(network, chain.slice(0, 1))])
+    for (const [index, block] of chain.slice(1, 3).entries()) {
+      await aggregator.append(asBlocks(network, [block]))
+      await untilTold(index === 0 ? one : other)
+    }
+    await isTold(one)
+    await sleep(2_100)
+    const before = rows(await bare.get(one))
+    await aggregator.append(asBlocks(network, chain.slice(3, 4)))
+    await expect.poll(async () => rows(await bare.get(one)), { timeout: 10_000 }).not.toEqual(before)
+    await told.get(other)
+    await aggregator.append(asBlocks(network, chain.slice(4)))
+    await untilTold(other)
+    await isTold(one)
+    resume()
     for (const service of [told, bare]) await service.stop()
     await aggregator.stop()
   })
