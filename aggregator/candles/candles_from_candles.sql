@@ -19,7 +19,7 @@ SELECT
     sumIf(c.volume1, is_finer)               AS volume1,
     sumIf(c.volume_usd, is_finer)            AS volume_usd,
     sumIf(c.trades, is_finer)                AS trades,
-    {version:UInt128} AS version
+    {version:UInt128}                        AS version
 FROM candles AS c FINAL
 WHERE c.network = {network:String} AND c.pool IN {pools:Array(String)}
   AND c.resolution IN ({finer:UInt32}, {resolution:UInt32})

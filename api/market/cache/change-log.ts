@@ -57,23 +57,29 @@ export async function readChanges(
   reader: ClickHouseClient,
   logs: ReadonlyMap<NetworkName, ChangeLog>,
 ): Promise<readonly NetworkChanges[]> {
+  const unbegun = [...logs].filter(([, log]) => log.position() === undefined)
+  const [rows] = await Promise.all([
+    rowsSince(reader, logs),
+    ...unbegun.map(([network, log]) => begin(reader, network, log)),
+  ])
+  return [...logs].map(([network, log]) => ({ network, log, rows: rows.get(network) ?? [] }))
+}
+
+/** None of a network whose position is not known. */
+async function rowsSince(reader: ClickHouseClient, logs: ReadonlyMap<NetworkName, ChangeLog>) {
   const positions = [...logs].flatMap(([network, log]) => {
     const position = log.position()
-    return position === undefined ? [] : [{ network, position }]
+    return position === undefined ? [] : [{ network, position: BigInt(position) }]
   })
-  const [read] = await Promise.all([
-    Promise.all(
-      networkPlaces(positions).map((places) =>
-        queryRows<ChangeRow & { network: NetworkName }>(reader, CHANGES, {
-          networks: places.map(({ network }) => network),
-          after: places.map(({ position }) => BigInt(position)),
-        }),
-      ),
+  const read = await Promise.all(
+    networkPlaces(positions).map((places) =>
+      queryRows<ChangeRow & { network: NetworkName }>(reader, CHANGES, {
+        networks: places.map(({ network }) => network),
+        after: places.map(({ position }) => position),
+      }),
     ),
-    ...[...logs].filter(([, log]) => log.position() === undefined).map(([network, log]) => begin(reader, network, log)),
-  ])
-  const rows = groupBy(read.flat(), ({ network }) => network)
-  return [...logs].map(([network, log]) => ({ network, log, rows: rows.get(network) ?? [] }))
+  )
+  return groupBy(read.flat(), ({ network }) => network)
 }
 
 async function begin(reader: ClickHouseClient, network: NetworkName, log: ChangeLog): Promise<void> {

@@ -1,5 +1,7 @@
 /** Tips and changes of more networks than one statement has places for, each from a bound of its own. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
+import { openCacheRefresh } from '../../../../api/market/cache/cache-refresh.ts'
 import { openChangeLog, readChanges } from '../../../../api/market/cache/change-log.ts'
 import { readTips } from '../../../../api/market/model/tip.ts'
 import type { NetworkName } from '../../../../ingest/model/network.ts'
@@ -49,13 +51,10 @@ describe.skipIf(withoutClickHouse)('of several networks', () => {
   })
 
   test('each change is read once, in order, from where its network stood', async () => {
+    const cache = new BucketCache(database.client, 2 ** 20)
+    const refresh = openCacheRefresh(database.client, cache)
     const logs = new Map(
-      NETWORKS.map((network) => {
-        const nothing = () => undefined
-        const refresh = { readChanged: async () => undefined }
-        const cache = { has: () => false, markStale: nothing }
-        return [network, openChangeLog({ network, cache, refresh, onChange: nothing } as never)]
-      }),
+      NETWORKS.map((network) => [network, openChangeLog({ network, cache, refresh, onChange: () => undefined })]),
     )
     // A first read takes the position alone.
     expect((await readChanges(database.client, logs)).flatMap(({ rows }) => rows)).toEqual([])
