@@ -49,11 +49,16 @@ export function startApiProcesses(
       report({ kind: 'api-process-listening', process: id })
     })
     return new Promise((resolve) => {
-      worker.once('exit', (code, killedBy) => {
+      const ended = (reason: string) => {
         signal.removeEventListener('abort', stop)
         listening.delete(worker)
-        if (!signal.aborted) report({ kind: 'api-process-ended', process: id, reason: killedBy || `exit code ${code}` })
+        if (!signal.aborted) report({ kind: 'api-process-ended', process: id, reason })
         resolve(hasListened)
+      }
+      worker.once('exit', (code, killedBy) => ended(killedBy || `exit code ${code}`))
+      // Of a message too, to a process whose end has not been noticed yet. One that could not be started has no id, and no `exit`.
+      worker.on('error', (error) => {
+        if (id === 0) ended(error.message)
       })
     })
   }
@@ -97,7 +102,9 @@ export function turnOfFirstProcess(): Promise<void> {
     process.on('message', done)
     process.on('disconnect', done)
     if (!process.connected) return done()
-    process.send?.(TURN_MESSAGE)
+    process.send?.(TURN_MESSAGE, undefined, undefined, (error) => {
+      if (error) done()
+    })
   })
 }
 
