@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { endWithoutReader } from '../lib/broken-pipe.ts'
 
 const COMMANDS = {
   start: 'everything in one process: listeners, aggregators and API; where no command is named',
@@ -23,6 +24,7 @@ const COMMANDS = {
   mcp: 'a running service as tools of the Model Context Protocol',
 } as const
 
+endWithoutReader()
 const { argv } = process
 const [node = '', , first = 'start', ...others] = argv
 if (['help', '--help', '-h'].includes(first)) {

@@ -5,6 +5,7 @@ import { parseTime } from '../../api/query/time.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
+import { endWithoutReader } from '../lib/broken-pipe.ts'
 import { UsageError } from '../lib/usage-error.ts'
 
 export type Help = {
@@ -23,6 +24,7 @@ export function usageOf({ usage }: Help): string {
 
 /** Returns the result of `read`. `--help` exits with 0; a UsageError prints its message and exits with 1. */
 export function commandLine<Request>(help: Help, read: () => Request): Request {
+  endWithoutReader()
   if (process.argv.slice(2).some((it) => it === '--help' || it === '-h')) {
     process.stdout.write(`${textOf(help)}\n`)
     process.exit(0)

@@ -4,6 +4,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { createRedactor } from '../config/secrets.ts'
+import { continueWithoutReader } from '../lib/broken-pipe.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
@@ -25,6 +26,7 @@ const STOP_TIMEOUT_MS = 10_000
 
 /** Runs `main`, which returns once it has stopped after the signal. */
 export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promise<void>): Promise<void> {
+  continueWithoutReader()
   const stop = new AbortController()
   let failure: unknown
   let report: Report<Fact> = () => {}
