@@ -65,7 +65,9 @@ async function answer(
   response: ServerResponse,
   { engine, analyst }: SqlBackend,
 ): Promise<void> {
-  const url = new URL(incoming.url ?? '/', 'http://localhost')
+  const path = incoming.url ?? '/'
+  if (!URL.canParse(path, 'http://localhost')) throw new SqlPortError(400, 36, 'The URL of the request is not valid.')
+  const url = new URL(path, 'http://localhost')
   // As ClickHouse has it: drivers ask it before they have a password.
   if (url.pathname === '/ping') return void response.end('Ok.\n')
   if (!isAnalyst(incoming, url.searchParams, engine.sqlPassword)) {

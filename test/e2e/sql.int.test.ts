@@ -161,6 +161,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
   test('the port refuses a statement that it can not look through', async () => {
     expect(await post('SELECT 1', { 'content-encoding': 'gzip' })).toMatch(/^400 Code: 36\./)
     expect(await post('SELECT 1', {}, '?decompress=1')).toMatch(/^400 /)
+    expect(await post('SELECT 1', {}, '/')).toMatch(/^400 Code: 36\./)
     expect(await post("SELECT file('/etc/hostname')", {}, '?query=SELECT%201')).toMatch(/^400 /)
     expect(await post(`SELECT 1 -- ${'x'.repeat(70_000)}`)).toMatch(/^413 /)
     const form = new FormData()
