@@ -372,7 +372,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
   })
 
   test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
-    timeout: 60_000 + STEPS * 30_000,
+    timeout: 60_000 + STEPS * 60_000,
   }, async () => {
     const random = randomOf(SEED)
     let chain: Chain = mine([], fullBlocks(FINAL, SEED))
