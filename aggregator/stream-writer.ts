@@ -8,10 +8,13 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asTyped } from '../ingest/lib/as-typed.ts'
-import { type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
+import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
+import type { NetworkName } from '../ingest/model/network.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
+import { knownPart } from './ledger/ledger.ts'
 import { rollBack } from './ledger/rollback.ts'
+import { newestBlock } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
@@ -24,6 +27,7 @@ import {
   versionBlocks,
 } from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
+import { insertPools } from './write/insert-blocks.ts'
 import { rejectIfInvalid } from './write/reject-invalid.ts'
 import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
 
@@ -42,7 +46,7 @@ export function createStreamWriter(
   options: AggregateOptions,
   opened: OpenNetwork,
 ): StreamWriter {
-  const { log, position, report } = options
+  const { network, log, position, report } = options
   const { state, ledger } = opened
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const flushes = openPipeline(client, options, opened)
@@ -67,6 +71,11 @@ export function createStreamWriter(
   /** The part of the message that extends the tip; undefined where nothing does. A fork is rolled back first. */
   async function place(entry: Entry): Promise<Omit<PlacedMessage, 'parent'> | undefined> {
     const placement = await persist(() => ledger.place(entry.message))
+    const named = knownPart(entry.message, placement).filter(({ pools }) => pools.length > 0)
+    if (named.length > 0) {
+      await store()
+      await persist(() => insertKnownPools(client, network, named))
+    }
     if (placement.kind === 'known') return undefined
     stall.report(tipOf(entry.message).number, placement.kind === 'orphan')
     if (placement.kind === 'orphan') return undefined
@@ -101,6 +110,22 @@ export function createStreamWriter(
     },
     clearStall: stall.clear,
   }
+}
+
+/**
+ * Stores pools that blocks of the ledger name. A listener names a pool once, and the block in which it does may be stored from another
+ * listener, which has named the pool before. The rows have the version of the tip: a later rollback below them beats it, an earlier one does not.
+ */
+async function insertKnownPools(
+  client: ClickHouseClient,
+  network: NetworkName,
+  blocks: readonly BlockContent[],
+): Promise<void> {
+  const { version = 0n } = (await newestBlock(client, network)) ?? {}
+  await insertPools(
+    client,
+    blocks.map((block) => ({ network, block, version })),
+  )
 }
 
 /** Reports the first orphan, and the first message after it that connects. The listener sends from the stored tip again once that has not moved for a minute. */

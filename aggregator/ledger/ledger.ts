@@ -1,6 +1,6 @@
 /** The ledger: which blocks are on the chain, as far as they are stored. The table `blocks` is its memory, and the only checkpoint. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { BlockRef, Message, RangeMessage } from '../../ingest/model/message.ts'
+import type { BlockContent, BlockRef, Message, RangeMessage } from '../../ingest/model/message.ts'
 import { blocksOf, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { readBlocks, storedBlock } from './stored-blocks.ts'
@@ -42,6 +42,15 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
   const parent = await known.at(first - 1)
   if (parent && parent.hash === message.parentHash) return { kind: 'rollback', to: parent, message }
   return { kind: 'orphan' }
+}
+
+/** Blocks of the message that the ledger has already, mostly from another listener: that one may have met other pools in them. */
+export function knownPart(message: Message, placement: Placement): readonly BlockContent[] {
+  const blocks = blocksOf(message)
+  if (placement.kind === 'known') return blocks
+  if (placement.kind === 'orphan') return []
+  const kept = new Set(blocksOf(placement.message).map(({ number }) => number))
+  return blocks.filter(({ number }) => !kept.has(number))
 }
 
 /** Blocks of a message that are looked up, from its newest one down. */

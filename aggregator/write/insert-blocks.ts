@@ -23,6 +23,11 @@ export function insertBlocks(
   return { inserting, ticks }
 }
 
+/** Pools alone, of blocks whose other content is stored. */
+export function insertPools(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
+  return insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow)
+}
+
 /** The server says when a reading was written: those of a day ago are gone at once, and the clock of this process may be behind. */
 const BALANCES = 'pool_balances (network, pool, block, block_hash, balance0, balance1, time)'
 

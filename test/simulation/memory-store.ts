@@ -1,5 +1,5 @@
 /** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
-import { type KnownChain, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
+import { type KnownChain, knownPart, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 
@@ -32,6 +32,9 @@ export class MemoryStore implements KnownChain {
     this.taken.push(told)
     const placement = await place(this, told)
     if (placement.kind === 'orphan') this.orphans++
+    for (const { number, hash, timestamp, pools } of knownPart(told, placement))
+      if (pools.length > 0)
+        this.#contents.push({ number, hash, timestamp, pools, ticks: [], liquidity: [], balances: [] })
     if (placement.kind === 'known' || placement.kind === 'orphan') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const { message } = placement

@@ -81,6 +81,32 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
     expect(await tablesNow(network)).toStrictEqual(before)
   })
 
+  test('pools that one listener named before are stored from the other one, whatever it tells of blocks that are stored', async () => {
+    const named = (chain: Chain) => chain.flatMap(({ pools }) => pools).length
+    const unnamed = A.map((block) => ({ ...block, pools: [] }))
+    for (const part of [A.slice(0, 3), A.slice(0, 5), A]) expect(named(part)).toBeGreaterThan(0)
+    const { pools } = await cleanRun(A)
+    const same = await told([blocks(unnamed), blocks(A)])
+    expect(same.tables).toStrictEqual(await cleanRun(A))
+    const longer = await told([blocks(unnamed.slice(0, 5)), range(A)])
+    expect(longer.tables.pools).toStrictEqual(pools)
+    const below = await told([range(A.slice(3)), range(A.slice(0, 3))])
+    expect(below.tables.pools).toStrictEqual(pools)
+    const forked = await told([blocks(unnamed), blocks(A), blocks(B.slice(3))])
+    expect(forked.tables).toStrictEqual(await cleanRun(B))
+  })
+
+  test('pools that were named late are taken back by a process that starts again', async () => {
+    const network = another()
+    const unnamed = A.map((block) => ({ ...block, pools: [] }))
+    for (const appends of [[unnamed, A], [B.slice(3)]]) {
+      const aggregator = await startAggregator(database.client, { network })
+      for (const chain of appends) await aggregator.append(asBlocks(network, chain))
+      await aggregator.stop()
+    }
+    expect(await tablesNow(network)).toStrictEqual(await cleanRun(B))
+  })
+
   test('messages whose parent is unknown are skipped, the first of them is reported, and reading continues until one connects', async () => {
     const [, , , , gap, ...beyond] = A
     if (!gap) throw new Error('unreachable')
