@@ -38,6 +38,8 @@ export class InitializeSearch {
         ),
       )
       for (const [index, answer] of answers.entries()) {
+        // Lower windows are asked for at the same time, and are not needed.
+        if (found.size === ids.length) break
         const window = windows[index] as BlockRange
         if (answer.status === 'rejected') {
           const narrower = narrowerWidth(answer.reason, window, endpoints.maxBlocks())
