@@ -12,6 +12,8 @@ import { type Tables, tablesOf } from '../tables.ts'
 const PLANS = fullBlocks(20, 4)
 const TRUNK = mine([], PLANS.slice(0, 3))
 const A = mine(TRUNK, PLANS.slice(3, 8), 'a')
+/** As a listener tells `A` that has named its pools before. */
+const UNNAMED = A.map((block) => ({ ...block, pools: [] }))
 const B = mine(TRUNK, PLANS.slice(8, 12), 'b')
 const C = mine(A.slice(0, 4), PLANS.slice(12, 16), 'c')
 const EMPTY = { secondsLater: 12, ticks: [], pools: [], liquidity: [], balances: [] }
@@ -83,23 +85,21 @@ describe.skipIf(withoutClickHouse).concurrent('the ledger', () => {
 
   test('pools that one listener named before are stored from the other one, whatever it tells of blocks that are stored', async () => {
     const named = (chain: Chain) => chain.flatMap(({ pools }) => pools).length
-    const unnamed = A.map((block) => ({ ...block, pools: [] }))
     for (const part of [A.slice(0, 3), A.slice(0, 5), A]) expect(named(part)).toBeGreaterThan(0)
     const { pools } = await cleanRun(A)
-    const same = await told([blocks(unnamed), blocks(A)])
+    const same = await told([blocks(UNNAMED), blocks(A)])
     expect(same.tables).toStrictEqual(await cleanRun(A))
-    const longer = await told([blocks(unnamed.slice(0, 5)), range(A)])
+    const longer = await told([blocks(UNNAMED.slice(0, 5)), range(A)])
     expect(longer.tables.pools).toStrictEqual(pools)
     const below = await told([range(A.slice(3)), range(A.slice(0, 3))])
     expect(below.tables.pools).toStrictEqual(pools)
-    const forked = await told([blocks(unnamed), blocks(A), blocks(B.slice(3))])
+    const forked = await told([blocks(UNNAMED), blocks(A), blocks(B.slice(3))])
     expect(forked.tables).toStrictEqual(await cleanRun(B))
   })
 
   test('pools that were named late are taken back by a process that starts again', async () => {
     const network = another()
-    const unnamed = A.map((block) => ({ ...block, pools: [] }))
-    for (const appends of [[unnamed, A], [B.slice(3)]]) {
+    for (const appends of [[UNNAMED, A], [B.slice(3)]]) {
       const aggregator = await startAggregator(database.client, { network })
       for (const chain of appends) await aggregator.append(asBlocks(network, chain))
       await aggregator.stop()
