@@ -48,7 +48,7 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
 export function knownPart(message: Message, placement: Placement): readonly BlockContent[] {
   const blocks = blocksOf(message)
   if (placement.kind === 'known') return blocks
-  if (placement.kind === 'orphan') return []
+  if (placement.kind === 'orphan' || placement.message === message) return []
   const kept = new Set(blocksOf(placement.message).map(({ number }) => number))
   return blocks.filter(({ number }) => !kept.has(number))
 }

@@ -17,13 +17,12 @@ export function insertBlocks(
   }
   const inserting = together([
     insertEach(client, 'ticks', blocks, ({ ticks }) => ticks, countedTick),
-    insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow),
+    insertPools(client, blocks),
     insertEach(client, 'liquidity_changes', blocks, ({ liquidity }) => liquidity, liquidityRow),
   ])
   return { inserting, ticks }
 }
 
-/** Pools alone, of blocks whose other content is stored. */
 export function insertPools(client: ClickHouseClient, blocks: readonly VersionedBlock[]): Promise<void> {
   return insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow)
 }

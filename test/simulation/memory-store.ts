@@ -32,9 +32,8 @@ export class MemoryStore implements KnownChain {
     this.taken.push(told)
     const placement = await place(this, told)
     if (placement.kind === 'orphan') this.orphans++
-    for (const { number, hash, timestamp, pools } of knownPart(told, placement))
-      if (pools.length > 0)
-        this.#contents.push({ number, hash, timestamp, pools, ticks: [], liquidity: [], balances: [] })
+    const known = knownPart(told, placement).filter(({ pools }) => pools.length > 0)
+    this.#contents.push(...known.map((block) => ({ ...block, ticks: [], liquidity: [], balances: [] })))
     if (placement.kind === 'known' || placement.kind === 'orphan') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const { message } = placement
