@@ -4,6 +4,7 @@ import type { Hash } from 'viem'
 import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Pool } from '../../ingest/model/pool.ts'
+import { type VenueName, venueField } from '../../ingest/model/venue.ts'
 import type { FlushEvent } from '../candles/changes.ts'
 import { ledgerStart, MAX_RANGE_BLOCKS } from '../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../store/store.ts'
@@ -119,17 +120,14 @@ export async function readSightings(
   { first, last }: { first: number; last: number },
 ): Promise<{ pool: Pool; block: number }[]> {
   const rows = await ask<SightingColumns>(client, sightedPools, { network, first, last })
-  return rows.map(({ block, id, protocol, fee, initialSqrtPriceX96, ...row }) => ({
+  return rows.map(({ block, venue, initialSqrtPriceX96, ...pool }) => ({
     block,
-    pool: {
-      id,
-      protocol,
-      fee,
-      initialSqrtPriceX96: BigInt(initialSqrtPriceX96),
-      token0: row.token0,
-      token1: row.token1,
-    },
+    pool: { ...pool, ...venueField(venue), initialSqrtPriceX96: BigInt(initialSqrtPriceX96) },
   }))
 }
 
-type SightingColumns = Omit<Pool, 'initialSqrtPriceX96'> & { block: number; initialSqrtPriceX96: string }
+type SightingColumns = Omit<Pool, 'initialSqrtPriceX96'> & {
+  block: number
+  venue: VenueName
+  initialSqrtPriceX96: string
+}
