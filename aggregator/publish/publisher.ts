@@ -230,9 +230,8 @@ class LedgerPublisher implements Publisher {
   async #publishDifference(change: TickReplacement, pools: readonly PoolSighting[]): Promise<void> {
     const { highest, coveredUntil, cursor } = this.#state
     this.#state.coveredUntil = Math.max(coveredUntil, change.last)
-    const last = highest < 0 ? change.last : Math.min(change.last, highest)
-    if (change.first > last) return
-    const range = { since: 0, until: MAX_TIME, first: change.first, last }
+    const published = highest < 0 ? change.last : highest
+    const range = { since: 0, until: MAX_TIME, first: change.first, last: change.last }
     const { network } = this.#options
     const [live, taken] = await Promise.all([
       readStoredTicks(this.#client, network, range, change.pools),
@@ -240,9 +239,8 @@ class LedgerPublisher implements Publisher {
     ])
     // An earlier try has taken some rows back, and the stream may have been published after it.
     const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
-    const ticks = change.ticks.filter(({ block }) => block.number <= last)
-    const { retracted, inserted } = tickDifference(stored, { ...change, ticks })
-    const named = pools.filter(({ block }) => block <= last)
+    const { retracted, inserted } = tickDifference(stored, change, published)
+    const named = pools.filter(({ block }) => block <= published)
     const changes = { retracted: retracted.toReversed(), inserted, pools: named }
     await this.#emitter.emit({ ...changes, at: cursor.timestamp, isFinal: true })
   }

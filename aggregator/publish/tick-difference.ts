@@ -1,7 +1,7 @@
 /** The difference between stored ticks and those that will replace them. */
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
-import { finalRowVersion } from '../store/version.ts'
+import { FINAL_HISTORY, finalRowVersion } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
 /** The complete content of some blocks for some pools, or for all where `pools` is empty. */
@@ -18,9 +18,14 @@ export type TickDifference = { retracted: readonly VersionedTick[]; inserted: re
 
 /**
  * Both ascending by block and log index. Ticks that stay as they are are in neither, unless they are of the job itself:
- * an earlier try wrote those, and the stream may have been published after that try.
+ * an earlier try wrote those, and the stream may have been published after that try. Above the block `published`, ticks are inserted with
+ * the stream; there only rows of jobs are retracted: they stay published where a power cut takes their blocks off the ledger.
  */
-export function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickReplacement): TickDifference {
+export function tickDifference(
+  stored: readonly VersionedTick[],
+  { ticks, job }: TickReplacement,
+  published: number,
+): TickDifference {
   const version = finalRowVersion(job)
   const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
   const unchanged = new Set<string>()
@@ -29,10 +34,14 @@ export function tickDifference(stored: readonly VersionedTick[], { ticks, job }:
     const identity = identityOf(old)
     const fresh = next.get(identity)
     const isKept = old.version > version || (fresh !== undefined && isSame(old, fresh))
-    if (!isKept) retracted.push(old)
-    else if (old.version !== version) unchanged.add(identity)
+    if (!isKept) {
+      if (old.block.number <= published || old.version >= FINAL_HISTORY) retracted.push(old)
+    } else if (old.version !== version) unchanged.add(identity)
   }
-  return { retracted, inserted: ticks.filter((tick) => !unchanged.has(identityOf(tick))) }
+  return {
+    retracted,
+    inserted: ticks.filter((tick) => tick.block.number <= published && !unchanged.has(identityOf(tick))),
+  }
 }
 
 function identityOf({ block, tick }: VersionedTick): string {

@@ -5,6 +5,7 @@ import { truncateToCheckpoint } from '../../../aggregator/ledger/checkpoint.ts'
 import type { PublishSink } from '../../../aggregator/publish/publication.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
+import type { Pool } from '../../../ingest/model/pool.ts'
 import { until } from '../../support/candlepool.ts'
 import { asBlocks, asRestatement, blockPlan, type Chain, mine, POOLS } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
@@ -30,6 +31,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     until(
       () => expectAsStored(database.client, network, rowsOfFolded(folded), 'published').then(() => true),
       'everything is published',
+      20_000,
     )
 
   /** The client of a process: none of its statements is heard after its death. */
@@ -54,7 +56,9 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
   test('has the blocks that were stored before a restart', async () => {
     const network = networkOf('restart before the first publication')
     const { broker, folded, publish } = awayBroker()
-    const chain = mine([], PLANS.slice(0, 12))
+    const atVenue = (pools: readonly Pool[]) => pools.map((pool) => ({ ...pool, venue: 'sushi' as const }))
+    const plans = PLANS.slice(0, 12).map((plan) => ({ ...plan, pools: atVenue(plan.pools) }))
+    const chain = mine([], plans)
     const first = await startAggregator(database.client, { network, publish })
     await first.append(asBlocks(network, chain.slice(0, 8)))
     await first.stop()
@@ -63,6 +67,8 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     broker.isAway = false
     await untilPublished(network, folded)
     await second.stop()
+    const pools = folded.publications.flatMap(({ pools, ticks, candles }) => [...pools, ...ticks, ...candles])
+    expect(new Set(pools.map(({ pool }) => pool?.venue))).toStrictEqual(new Set(['sushi']))
   })
 
   test('has a branch that comes back after a crash has retracted it', async () => {
@@ -139,6 +145,40 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     await again.close()
     expect([...folded.ticks.values()].filter(({ op }) => op === 'retract')).not.toEqual([])
   })
+
+  test('has nothing that a job stated, a power cut took off the ledger, and the next job took back', async () => {
+    const network = networkOf('a job above the checkpoint')
+    const { client } = database
+    const folded = foldTopics()
+    const publish = publishTo(folded.sink)
+    const chain = mine([], PLANS.slice(0, 12))
+    const disk = { sync: async () => {}, everyMs: 3_600_000 }
+    const before = await startAggregator(client, { network, disk, publish })
+    await before.append(asBlocks(network, chain.slice(0, 4)))
+    await before.stop()
+
+    const death = new AbortController()
+    const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+    const dying = { network, disk, publish, history, death: death.signal }
+    const cut = await startAggregator(killedBy(death.signal), dying)
+    await cut.append(asBlocks(network, chain.slice(4)))
+    await untilPublished(network, folded)
+    await history.append([asRestatement(network, withOneMoreTick(chain.slice(4, 9)), { job: 1 })])
+    await until(async () => cut.facts.some(({ kind }) => kind === 'restated'), 'the job is stored')
+    death.abort()
+    await cut.stop()
+    await history.close()
+
+    await truncateToCheckpoint(client, network)
+    const again = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+    const next = await startAggregator(client, { network, disk, publish, history: again })
+    await again.append([asRestatement(network, chain.slice(4, 9), { job: 2 })])
+    await until(async () => next.facts.some(({ kind }) => kind === 'restated'), 'the next job is stored')
+    await next.append(asBlocks(network, chain.slice(4)))
+    await untilPublished(network, folded)
+    await next.stop()
+    await again.close()
+  })
 })
 
 const publishTo = (sink: PublishSink) => ({ sink, kinds: KINDS, finality: 'instant' as const })
@@ -158,6 +198,14 @@ function awayBroker() {
 
 function withoutLastTicks(chain: Chain): Chain {
   return chain.map((block) => ({ ...block, ticks: block.ticks.slice(0, -1) }))
+}
+
+/** A swap that is not on the chain, in each block that has some. */
+function withOneMoreTick(chain: Chain): Chain {
+  return chain.map((block) => {
+    const last = block.ticks.at(-1)
+    return last ? { ...block, ticks: [...block.ticks, { ...last, logIndex: last.logIndex + 5 }] } : block
+  })
 }
 
 /** The client of a process whose tombstones of swaps are under way when it dies. */
