@@ -9,13 +9,13 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
-import type { NetworkName } from '../ingest/model/network.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
 import { knownPart } from './ledger/ledger.ts'
 import { rollBack } from './ledger/rollback.ts'
 import { newestBlock } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
+import { storedPools } from './store/stored-pools.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
 import {
@@ -46,7 +46,7 @@ export function createStreamWriter(
   options: AggregateOptions,
   opened: OpenNetwork,
 ): StreamWriter {
-  const { network, log, position, report } = options
+  const { log, position, report } = options
   const { state, ledger } = opened
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const flushes = openPipeline(client, options, opened)
@@ -74,7 +74,7 @@ export function createStreamWriter(
     const named = knownPart(entry.message, placement).filter(({ pools }) => pools.length > 0)
     if (named.length > 0) {
       await store()
-      await persist(() => insertKnownPools(client, network, named))
+      await persist(() => insertKnownPools(client, options, opened, named))
     }
     if (placement.kind === 'known') return undefined
     stall.report(tipOf(entry.message).number, placement.kind === 'orphan')
@@ -118,14 +118,19 @@ export function createStreamWriter(
  */
 async function insertKnownPools(
   client: ClickHouseClient,
-  network: NetworkName,
+  { network }: AggregateOptions,
+  { publisher }: OpenNetwork,
   blocks: readonly BlockContent[],
 ): Promise<void> {
   const { version = 0n } = (await newestBlock(client, network)) ?? {}
-  await insertPools(
-    client,
-    blocks.map((block) => ({ network, block, version })),
-  )
+  const versioned = blocks.map((block) => ({ network, block, version }))
+  const insert = () => insertPools(client, versioned)
+  if (!publisher) return insert()
+  const sightings = blocks.flatMap(({ number, pools }) => pools.map((pool) => ({ pool, block: number })))
+  const stored = await storedPools(client, network)(sightings.map(({ pool }) => pool.id))
+  const known = new Set(stored.map(({ id }) => id))
+  const late = sightings.filter(({ pool }) => !known.has(pool.id))
+  await (late.length > 0 ? publisher.withLatePools(late, insert) : insert())
 }
 
 /** Reports the first orphan, and the first message after it that connects. The listener sends from the stored tip again once that has not moved for a minute. */

@@ -18,11 +18,12 @@ import type { Version } from '../store/version.ts'
 import { type CandleFeed, openCandleFeed } from './candle-feed.ts'
 import { BEFORE_ALL, newestCovered, type PublishCursor, readCursor, writeCursor } from './cursor.ts'
 import { type Emitter, openEmitter, type PoolSighting } from './emitter.ts'
+import { latePoolChanges } from './late-pools.ts'
 import { RecentFlushes, type RecordedFlush, readBatch, readSightings } from './publish-batch.ts'
 import type { PublisherOptions } from './publish-options.ts'
-import { inChainOrder, readStoredTicks, readTombstonedTicks } from './stored-ticks.ts'
+import { readStoredTicks } from './stored-ticks.ts'
 import { whenStored } from './stream-priority.ts'
-import { type TickReplacement, tickDifference } from './tick-difference.ts'
+import { readTickDifference, type TickReplacement } from './tick-difference.ts'
 
 /** Every call may be repeated after a failure. */
 export type Publisher = {
@@ -35,6 +36,8 @@ export type Publisher = {
   retractAbove(to: LedgerBlock, below?: Version): Promise<void>
   /** Runs `write`, which replaces stored ticks, once the difference is published. No block from `change.first` on is published meanwhile. */
   aroundOverwrite(change: TickReplacement, pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>
+  /** Runs `write`, which stores unknown pools that blocks of the ledger name, once what was not published for want of them is. */
+  withLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>
   /** Candles of these pools were recomputed. */
   onRecomputed(touched: readonly TouchedPool[]): Promise<void>
   /** Ends with the batch under way, and stores the cursor. */
@@ -80,7 +83,7 @@ type FirstState = {
    * the tip.
    */
   highest: number
-  /** Jobs may have stored other rows of blocks up to this one than the stream. */
+  /** The tables may have other rows of blocks up to this one than the stream's flushes in memory. */
   coveredUntil: number
   candles: CandleFeed
 }
@@ -141,6 +144,14 @@ class LedgerPublisher implements Publisher {
       this.#held.delete(change.first)
       this.#waker.wake()
     }
+  }
+
+  async withLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void> {
+    await this.#queue.high(async () => {
+      this.#state.coveredUntil = Math.max(this.#state.coveredUntil, this.#recorded)
+      await this.#emitter.emit(await latePoolChanges(this.#client, this.#options.network, pools, this.#state))
+      await write()
+    })
   }
 
   onRecomputed = (touched: readonly TouchedPool[]): Promise<void> =>
@@ -231,15 +242,7 @@ class LedgerPublisher implements Publisher {
     const { highest, coveredUntil, cursor } = this.#state
     this.#state.coveredUntil = Math.max(coveredUntil, change.last)
     const published = highest < 0 ? change.last : highest
-    const range = { since: 0, until: MAX_TIME, first: change.first, last: change.last }
-    const { network } = this.#options
-    const [live, taken] = await Promise.all([
-      readStoredTicks(this.#client, network, range, change.pools),
-      readTombstonedTicks(this.#client, network, { ...range, job: change.job }, change.pools),
-    ])
-    // An earlier try has taken some rows back, and the stream may have been published after it.
-    const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
-    const { retracted, inserted } = tickDifference(stored, change, published)
+    const { retracted, inserted } = await readTickDifference(this.#client, this.#options.network, change, published)
     const named = pools.filter(({ block }) => block <= published)
     const changes = { retracted: retracted.toReversed(), inserted, pools: named }
     await this.#emitter.emit({ ...changes, at: cursor.timestamp, isFinal: true })

@@ -1,8 +1,11 @@
 /** The difference between stored ticks and those that will replace them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Tick } from '../../ingest/model/tick.ts'
 import { FINAL_HISTORY, finalRowVersion } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
+import { inChainOrder, readStoredTicks, readTombstonedTicks } from './stored-ticks.ts'
 
 /** The complete content of some blocks for some pools, or for all where `pools` is empty. */
 export type TickReplacement = {
@@ -16,16 +19,39 @@ export type TickReplacement = {
 
 export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
 
+/** Rows that a job replaces may be stored under any time. */
+const MAX_TIME = 2 ** 32 - 1
+
 /**
- * Both ascending by block and log index. Ticks that stay as they are are in neither, unless they are of the job itself:
- * an earlier try wrote those, and the stream may have been published after that try. Above the block `published`, ticks are inserted with
- * the stream; there only rows of jobs are retracted: they stay published where a power cut takes their blocks off the ledger.
+ * Both ascending by block and log index. Above the block `published`, ticks are inserted with the stream; there only rows of jobs are
+ * retracted: they stay published where a power cut takes their blocks off the ledger.
  */
-export function tickDifference(
-  stored: readonly VersionedTick[],
-  { ticks, job }: TickReplacement,
+export async function readTickDifference(
+  client: ClickHouseClient,
+  network: NetworkName,
+  change: TickReplacement,
   published: number,
-): TickDifference {
+): Promise<TickDifference> {
+  const { first, last, job, pools } = change
+  const range = { since: 0, until: MAX_TIME, first, last }
+  const [live, taken] = await Promise.all([
+    readStoredTicks(client, network, range, pools),
+    readTombstonedTicks(client, network, { ...range, job }, pools),
+  ])
+  // An earlier try has taken some rows back, and the stream may have been published after it.
+  const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
+  const { retracted, inserted } = tickDifference(stored, change)
+  return {
+    retracted: retracted.filter(({ block, version }) => block.number <= published || version >= FINAL_HISTORY),
+    inserted: inserted.filter(({ block }) => block.number <= published),
+  }
+}
+
+/**
+ * Ticks that stay as they are are in neither, unless they are of the job itself: an earlier try wrote those, and the stream may have been
+ * published after that try.
+ */
+function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickReplacement): TickDifference {
   const version = finalRowVersion(job)
   const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
   const unchanged = new Set<string>()
@@ -34,14 +60,10 @@ export function tickDifference(
     const identity = identityOf(old)
     const fresh = next.get(identity)
     const isKept = old.version > version || (fresh !== undefined && isSame(old, fresh))
-    if (!isKept) {
-      if (old.block.number <= published || old.version >= FINAL_HISTORY) retracted.push(old)
-    } else if (old.version !== version) unchanged.add(identity)
+    if (!isKept) retracted.push(old)
+    else if (old.version !== version) unchanged.add(identity)
   }
-  return {
-    retracted,
-    inserted: ticks.filter((tick) => tick.block.number <= published && !unchanged.has(identityOf(tick))),
-  }
+  return { retracted, inserted: ticks.filter((tick) => !unchanged.has(identityOf(tick))) }
 }
 
 function identityOf({ block, tick }: VersionedTick): string {

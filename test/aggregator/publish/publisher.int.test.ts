@@ -5,6 +5,7 @@
 
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AggregatorFact } from '../../../aggregator/ledger/fact.ts'
 import type { PublishFinality } from '../../../aggregator/publish/publication.ts'
 import { readStoredCandles } from '../../../aggregator/publish/stored-candles.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
@@ -58,6 +59,30 @@ describe.skipIf(withoutClickHouse)('publications', () => {
       expect(new Set(folded.pools.keys())).toEqual(new Set(POOLS.map(({ id }) => id)))
     },
   )
+
+  test('have the pools that are named late, and what was not published for want of them', async () => {
+    const { client } = database
+    const network = networkOf('published late')
+    const chain = mine([], fc.sample(blockPlan({ full: true }), { numRuns: 8, seed: 5 }))
+    const folded = foldTopics()
+    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const aggregator = await startAggregator(client, { network, publish })
+    await aggregator.append(
+      asBlocks(
+        network,
+        chain.map((block) => ({ ...block, pools: [] })),
+      ),
+    )
+    const isPublished = (fact: AggregatorFact) => fact.kind === 'published' && fact.number === chain.at(-1)?.number
+    await until(async () => aggregator.facts.some(isPublished) || undefined, 'the blocks are published')
+    expect(folded.publications).toStrictEqual([])
+    await aggregator.append(asBlocks(network, chain))
+    await expectAsStored(client, network, rowsOfFolded(folded), 'after the pools')
+    expect([...folded.pools.keys()].sort()).toStrictEqual(
+      [...new Set(chain.flatMap(({ pools }) => pools.map(({ id }) => id)))].sort(),
+    )
+    await aggregator.stop()
+  })
 
   test('of final blocks alone are never retracted, and have closed candles', async () => {
     const { client } = database
