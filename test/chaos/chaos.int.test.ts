@@ -15,11 +15,11 @@ import { PLACES, RARE_PLACES } from './expected-places.ts'
 import { IN_PROCESS, kafkaLogs, type LogKind } from './logs.ts'
 import { expectOracle } from './oracle.ts'
 
-const CRASHES = sample('CRASHES', 30, 150)
+const CRASHES = sample('CRASHES', 16, 150)
 /** A sample is too small for that. */
 const MEETS_ALL = CRASHES >= 150
 /** Each life opens its topics again, which takes most of its time. */
-const KAFKA_CRASHES = sample('KAFKA_CRASHES', 6, CRASHES / 8)
+const KAFKA_CRASHES = sample('KAFKA_CRASHES', 4, CRASHES / 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const RUNS = 10
 const AT_ONCE = 6

@@ -12,6 +12,7 @@ import { temporaryFolder, until } from '../support/candlepool.ts'
 import { asBlocks, type Chain, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startProxy } from '../support/proxy.ts'
+import { drawn } from '../support/sample.ts'
 import { expectCleanRun } from './clean.ts'
 import { overwriteOf } from './overwrite.ts'
 import { type Place, placesOf } from './places.ts'
@@ -140,7 +141,7 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
       error: /enough free space/,
     },
   ]
-  test.concurrent.for(REFUSALS)(
+  test.concurrent.for(drawn('refusals', REFUSALS, 1))(
     'that $what by one table after the other is waited for',
     async ({ setting, reset, error }, context) => {
       const fresh = await database(context)

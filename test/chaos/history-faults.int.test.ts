@@ -8,6 +8,7 @@ import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { until } from '../support/candlepool.ts'
 import { asBlocks, type BlockPlan, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { drawn } from '../support/sample.ts'
 import { expectCleanRun } from './clean.ts'
 import { CRASH_KINDS, createCrashClient } from './crash-client.ts'
 import { IN_PROCESS } from './logs.ts'
@@ -41,7 +42,7 @@ describe.skipIf(withoutClickHouse)('history', () => {
   ]
   const CASES = PLACES.flatMap((place) => CRASH_KINDS.map((how) => ({ place, how })))
 
-  test.concurrent.for(CASES)(
+  test.concurrent.for(drawn('crashes beside history', CASES, 6))(
     'and the stream write the same hour and day before and after a restart, after a crash at $place, $how',
     async ({ place, how }) => {
       const { client } = database

@@ -27,7 +27,7 @@ import { cleanRun } from './clean.ts'
 import { expectOracle } from './oracle.ts'
 import { tellStory } from './story.ts'
 
-const CUTS = sample('CUTS', 4, 8)
+const CUTS = sample('CUTS', 2, 8)
 const ONE_SEED = process.env['SEED'] === undefined ? undefined : Number(process.env['SEED'])
 const CUTS_A_SEED = 4
 /** Longer than some flushes take, so that a cut finds a few of them unsynced. */

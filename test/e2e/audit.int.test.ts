@@ -10,6 +10,7 @@ import { FINALIZED, FIRST, type Nodes, startNodes } from '../aggregator/audit/au
 import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
+import { inSoak } from '../support/sample.ts'
 
 const TABLES = ['ticks', 'candles', 'liquidity_changes'] as const
 
@@ -89,7 +90,7 @@ describe.skipIf(withoutClickHouse)('the audit', () => {
   const kafka = inject('kafka')
   const brokers = kafka && 'brokers' in kafka ? kafka.brokers : undefined
 
-  test.skipIf(!brokers)('runs beside the listener of a cluster, and repairs through Kafka', async () => {
+  test.skipIf(!brokers)('runs beside the listener of a cluster, and repairs through Kafka', inSoak, async () => {
     const database = await freshDatabase()
     const { url, username, password } = database.connection
     const shared = {

@@ -10,6 +10,7 @@ import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const MIDDLE = DAY.firstBlock + 5_000
@@ -88,7 +89,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('alone', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('beside a running process, on a range that its listener reads too', async () => {
+  test('beside a running process, on a range that its listener reads too', inSoak, async () => {
     const main = start('beside', MIDDLE)
     await untilReady(main)
     const job = run('backfill', environment('beside'), range(DAY.firstBlock, MIDDLE + 500))
@@ -136,7 +137,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('limited', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('beside a running process, a limit ends the job of that process', async () => {
+  test('beside a running process, a limit ends the job of that process', inSoak, async () => {
     await untilReady(start('owner', FINALIZED + 1))
     const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
     const job = run('backfill', environment('owner'), limited)

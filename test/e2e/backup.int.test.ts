@@ -10,6 +10,7 @@ import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FROM = DAY.lastBlock - 900
 
@@ -66,6 +67,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
   }
 
   test('a backup made while blocks arrive is complete, and its restored copy continues', {
+    ...inSoak,
     timeout: 180_000,
   }, async () => {
     await start(folder.path)

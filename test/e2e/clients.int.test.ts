@@ -14,6 +14,7 @@ import { type Running, run, temporaryFolder, untilReady } from '../support/candl
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { ROOT } from '../support/documents.ts'
 import { openVenv } from '../support/python.ts'
+import { inSoak } from '../support/sample.ts'
 
 const PAIR = 'WETH-USDC'
 const HOUR_MS = 3_600_000
@@ -110,7 +111,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     })
   })
 
-  test('TypeScript: the package builds', async () => {
+  test('TypeScript: the package builds', inSoak, async () => {
     const out = join(folder.path, 'dist')
     const project = join(ROOT, 'api/clients/typescript/tsconfig.json')
     await execute(join(ROOT, 'node_modules/.bin/tsc'), ['--project', project, '--outDir', out])
@@ -118,7 +119,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect((await built.createClient({ url, key }).usage()).subscription_plan).toBe('operator')
   })
 
-  test('Python: its own tests pass', { timeout: 300_000 }, async ({ skip }) => {
+  test('Python: its own tests pass', { ...inSoak, timeout: 300_000 }, async ({ skip }) => {
     const venv = await openVenv([`${join(ROOT, 'api/clients/python')}[test]`])
     if ('unavailable' in venv) return skip(venv.unavailable)
     const env = { ...process.env, CANDLEPOOL_URL: url, CANDLEPOOL_KEY: key, CANDLEPOOL_FREE_KEY: freeKey }

@@ -17,6 +17,7 @@ import { openPipeline } from '../support/pipeline.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
+import { inSoak } from '../support/sample.ts'
 import { readiness, scrape, sum } from '../support/scrape.ts'
 import { type ClusterNetwork, type Context, kafkaClient, openNetwork } from './cluster.ts'
 
@@ -102,7 +103,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     expect(await successor.stop()).toBe(0)
   })
 
-  test.concurrent('an owner that sleeps before it is confirmed never writes', async (context) => {
+  test.concurrent('an owner that sleeps before it is confirmed never writes', inSoak, async (context) => {
     const network = 'polygon'
     const { tell, untilTip, startProcess, expectCleanRun } = await open(context, network)
     const gate = await startGate(database.connection.url)
@@ -164,7 +165,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test.concurrent('a group that rebalances while its owner flushes', async (context) => {
+  test.concurrent('a group that rebalances while its owner flushes', inSoak, async (context) => {
     const network = networkOf('rebalanced')
     let waits: Promise<void> = Promise.resolve()
     let goOn = () => {}
@@ -189,28 +190,32 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test.concurrent('topic recreated: deleted and created again while the chain takes another branch', async (context) => {
-    const network = networkOf('recreated')
-    const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)
-    const cluster = await aggregate()
-    await tell(LEFT)
-    await untilTip(LEFT)
-    const admin = kafkaClient(broker.brokers).admin()
-    await admin.connect()
-    await admin.deleteTopics({ topics: [`blocks.${network}`] })
-    await admin.disconnect()
-    await tell(STAYS.slice(8, 12))
-    await cluster.untilReported('aggregator-started', 2)
-    await tell(STAYS.slice(12))
-    await untilTip(STAYS)
-    expect(cluster.facts.filter(({ kind }) => kind === 'aggregator-started')).toMatchObject([
-      { generation: 0 },
-      { generation: 1 },
-    ])
-    await expectCleanRun(STAYS)
-  })
+  test.concurrent(
+    'topic recreated: deleted and created again while the chain takes another branch',
+    inSoak,
+    async (context) => {
+      const network = networkOf('recreated')
+      const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)
+      const cluster = await aggregate()
+      await tell(LEFT)
+      await untilTip(LEFT)
+      const admin = kafkaClient(broker.brokers).admin()
+      await admin.connect()
+      await admin.deleteTopics({ topics: [`blocks.${network}`] })
+      await admin.disconnect()
+      await tell(STAYS.slice(8, 12))
+      await cluster.untilReported('aggregator-started', 2)
+      await tell(STAYS.slice(12))
+      await untilTip(STAYS)
+      expect(cluster.facts.filter(({ kind }) => kind === 'aggregator-started')).toMatchObject([
+        { generation: 0 },
+        { generation: 1 },
+      ])
+      await expectCleanRun(STAYS)
+    },
+  )
 
-  test.concurrent('tables that go from one process to a cluster, and back', async (context) => {
+  test.concurrent('tables that go from one process to a cluster, and back', inSoak, async (context) => {
     const network = networkOf('there-and-back')
     const { tell, untilTip, aggregate, epochs, expectCleanRun } = await open(context, network)
     const before = await startAggregator(database.client, { network })
@@ -227,7 +232,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test.concurrent('two listeners during a deployment', async (context) => {
+  test.concurrent('two listeners during a deployment', inSoak, async (context) => {
     const finalized = DAY.lastBlock - 120
     const firstBlock = finalized - 100
     const [rpc, deployed, clean] = await Promise.all([
@@ -269,7 +274,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     }
   })
 
-  test('a broker that is restarted while it is appended to and read', async (context) => {
+  test('a broker that is restarted while it is appended to and read', inSoak, async (context) => {
     const network = networkOf('restarted')
     const { tell, untilTip, aggregate, expectCleanRun } = await open(context, network)
     const cluster = await aggregate()

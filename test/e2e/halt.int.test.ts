@@ -8,6 +8,7 @@ import { DAY, madeUpHash } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { dayReplacedFrom } from '../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FINAL = DAY.lastBlock - 60
 const FROM = FINAL - 200
@@ -84,7 +85,7 @@ describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 
     expect(status.output()).not.toMatch(/polygon: its/)
   }
 
-  test('the one whose final blocks were replaced halts alone, also after a restart', async () => {
+  test('the one whose final blocks were replaced halts alone, also after a restart', inSoak, async () => {
     const first = await start()
     for (const name of ['ethereum', 'polygon']) await first.untilTip(name, FINAL + 20)
     replaced.chain.logs = dayReplacedFrom(FORK, 1)

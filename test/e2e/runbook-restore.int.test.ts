@@ -11,6 +11,7 @@ import { openCheckout } from '../support/checkout.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const [, section = ''] =
@@ -95,7 +96,7 @@ describe.skipIf(!isEngineInstalled())('the runbook', () => {
     expect(bare.code).toBe(1)
   })
 
-  test('saves and restores a devnet, and never as a real network', { timeout: 240_000 }, async () => {
+  test('saves and restores a devnet, and never as a real network', { ...inSoak, timeout: 240_000 }, async () => {
     const environment = places('devnet')
     const ask = await start(environment)
     const [backup = '', ...rest] = DEVNET

@@ -23,6 +23,7 @@ import { randomOf } from '../simulation/random.ts'
 import { run, type Script, temporaryFolder, until } from '../support/candlepool.ts'
 import { POOLS } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
+import { inSoak } from '../support/sample.ts'
 import { type Shards, startShards } from '../support/shards.ts'
 
 const SEED = Number(process.env['SEED'] ?? 1)
@@ -76,7 +77,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     for await (const wrong of verify(over.owner, { network, signal: never })) expect.fail(JSON.stringify(wrong))
   })
 
-  test('an export has the same files', async () => {
+  test('an export has the same files', inSoak, async () => {
     const { path: folder, remove } = await temporaryFolder()
     const exported = async ({ owner, reader }: Store, what: 'ticks' | 'candles', interval: number) => {
       const networks = [NETWORKS[network]]
@@ -105,7 +106,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     await remove()
   })
 
-  test('a candle that is wrong on either shard is found, and is right after a rebuild', async () => {
+  test('a candle that is wrong on either shard is found, and is right after a rebuild', inSoak, async () => {
     const pools = await rowsOf(over, `SELECT any(pool) AS pool FROM candles GROUP BY _shard_num`)
     expect(pools.length).toBe(2)
     for (const row of pools) {
@@ -134,7 +135,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     expect(new Set(await rowsOf(over, query))).toEqual(new Set(['{"shards":"[1]"}', '{"shards":"[2]"}']))
   })
 
-  test('every question has the same answer', { timeout: 240_000 }, async () => {
+  test('every question has the same answer', { ...inSoak, timeout: 240_000 }, async () => {
     for (const { owner } of [single, over]) await storeScenario(owner)
     await expectSameRows()
     // One asks the tables each time, one answers from memory where it can.
@@ -154,7 +155,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     expect(verifying.output()).toContain(`${network}: everything agrees.`)
   })
 
-  test('a backup is restored, each share on its shard', async () => {
+  test('a backup is restored, each share on its shard', inSoak, async () => {
     const command = async (script: Script) => {
       const process = run(script, shards.environment, ['nightly'])
       return { code: await process.exited, output: process.output() }
@@ -190,7 +191,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     expect(await covered()).toEqual([])
   })
 
-  test('the rows of a single server are brought over', async () => {
+  test('the rows of a single server are brought over', inSoak, async () => {
     const old = await startShards(1)
     const { username, password, database } = old.config
     const from = await openStore({ store: { ...old.config, cluster: undefined } }, '', () => {})

@@ -6,6 +6,7 @@ import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { findStore } from '../../infra/clickhouse/store.ts'
 import { currentStoreFolder } from '../../infra/config/folders.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { inSoak } from '../support/sample.ts'
 import { readiness, scrape, sum } from '../support/scrape.ts'
 
 type Candle = { time: string; open: number; high: number; low: number; close: number; volume: number }
@@ -185,7 +186,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     }, 'the chain grows')
   })
 
-  test('one that fails says why: another process has its port', async () => {
+  test('one that fails says why: another process has its port', inSoak, async () => {
     const other = await temporaryFolder()
     const [, port = ''] = /API {3}\S+:(\d+)\/v0/.exec(main.output()) ?? []
     const failing = run('start', { DATA_DIR: other.path, PORT: port })
@@ -195,17 +196,21 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     await other.remove()
   })
 
-  test('when the node is killed, the lost chain is replaced by another one, and a new store is begun beside the old', async () => {
-    const before = main
-    const node = descendantsOf(main.pid).find((pid) => commandOf(pid).includes('anvil'))
-    expect(node).toBeDefined()
-    process.kill(node ?? 0, 'SIGKILL')
-    expect(await before.stop('SIGCONT')).toBe(1)
-    expect(before.output()).toMatch(/The devnet node ended: SIGKILL/)
-    await start()
-    expect(main.output()).toMatch(/another devnet/)
-    expect((await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=1m')).data).toHaveLength(5)
-  })
+  test(
+    'when the node is killed, the lost chain is replaced by another one, and a new store is begun beside the old',
+    inSoak,
+    async () => {
+      const before = main
+      const node = descendantsOf(main.pid).find((pid) => commandOf(pid).includes('anvil'))
+      expect(node).toBeDefined()
+      process.kill(node ?? 0, 'SIGKILL')
+      expect(await before.stop('SIGCONT')).toBe(1)
+      expect(before.output()).toMatch(/The devnet node ended: SIGKILL/)
+      await start()
+      expect(main.output()).toMatch(/another devnet/)
+      expect((await ask<Candles>('/v0/candles?symbol=WETH-USDC&interval=1m')).data).toHaveLength(5)
+    },
+  )
 })
 
 /** Children, grandchildren and so on: those in process groups of their own too. */

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
+import { inSoak } from '../support/sample.ts'
 
 describe.skipIf(!isEngineInstalled())('npm start', () => {
   let main: Running | undefined
@@ -30,7 +31,7 @@ describe.skipIf(!isEngineInstalled())('npm start', () => {
     expect(output).not.toContain('secret-key')
   })
 
-  test('names the network whose endpoint is of another chain', async () => {
+  test('names the network whose endpoint is of another chain', inSoak, async () => {
     const rpc = await startRecordedDay({ finalized: 0 })
     const output = await start({ POLYGON_RPC_URL: rpc.url })
     expect(output).toContain('Candlepool runs, but it does not read polygon yet. What is stored is answered.')

@@ -5,6 +5,7 @@ import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const LIVE_FROM = DAY.lastBlock - 200
@@ -105,6 +106,7 @@ describe.skipIf(withoutClickHouse)('a network that no running process serves', (
   })
 
   test('a job that waits for another one says so, is shown, and is taken back, as a job that is read is', {
+    ...inSoak,
     timeout: 240_000,
   }, async () => {
     rpc.faults.maxLogs = 10

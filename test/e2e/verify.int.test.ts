@@ -9,6 +9,7 @@ import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const FROM = DAY.lastBlock - 900
@@ -110,7 +111,7 @@ describe.skipIf(withoutClickHouse)('npm run verify and npm run rebuild', () => {
     expect(await stored()).toEqual(clean)
   })
 
-  test('alone, with the engine to themselves', { timeout: 120_000 }, async () => {
+  test('alone, with the engine to themselves', { ...inSoak, timeout: 120_000 }, async () => {
     await spoil()
     await store.close()
     await main.stop()

@@ -26,7 +26,7 @@ const NEW = mine(mine(BASE, PLANS.slice(8, 11), 'new'), PLANS.slice(16, 19), 'ne
 const TO = BASE.at(-1)?.number ?? 0
 const AT_ONCE = 4
 /** A rewind is cut off before every statement of so many. */
-const STRIDE = sample('STRIDE', 8, 3)
+const STRIDE = sample('STRIDE', 16, 3)
 
 const refined = (chain: Chain, from: number, to: number) => chain.filter(({ number }) => number >= from && number <= to)
 

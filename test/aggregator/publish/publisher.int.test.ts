@@ -27,7 +27,7 @@ import { sample } from '../../support/sample.ts'
 import { networkOf, startAggregator } from '../running.ts'
 import { expectAsStored, type FoldedTopics, foldTopics, rowsOfFolded } from './folded-topics.ts'
 
-const SEEDS = sample('STREAMS', 4, 12)
+const SEEDS = sample('STREAMS', 2, 12)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const ACTS = 14
 const MAX_FORK = 6

@@ -5,6 +5,7 @@ import { START_OF_PASS, type VerifyPosition } from '../../../aggregator/verify/p
 import type { SliceContext, VerifySlice } from '../../../aggregator/verify/slice.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { networkOf } from '../running.ts'
 import { counted } from '../statements.ts'
 
@@ -16,7 +17,7 @@ const bounds = { ticks: 10_000, pools: 50, blocks: 2_000 }
 /** Granules of 1,024 rows of some parts, at both ends of what a slice reads, of four resolutions. */
 const GRANULES = 60 * 1_024
 
-describe.skipIf(withoutClickHouse)('of a store that is ten times as large', () => {
+describe.skipIf(withoutClickHouse || inSoak.skip)('of a store that is ten times as large', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()

@@ -23,7 +23,7 @@ const B_CONTINUES = mine(B, PLANS.slice(8, 9))
 
 const AT_ONCE = 6
 /** Each case dies before every write of so many; the cases of the check begin at different ones, so that together they leave none out. */
-const STRIDE = sample('STRIDE', 3, 1)
+const STRIDE = sample('STRIDE', 5, 1)
 /** In place of a number of writes. */
 const TICKS_LOST = -1
 const LOGS = ['in one process', 'over a log that keeps its messages'] as const

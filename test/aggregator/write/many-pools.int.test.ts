@@ -14,6 +14,7 @@ import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
 import { asBlocks, asRestatement, FIRST_SECOND, type MinedBlock } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { block, hashOf, poolOf, tick } from '../../support/store.ts'
 import { networkOf, type Running, startAggregator } from '../running.ts'
 
@@ -85,7 +86,7 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     expect(await differencesOf(database, network)).toEqual([])
   })
 
-  test('in the filter of a job are stated, known, audited and verified', async () => {
+  test('in the filter of a job are stated, known, audited and verified', inSoak, async () => {
     const network = networkOf('filtered')
     const pools = ids(FILTERED)
     const request = { network, from: 100, to: 101, pools, concurrency: 1 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asBlocks, type Chain, fullBlocks, mine } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { drawn } from '../../support/sample.ts'
 import { networkOf, startAggregator } from '../running.ts'
 import { flaky } from '../statements.ts'
 import { MARKET_TABLES, type Tables, tablesOf } from '../tables.ts'
@@ -26,7 +27,7 @@ describe.skipIf(withoutClickHouse).concurrent('a statement whose answer is lost'
   }
 
   // Two at a time, since each waits a while before it tries again.
-  test.each([1, 2])(
+  test.each(drawn('lost answers', [1, 2], 1))(
     'is reported, and its flush or rollback is done again and leaves nothing behind: every other from %s on',
     async (first) => {
       const clean = { a: await cleanRun(`a ${first}`, A), b: await cleanRun(`b ${first}`, B) }

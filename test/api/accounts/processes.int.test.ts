@@ -7,6 +7,7 @@ import { PLANS } from '../../../api/lib/plan.ts'
 import { Problem } from '../../../api/lib/problem.ts'
 import { intercepted } from '../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 
 const PROCESSES = 5
 const LIMIT = PLANS.free.minute
@@ -122,23 +123,27 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
       .toBe(LIMIT)
   })
 
-  test('where the store is too slow for claims to be valid, it is said to be, and not that credits are used up', async () => {
-    const key = await newKey()
-    now += 60
-    let isSlow = false
-    const slow = open(
-      intercepted(database.connect(), async (send, _, args) => {
-        if (isSlow && /credit_claims/.test(JSON.stringify(args)))
-          await new Promise((resolve) => setTimeout(resolve, 1_700))
-        return send()
-      }),
-    )
-    await find(slow, key)
-    isSlow = true
-    await expect(ask(slow, key, 1, nothing())).rejects.toMatchObject({ code: 'store_unavailable' })
-    isSlow = false
-    await expect.poll(() => ask(slow, key, 1, nothing()).catch(() => false), { timeout: 20_000 }).toBe(true)
-  })
+  test(
+    'where the store is too slow for claims to be valid, it is said to be, and not that credits are used up',
+    inSoak,
+    async () => {
+      const key = await newKey()
+      now += 60
+      let isSlow = false
+      const slow = open(
+        intercepted(database.connect(), async (send, _, args) => {
+          if (isSlow && /credit_claims/.test(JSON.stringify(args)))
+            await new Promise((resolve) => setTimeout(resolve, 1_700))
+          return send()
+        }),
+      )
+      await find(slow, key)
+      isSlow = true
+      await expect(ask(slow, key, 1, nothing())).rejects.toMatchObject({ code: 'store_unavailable' })
+      isSlow = false
+      await expect.poll(() => ask(slow, key, 1, nothing()).catch(() => false), { timeout: 20_000 }).toBe(true)
+    },
+  )
 
   test('ten times the keys are no more statements, nor more rows read for each round', async () => {
     const statementsOf = async (count: number) => {

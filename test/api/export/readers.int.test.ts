@@ -1,5 +1,5 @@
 /**
- * Exports of a recorded day, read with pandas, polars and DuckDB: the API's numbers to the bit. It needs Python and PyPI.
+ * Exports of a recorded day, read with pandas, polars and DuckDB: the API's numbers to the bit. It needs Python and PyPI, and `SOAK=1`.
  * HISTORY_DAYS=3 does the same with a history of so many million swaps.
  */
 import { execFile } from 'node:child_process'
@@ -20,6 +20,7 @@ import type { PoolId } from '../../../ingest/model/pool.ts'
 import { copyFirstDay, storeFirstDay } from '../../bench/past.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { openVenv } from '../../support/python.ts'
+import { inSoak } from '../../support/sample.ts'
 import { storeDay } from '../../tour/day.ts'
 import { type Service, startService } from '../service.ts'
 import { pagesOf, placed } from './exported.ts'
@@ -117,7 +118,9 @@ describe.skipIf(withoutClickHouse)('an export that is read back', () => {
   const EQUAL = { pandas: 'equal', polars: 'equal', duckdb: 'equal' }
   const ALL_EQUAL = Object.fromEntries(FORMATS.map((format) => [format, EQUAL]))
 
-  test('a recorded day has the numbers of the API in every format', async ({ skip }) => {
+  test('a recorded day has the numbers of the API in every format', { ...inSoak, timeout: 300_000 }, async ({
+    skip,
+  }) => {
     const venv = await openVenv(PACKAGES)
     if ('unavailable' in venv) return skip(venv.unavailable)
     onTestFinished(venv.remove)
@@ -128,7 +131,7 @@ describe.skipIf(withoutClickHouse)('an export that is read back', () => {
     )
     expect(await compare(join(venv.bin, 'python'), day, 'ticks', '1s')).toEqual(ALL_EQUAL)
     expect(await compare(join(venv.bin, 'python'), day, 'candles', '1m')).toEqual(ALL_EQUAL)
-  }, 300_000)
+  })
 
   const LONG = [
     ['candles', '1h'],

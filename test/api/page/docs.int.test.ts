@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { NETWORKS_SERVED, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { chromiumPath, launch, openTab, type Screen, shot } from './browser.ts'
@@ -81,7 +82,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the reference 
     await context.close()
   })
 
-  test('has snippets that run as they stand, once base and key are set', async () => {
+  test('has snippets that run as they stand, once base and key are set', inSoak, async () => {
     const { page, context } = await open()
     const snippets = await page.locator('.snippet').evaluateAll((figures) =>
       figures.map((figure) => ({

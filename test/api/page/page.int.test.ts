@@ -6,6 +6,7 @@ import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { startProxy, type TcpProxy } from '../../support/proxy.ts'
+import { drawn, inSoak } from '../../support/sample.ts'
 import { Candles } from '../body.ts'
 import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
@@ -80,12 +81,17 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     return tab
   }
 
-  test.each([
-    ['light', {}],
-    ['dark', { dark: true }],
-    ['phone', { width: 390, height: 844 }],
-    ['phone-dark', { width: 390, height: 844, dark: true }],
-  ])('is for everyone to use: %s', async (name, screen) => {
+  const SCREENS = drawn<[string, Screen]>(
+    'screens',
+    [
+      ['light', {}],
+      ['dark', { dark: true }],
+      ['phone', { width: 390, height: 844 }],
+      ['phone-dark', { width: 390, height: 844, dark: true }],
+    ],
+    1,
+  )
+  test.each(SCREENS)('is for everyone to use: %s', async (name, screen) => {
     const { page } = await openLive(screen)
     await page
       .locator('#facts')
@@ -119,18 +125,22 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await isLive(tab.page)
   })
 
-  test('says plainly that a link was opened before, in another browser too, and takes the key instead', async () => {
-    const code = service.code()
-    const first = await open(`#code=${code}`)
-    await isLive(first.page)
-    const { page } = await open(`#code=${code}`)
-    await page.getByText('This link was opened before').waitFor()
-    await inEveryAppearance(page, 'used-link')
-    expect(page.url()).not.toContain('code=')
-    await page.getByLabel('API key').fill(service.key)
-    await page.keyboard.press('Enter')
-    await isLive(page)
-  })
+  test(
+    'says plainly that a link was opened before, in another browser too, and takes the key instead',
+    inSoak,
+    async () => {
+      const code = service.code()
+      const first = await open(`#code=${code}`)
+      await isLive(first.page)
+      const { page } = await open(`#code=${code}`)
+      await page.getByText('This link was opened before').waitFor()
+      await inEveryAppearance(page, 'used-link')
+      expect(page.url()).not.toContain('code=')
+      await page.getByLabel('API key').fill(service.key)
+      await page.keyboard.press('Enter')
+      await isLive(page)
+    },
+  )
 
   test('takes no key from an address, and leaves none there', async () => {
     const { page } = await open('#key=not-of-the-address')
@@ -297,7 +307,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(tab.questions().filter(({ searchParams }) => searchParams.get('interval') === '2d')).toEqual([])
   })
 
-  test('who scrolls back gets older candles, up to the first', async () => {
+  test('who scrolls back gets older candles, up to the first', inSoak, async () => {
     const tab = await openLive()
     const { page } = tab
     const older = () => tab.requests.map((it) => new URL(it.url()).searchParams).filter((query) => query.has('to'))
@@ -351,7 +361,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(polled()).toBe(0)
   })
 
-  test('a third tab polls, since a browser opens few connections to a host', async () => {
+  test('a third tab polls, since a browser opens few connections to a host', inSoak, async () => {
     const tab = await openLive()
     await until(async () => streamsOf(tab).length === 2 || undefined, 'the first has streams')
     const others: Watched[] = []
@@ -369,7 +379,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(others.reduce((sum, one) => sum + streamsOf(one).length, 0)).toBe(2)
   })
 
-  test('without streams what is traded arrives too, one small question a second', async () => {
+  test('without streams what is traded arrives too, one small question a second', inSoak, async () => {
     const tab = await open('')
     const { page } = tab
     await page.route('**/v0/**', (route) =>
@@ -394,7 +404,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     }
   })
 
-  test('a trade that comes late is drawn where it belongs', async () => {
+  test('a trade that comes late is drawn where it belongs', inSoak, async () => {
     await market.rest(now())
     const { page } = await openLive({}, service, '&interval=1s')
     await page.locator('#rows summary').click()
@@ -422,7 +432,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await tab.page.waitForRequest(/\/v0\//)
   })
 
-  test('a small plan is never spent by more than half, and its end has a time', async () => {
+  test('a small plan is never spent by more than half, and its end has a time', inSoak, async () => {
     // Its minute begins now.
     const offset = Date.UTC(2024, 0, 5, 14, 30) - Date.now()
     const clock = () => new Date(Date.now() + offset)

@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { drawn, inSoak } from '../../support/sample.ts'
 import { addressOf, block, liquidity, openStore, poolOf } from '../../support/store.ts'
 import { Candles } from '../body.ts'
 import { NETWORKS_SERVED, POOLS, sqrtPrice } from '../scenario.ts'
@@ -121,10 +122,15 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('[aria-busy="true"]').count()).toBe(0)
   })
 
-  test.each([
-    ['as long', 5],
-    ['hardly begun', 0.05],
-  ])('shows one chain alone after the store has another one, %s', async (_, hours) => {
+  const STORES = drawn<[string, number]>(
+    'stores',
+    [
+      ['as long', 5],
+      ['hardly begun', 0.05],
+    ],
+    1,
+  )
+  test.each(STORES)('shows one chain alone after the store has another one, %s', async (_, hours) => {
     const other = await store(hours, 3_500)
     const { service: own } = await store(5, 2_000)
     const { page } = await openLive({}, own)
@@ -153,7 +159,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await inEveryAppearance(page, `other-chain-${hours}`)
   })
 
-  test('opens streams again where they have ended, and misses nothing meanwhile', async () => {
+  test('opens streams again where they have ended, and misses nothing meanwhile', inSoak, async () => {
     const { service: first, market, database } = await store(1, 2_000)
     const tab = await openLive({}, first)
     const { page } = tab
@@ -231,7 +237,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.evaluate(() => localStorage.length)).toBe(0)
   })
 
-  test('draws few candles wide, and at the right', async () => {
+  test('draws few candles wide, and at the right', inSoak, async () => {
     const { page } = await openLive({}, service, '&interval=1h')
     const box = await page.locator('#chart').boundingBox()
     if (box === null) throw new Error('The chart has no box.')
@@ -249,7 +255,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     for (const width of widths.slice(1, -1)) expect(width).toBeLessThanOrEqual(32)
   })
 
-  test('spends the month so that a tab that stays open lasts to its end', async () => {
+  test('spends the month so that a tab that stays open lasts to its end', inSoak, async () => {
     const tab = await openTab(browser, { clock })
     tabs.push(tab)
     const { page } = tab
@@ -282,30 +288,38 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await state.getByText('Saving credits until').waitFor()
   })
 
-  test.each([
-    ['light', {}],
-    ['phone-dark', { width: 390, height: 844, dark: true }],
-  ])('offers pairs that have pools, each once, with price, day, volume and value: %s', async (name, screen) => {
-    const tab = await openLive(screen)
-    const { page } = tab
-    const field = page.getByRole('combobox', { name: 'Pair or pool' })
-    const offered = () => page.locator('#pairs strong').allTextContents()
-    await field.click()
-    await page.locator('#pairs [role=option]').first().waitFor()
-    expect(await offered()).toEqual(['ETH-USDC', 'WBTC-ETH'])
-    const [row] = await page.locator('#pairs [role=option]').allTextContents()
-    expect(row).toMatch(/Wrapped Ether in USD Coin.* 24 h vol\. \$[\d.,]+M, holds \$[\d.]+M/)
-    expect(row).toContain('2,013.93')
-    if (name === 'light') await inEveryAppearance(page, 'search')
-    await accessible(page)
-    for (const typed of ['wrapped btc', POOLS.silent.token0.address, POOLS.silent.id]) {
-      await field.fill(typed)
-      expect(await offered(), typed).toEqual(['WBTC-ETH'])
-    }
-    await page.keyboard.press('Enter')
-    await page.getByText('No trade yet', { exact: true }).waitFor()
-    expect(page.url()).toContain(POOLS.silent.id)
-  })
+  const SCREENS = drawn<[string, Screen]>(
+    'screens',
+    [
+      ['light', {}],
+      ['phone-dark', { width: 390, height: 844, dark: true }],
+    ],
+    1,
+  )
+  test.each(SCREENS)(
+    'offers pairs that have pools, each once, with price, day, volume and value: %s',
+    async (name, screen) => {
+      const tab = await openLive(screen)
+      const { page } = tab
+      const field = page.getByRole('combobox', { name: 'Pair or pool' })
+      const offered = () => page.locator('#pairs strong').allTextContents()
+      await field.click()
+      await page.locator('#pairs [role=option]').first().waitFor()
+      expect(await offered()).toEqual(['ETH-USDC', 'WBTC-ETH'])
+      const [row] = await page.locator('#pairs [role=option]').allTextContents()
+      expect(row).toMatch(/Wrapped Ether in USD Coin.* 24 h vol\. \$[\d.,]+M, holds \$[\d.]+M/)
+      expect(row).toContain('2,013.93')
+      if (name === 'light') await inEveryAppearance(page, 'search')
+      await accessible(page)
+      for (const typed of ['wrapped btc', POOLS.silent.token0.address, POOLS.silent.id]) {
+        await field.fill(typed)
+        expect(await offered(), typed).toEqual(['WBTC-ETH'])
+      }
+      await page.keyboard.press('Enter')
+      await page.getByText('No trade yet', { exact: true }).waitFor()
+      expect(page.url()).toContain(POOLS.silent.id)
+    },
+  )
 
   test('lists new pools with when they were first seen, and opens one from there', async () => {
     // What is stored below the tip is told by no change, so nothing may be held.
@@ -338,7 +352,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(page.url()).toContain(pool.id)
   })
 
-  test('looks again while the store is empty, and shows the first pair that it has', async () => {
+  test('looks again while the store is empty, and shows the first pair that it has', inSoak, async () => {
     const empty = await store(0, 0)
     const tab = await openTab(browser, { clock })
     tabs.push(tab)
@@ -353,7 +367,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(Number((await price(page))?.replace(',', ''))).toBeGreaterThan(2_300)
   })
 
-  test('shows volume in what is paid with, whichever way round the pair is read', async () => {
+  test('shows volume in what is paid with, whichever way round the pair is read', inSoak, async () => {
     const { page } = await openLive()
     const units = async () => [
       (await page.locator('#legend span').last().textContent())?.split(' ').at(-1),

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { openVenv } from '../../support/python.ts'
+import { inSoak } from '../../support/sample.ts'
 import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -55,7 +56,9 @@ describe.skipIf(withoutClickHouse)('a Python client', () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  test('is generated without a warning, and has a type for each error', { timeout: 300_000 }, async ({ skip }) => {
+  test('is generated without a warning, and has a type for each error', { ...inSoak, timeout: 300_000 }, async ({
+    skip,
+  }) => {
     const venv = await openVenv([GENERATOR])
     if ('unavailable' in venv) return skip(venv.unavailable)
     const { bin } = venv

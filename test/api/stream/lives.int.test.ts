@@ -30,7 +30,7 @@ import { freshDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { sample } from '../../support/sample.ts'
 import { type Service, startService } from '../service.ts'
 
-const LIVES = sample('LIVES', 2, 4)
+const LIVES = sample('LIVES', 1, 4)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const NETWORK = 'ethereum'
 const ACTS = 14

@@ -11,6 +11,7 @@ import { Died, intercepted } from '../../aggregator/statements.ts'
 import { temporaryFolder } from '../../support/candlepool.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { rowsOf } from '../../support/rows.ts'
+import { drawn } from '../../support/sample.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../support/store.ts'
 
 const token = (digits: string) => ({ address: addressOf(digits), symbol: digits, name: digits, decimals: 18 })
@@ -108,35 +109,39 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     await target.owner.command({ query: 'TRUNCATE TABLE coverage' })
   })
 
-  test.each([
+  const LAST = [
     'DROP DATABASE IF EXISTS candlepool_replaced',
     'RENAME DATABASE candlepool TO',
     'RENAME DATABASE candlepool_restored TO',
     'CREATE OR REPLACE VIEW market_pools',
     'CREATE OR REPLACE VIEW market_candles',
     'DROP DATABASE candlepool_replaced',
-  ])('whose restore is killed after %s is whole after a start, or after the same command', async (last) => {
-    await bring('slow')
-    let isDead = false
-    const mortal = intercepted(target.owner, async (send, _, [options]) => {
-      if (isDead) throw new Died('The process is dead.')
-      const answer = await send()
-      if ((options as { query: string }).query.includes(last)) isDead = true
-      return answer
-    })
-    const dying = restore({ shards: [mortal], servers: [mortal] }, 'slow', () => {})
-    const outcome = await dying.then(
-      () => 'done',
-      () => 'died',
-    )
-    expect(outcome).toBe(last === 'DROP DATABASE candlepool_replaced' ? 'done' : 'died')
-    expect(isDead).toBe(true)
-    await migrate(target.owner, { database: 'candlepool' })
-    await restore(target, 'slow', () => {}).catch((error: Error) => expect(error.message).toMatch(/hold something/))
-    await expectRestored()
-    await target.owner.command({ query: 'DROP DATABASE candlepool SYNC', http_headers: ANYWHERE })
-    await migrate(target.owner, { database: 'candlepool' })
-  })
+  ]
+  test.each(drawn('killed restores', LAST, 2))(
+    'whose restore is killed after %s is whole after a start, or after the same command',
+    async (last) => {
+      await bring('slow')
+      let isDead = false
+      const mortal = intercepted(target.owner, async (send, _, [options]) => {
+        if (isDead) throw new Died('The process is dead.')
+        const answer = await send()
+        if ((options as { query: string }).query.includes(last)) isDead = true
+        return answer
+      })
+      const dying = restore({ shards: [mortal], servers: [mortal] }, 'slow', () => {})
+      const outcome = await dying.then(
+        () => 'done',
+        () => 'died',
+      )
+      expect(outcome).toBe(last === 'DROP DATABASE candlepool_replaced' ? 'done' : 'died')
+      expect(isDead).toBe(true)
+      await migrate(target.owner, { database: 'candlepool' })
+      await restore(target, 'slow', () => {}).catch((error: Error) => expect(error.message).toMatch(/hold something/))
+      await expectRestored()
+      await target.owner.command({ query: 'DROP DATABASE candlepool SYNC', http_headers: ANYWHERE })
+      await migrate(target.owner, { database: 'candlepool' })
+    },
+  )
 
   test('is restored whole, over what a restore that was cut off has left beside the tables', async () => {
     await target.owner.command({ query: 'CREATE DATABASE candlepool_restored' })

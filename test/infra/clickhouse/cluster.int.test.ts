@@ -7,6 +7,7 @@ import { migrateCluster, shardDatabaseOf } from '../../../infra/clickhouse/clust
 import { openStore } from '../../../infra/clickhouse/store.ts'
 import { storeMetrics } from '../../../infra/telemetry/metrics-store.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { type Shards, startShards } from '../../support/shards.ts'
 
 describe.skipIf(withoutClickHouse)('a cluster', () => {
@@ -43,7 +44,7 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
     }
   })
 
-  test('is made once where several processes find it missing', async () => {
+  test('is made once where several processes find it missing', inSoak, async () => {
     const stores = await Promise.all([1, 2, 3].map(() => open({ database: 'raced' })))
     for (const { owner, shards, close } of stores) {
       expect(shards.length).toBe(2)
@@ -91,7 +92,7 @@ describe.skipIf(withoutClickHouse)('a cluster', () => {
     await store.close()
   })
 
-  test('is not taken for a single server, nor one for it', async () => {
+  test('is not taken for a single server, nor one for it', inSoak, async () => {
     const over = await open({})
     await over.close()
     await expect(open({ cluster: undefined })).rejects.toThrowErrorMatchingInlineSnapshot(

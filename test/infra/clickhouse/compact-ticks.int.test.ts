@@ -11,6 +11,7 @@ import { statementsOf } from '../../../infra/clickhouse/statements.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
 import { anyTick } from '../../support/any-tick.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { drawn } from '../../support/sample.ts'
 
 const MIGRATIONS = join(import.meta.dirname, '../../../infra/clickhouse/migrations')
 const OURS = '0010_compact_ticks'
@@ -48,7 +49,7 @@ describe.skipIf(withoutClickHouse)('a store of the version before', () => {
   })
   afterEach(() => database.drop())
 
-  test.each([0, 1, 2, 3])(
+  test.each(drawn('statements before a death', [0, 1, 2, 3], 1))(
     'keeps its prices to the last bit where the process dies after %i statements',
     async (count) => {
       const { client } = database

@@ -13,6 +13,7 @@ import { makeAuthority } from '../../support/certificates.ts'
 import { asBlocks, fullBlocks, mine } from '../../support/chain.ts'
 import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { PASSWORD, type SecureCluster, startSecureCluster, USER } from '../../support/kafka-cluster.ts'
+import { inSoak } from '../../support/sample.ts'
 
 const BLOCKS = asBlocks('ethereum', mine([], fullBlocks(3, 1)))
 
@@ -145,7 +146,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
     )
   })
 
-  test('says that its certificate has expired, and is used once it is renewed', async () => {
+  test('says that its certificate has expired, and is used once it is renewed', inSoak, async () => {
     const expired = await cluster.authority.sign('expired', -1)
     const renewed = await cluster.authority.sign('renewed')
     const environment = { ...base, KAFKA_SASL_MECHANISM: 'plain', KAFKA_TOPIC_PREFIX: 'renewed.' }

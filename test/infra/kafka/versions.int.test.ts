@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { kafkaLog } from '../../../infra/kafka/kafka.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
+import { drawn } from '../../support/sample.ts'
 import { logContract } from './contract.ts'
 
 const VERSIONS = ['3.9.2', '4.0.1', '4.4.0']
@@ -12,7 +13,7 @@ const START_TIMEOUT_MS = 240_000
 
 const { skip } = kafkaOrSkip()
 
-for (const version of VERSIONS) {
+for (const version of drawn('brokers', VERSIONS, 1)) {
   describe.skipIf(skip)(`Apache Kafka ${version}`, () => {
     let broker: JarBroker | undefined
     beforeAll(async () => {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { entryOf } from '../../support/candlepool.ts'
+import { drawn } from '../../support/sample.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
@@ -41,7 +42,8 @@ test.each(PROGRAMS)('npm run %s -- --help shows usage and an example, and is no 
 })
 
 // The arguments of `test:containers` are those of vitest.
-test.each(PROGRAMS.filter(([name]) => name !== 'test:containers'))(
+const OWN_ARGUMENTS = PROGRAMS.filter(([name]) => name !== 'test:containers')
+test.each(drawn('commands', OWN_ARGUMENTS, 7))(
   'npm run %s refuses an option that it does not have, by its name',
   TIMEOUT,
   (name, file) => {
