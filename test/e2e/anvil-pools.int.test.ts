@@ -9,11 +9,13 @@ import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { openPipeline, type Pipeline } from '../support/pipeline.ts'
+import { drawn } from '../support/sample.ts'
 import { type ChainReader, openChainReader } from './on-chain.ts'
 
 const REFERENCE = 'v3 USDC/WETH 500'
 const DYNAMIC = 'v4 ETH/USDC 8388608'
 const NAMES = [REFERENCE, 'v3 USDC/WETH 3000', 'v4 USDC/WETH 3000', 'v4 ETH/USDC 500', DYNAMIC]
+const DRAWN = drawn('pools', NAMES, 2)
 const ETHER = 10n ** 18n
 const DOLLAR = 10n ** 6n
 
@@ -141,7 +143,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     expect(await chain.read(markets.market(DYNAMIC))).toMatchObject({ fee: 0, transactions: 1 })
   })
 
-  test.each(NAMES)('after swaps both ways, of what is paid and of what is wanted: %s', async (name) => {
+  test.each(DRAWN)('after swaps both ways, of what is paid and of what is wanted: %s', async (name) => {
     const market = markets.market(name)
     await markets.setDynamicFee(4_321)
     await trade(market, { zeroForOne: true, amount: amountOf(market, true) })
@@ -150,7 +152,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     await expectPoolsAsOnChain()
   })
 
-  test.each(NAMES)('after mints around the price, a swap across them, and burns: %s', async (name) => {
+  test.each(DRAWN)('after mints around the price, a swap across them, and burns: %s', async (name) => {
     const market = markets.market(name)
     const positions = await positionsAt(market)
     for (const position of positions) await markets.mint(market, position)
@@ -166,7 +168,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     await expectPoolsAsOnChain()
   })
 
-  test.each(NAMES)(
+  test.each(DRAWN)(
     'where a swap ends on the very edge of a position, and liquidity comes to both sides of it: %s',
     async (name) => {
       const market = markets.market(name)

@@ -92,7 +92,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect(await command('verify', other.path, '--network', 'ethereum')).toMatchObject({ code: 0 })
   })
 
-  test('is not restored over what is there, and its name is no path', { timeout: 60_000 }, async () => {
+  test('is not restored over what is there, and its name is no path', { ...inSoak, timeout: 60_000 }, async () => {
     expect(await command('restore', other.path, 'nightly')).toEqual({
       code: 1,
       output: 'The tables hold something already: restore into an empty DATA_DIR or database.\n',

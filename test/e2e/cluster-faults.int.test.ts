@@ -291,7 +291,7 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     await expectCleanRun(STAYS)
   })
 
-  test('a leader that is killed, so that the other broker leads', async (context) => {
+  test('a leader that is killed, so that the other broker leads', inSoak, async (context) => {
     const network = networkOf('moved')
     const second = await startJarBroker(broker)
     context.onTestFinished(() => second.stop())

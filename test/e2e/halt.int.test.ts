@@ -98,7 +98,7 @@ describe.skipIf(withoutClickHouse)('of two networks in one process', { timeout: 
     expect(await second.main.stop()).toBe(0)
   })
 
-  test('is taken up again by a rewind beside it', async () => {
+  test('is taken up again by a rewind beside it', inSoak, async () => {
     const second = await start()
     await until(async () => ((await second.of('ethereum'))?.halted ? true : undefined), 'ethereum is halted')
     const rewind = async (...args: string[]) => {

@@ -22,6 +22,7 @@ import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { DAY_POOL } from '../../support/recorded.ts'
 import { rowsOf } from '../../support/rows.ts'
+import { drawn, inSoak } from '../../support/sample.ts'
 import {
   DOG,
   DOG_POOL,
@@ -201,16 +202,20 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('reprices what an omitted swap of a reference pool had priced, across ranges, up to its next swap', async () => {
-    // All of its swaps in the middle: many blocks of another pool follow, priced by the last one that is left.
-    const swaps = logsOf(V3_TOPICS.swap).filter((log) => Math.abs(Number(log.blockNumber) - FIRST - 250) < 40)
-    nodes.one.faults.hideLogs = hide(...swaps)
-    await listen()
-    await finish()
-    expect(await record()).toMatchObject({ omitted: swaps.length, invented: 0, undecided: [] })
-    expect((await record())?.repriced).toBeGreaterThan(0)
-    await expectClean()
-  })
+  test(
+    'reprices what an omitted swap of a reference pool had priced, across ranges, up to its next swap',
+    inSoak,
+    async () => {
+      // All of its swaps in the middle: many blocks of another pool follow, priced by the last one that is left.
+      const swaps = logsOf(V3_TOPICS.swap).filter((log) => Math.abs(Number(log.blockNumber) - FIRST - 250) < 40)
+      nodes.one.faults.hideLogs = hide(...swaps)
+      await listen()
+      await finish()
+      expect(await record()).toMatchObject({ omitted: swaps.length, invented: 0, undecided: [] })
+      expect((await record())?.repriced).toBeGreaterThan(0)
+      await expectClean()
+    },
+  )
 
   test('is not misled by its own endpoint, and lets that rest', async () => {
     nodes.two.faults.hideLogs = hide(...logsOf(V3_TOPICS.swap).slice(100, 110))
@@ -238,18 +243,24 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('takes the truth from receipts where both endpoints leave out other logs, of one block too', async () => {
-    const swaps = logsOf(V3_TOPICS.swap)
-    const dog = some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.2)
-    const beside = swaps.find((log) => log.blockNumber === dog.blockNumber) ?? some(swaps, 0.2)
-    nodes.one.faults.hideLogs = hide(some(swaps, 0.3), dog)
-    nodes.two.faults.hideLogs = hide(some(swaps, 0.7), beside)
-    await listen()
-    await finish()
-    expect(await record()).toMatchObject({ omitted: 2, invented: 0 })
-    expect(new Set(accused().map(({ endpoint }) => endpoint))).toEqual(new Set([hostOf(nodes.one), hostOf(nodes.two)]))
-    await expectClean()
-  })
+  test(
+    'takes the truth from receipts where both endpoints leave out other logs, of one block too',
+    inSoak,
+    async () => {
+      const swaps = logsOf(V3_TOPICS.swap)
+      const dog = some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.2)
+      const beside = swaps.find((log) => log.blockNumber === dog.blockNumber) ?? some(swaps, 0.2)
+      nodes.one.faults.hideLogs = hide(some(swaps, 0.3), dog)
+      nodes.two.faults.hideLogs = hide(some(swaps, 0.7), beside)
+      await listen()
+      await finish()
+      expect(await record()).toMatchObject({ omitted: 2, invented: 0 })
+      expect(new Set(accused().map(({ endpoint }) => endpoint))).toEqual(
+        new Set([hostOf(nodes.one), hostOf(nodes.two)]),
+      )
+      await expectClean()
+    },
+  )
 
   test('has its receipts one by one where the node does not know how to give a whole block’s', async () => {
     for (const { faults } of [nodes.one, nodes.two]) faults.lacksMethods = ['eth_getBlockReceipts']
@@ -260,7 +271,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('takes what becomes final block by block together', async () => {
+  test('takes what becomes final block by block together', inSoak, async () => {
     const toFinal = (block: number) => {
       for (const { chain } of [nodes.one, nodes.two]) chain.finalized = block
     }
@@ -276,7 +287,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     expect(await record()).toMatchObject({ next: FIRST + 22 })
   })
 
-  test('waits for its endpoint where that rests', async () => {
+  test('waits for its endpoint where that rests', inSoak, async () => {
     const log = some(logsOf(V3_TOPICS.swap))
     nodes.one.faults.hideLogs = hide(log)
     await listen([nodes.one, nodes.two], { coolDownMs: 1_000 })
@@ -323,7 +334,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('passes on to newer blocks where a thousand older ones cannot be proven', async () => {
+  test('passes on to newer blocks where a thousand older ones cannot be proven', inSoak, async () => {
     const log = some(logsOf(V3_TOPICS.swap), 0.8)
     nodes.one.faults.hideLogs = hide(log)
     for (const { faults } of [nodes.one, nodes.two]) faults.hideReceipts = () => true
@@ -337,7 +348,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     expect((await record())?.undecided).toEqual([...older.slice(1), Number(log.blockNumber)])
   })
 
-  test.each(['nothing of a repair', 'half of a repair', 'a whole repair'])(
+  test.each(drawn('crashes of an audit', ['nothing of a repair', 'half of a repair', 'a whole repair'], 1))(
     'resumes after a crash that left %s',
     async (left) => {
       nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap)), some(logsOf(V3_TOPICS.swap, DOG_POOL), 0.8))
@@ -449,29 +460,33 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
       await expectClean()
     })
 
-    test('keeps its swaps where a backfill reads them again, and where it is repaired beside them', async () => {
-      const log = some(logsOf(V3_TOPICS.swap, DOG_POOL))
-      nodes.one.faults.hideLogs = hide(log)
-      await listen()
-      delete nodes.one.faults.hideLogs
-      destroyToken()
-      const { client } = database
-      const range = { from: FIRST, to: FINALIZED }
-      const job = await openJob(client, { network: 'ethereum', ...range, pools: undefined, concurrency: 2 })
-      const signal = new AbortController().signal
-      await runJob(
-        job,
-        { network: NETWORKS.ethereum, urls: [nodes.one.url], isPublic: false, start: { kind: 'latest' } },
-        listening.history,
-        { owner: client } as Store,
-        { deployment: { budgets: new RequestBudgets() }, report: () => {}, signal } as unknown as Run,
-      )
-      expect(await readJob(client, 'ethereum', job.id)).toMatchObject({ state: 'done' })
-      await until(async () => {
-        const covered = await readCoverage(client, 'ethereum', undefined)
-        return gapsIn(range, covered).length === 0 ? true : undefined
-      }, 'the job is stored')
-      await expectClean()
-    })
+    test(
+      'keeps its swaps where a backfill reads them again, and where it is repaired beside them',
+      inSoak,
+      async () => {
+        const log = some(logsOf(V3_TOPICS.swap, DOG_POOL))
+        nodes.one.faults.hideLogs = hide(log)
+        await listen()
+        delete nodes.one.faults.hideLogs
+        destroyToken()
+        const { client } = database
+        const range = { from: FIRST, to: FINALIZED }
+        const job = await openJob(client, { network: 'ethereum', ...range, pools: undefined, concurrency: 2 })
+        const signal = new AbortController().signal
+        await runJob(
+          job,
+          { network: NETWORKS.ethereum, urls: [nodes.one.url], isPublic: false, start: { kind: 'latest' } },
+          listening.history,
+          { owner: client } as Store,
+          { deployment: { budgets: new RequestBudgets() }, report: () => {}, signal } as unknown as Run,
+        )
+        expect(await readJob(client, 'ethereum', job.id)).toMatchObject({ state: 'done' })
+        await until(async () => {
+          const covered = await readCoverage(client, 'ethereum', undefined)
+          return gapsIn(range, covered).length === 0 ? true : undefined
+        }, 'the job is stored')
+        await expectClean()
+      },
+    )
   })
 })

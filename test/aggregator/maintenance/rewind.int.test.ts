@@ -13,7 +13,7 @@ import { type ArrayLog, arrayLog } from '../../support/array-log.ts'
 import { until } from '../../support/candlepool.ts'
 import { asBlocks, asRange, asRestatement, type Chain, fullBlocks, mine, newTo } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { sample } from '../../support/sample.ts'
+import { drawn, sample } from '../../support/sample.ts'
 import { networkOf, type Running, startAggregator } from '../running.ts'
 import { Died, intercepted } from '../statements.ts'
 import { copyNetwork, tablesOf } from '../tables.ts'
@@ -26,7 +26,7 @@ const NEW = mine(mine(BASE, PLANS.slice(8, 11), 'new'), PLANS.slice(16, 19), 'ne
 const TO = BASE.at(-1)?.number ?? 0
 const AT_ONCE = 4
 /** A rewind is cut off before every statement of so many. */
-const STRIDE = sample('STRIDE', 16, 3)
+const STRIDE = sample('STRIDE', 24, 3)
 
 const refined = (chain: Chain, from: number, to: number) => chain.filter(({ number }) => number >= from && number <= to)
 
@@ -125,7 +125,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     return (await client.query({ query, format: 'JSONStringsEachRow' })).json()
   }
 
-  test.each(['in one process', 'over a log that keeps its messages'])(
+  test.each(drawn('logs', ['in one process', 'over a log that keeps its messages'], 1))(
     '%s leaves the rows of a reader of the new branch',
     async (kind) => {
       const clean = await storeClean()

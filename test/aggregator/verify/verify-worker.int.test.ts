@@ -8,6 +8,7 @@ import type { NetworkName } from '../../../ingest/model/network.ts'
 import { until } from '../../support/candlepool.ts'
 import { asBlocks, type Chain, fullBlocks, mine, POOLS } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { networkOf, type Running, startAggregator } from '../running.ts'
 import { intercepted } from '../statements.ts'
 
@@ -45,7 +46,7 @@ describe.skipIf(withoutClickHouse)('the permanent verification', () => {
   }
   const command = (query: string) => database.client.command({ query })
 
-  test('compares all that is final, again and again, and finds nothing where nothing is wrong', async () => {
+  test('compares all that is final, again and again, and finds nothing where nothing is wrong', inSoak, async () => {
     const aggregator = await start(flatOut)
     await aggregator.append(finalBlocks(network, CHAIN))
     await passes(aggregator, 2)

@@ -5,6 +5,7 @@ import type { Browser, Frame, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { inSoak } from '../../support/sample.ts'
 import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
@@ -140,7 +141,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
     expect(await frame.evaluate(() => sessionStorage.length + localStorage.length + document.cookie.length)).toBe(0)
   })
 
-  test('follows the address, which its page changes, with the same key', async () => {
+  test('follows the address, which its page changes, with the same key', inSoak, async () => {
     const tab = await openHost(sameSite(), service.key)
     const frame = await frameOf(tab)
     await isLive(frame)
@@ -192,7 +193,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
     expect(framed.requests.filter((it) => it.url().includes('/v0/'))).toEqual([])
   })
 
-  test('asks for a key where none is posted, without taking the focus, and keeps it for the tab', async () => {
+  test('asks for a key where none is posted, without taking the focus, and keeps it for the tab', inSoak, async () => {
     const tab = await openHost(sameSite(), undefined)
     const frame = await frameOf(tab)
     const field = frame.getByLabel('API key')
@@ -208,7 +209,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
     await isLive(await frameOf(tab))
   })
 
-  test('says that a posted key is unknown, and takes the next one', async () => {
+  test('says that a posted key is unknown, and takes the next one', inSoak, async () => {
     const tab = await openHost(otherSite(), 'cp_unknown')
     const frame = await frameOf(tab)
     await frame.getByText('This key is not known here.').waitFor()

@@ -416,7 +416,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await row.getByText('2,111.00').first().waitFor()
   })
 
-  test('a hidden tab sends no requests, and resumes when it is visible', async () => {
+  test('a hidden tab sends no requests, and resumes when it is visible', inSoak, async () => {
     const tab = await openLive()
     const hide = (hidden: boolean) =>
       tab.page.evaluate((value) => {
@@ -457,7 +457,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.getByRole('button', { name: 'Try now' }).isVisible()).toBe(false)
   })
 
-  test('a store that is down is waited for', async () => {
+  test('a store that is down is waited for', inSoak, async () => {
     const { username, password, database: name } = database.connection
     const client = database.connect({ url: `http://127.0.0.1:${proxy.port}`, username, password, database: name })
     const behind = await start({ client, accounts: database.client })

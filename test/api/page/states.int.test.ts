@@ -182,7 +182,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await until(async () => ((await price(page)) === '2,349.50' ? true : undefined), 'the candle has moved again')
   })
 
-  test('labels the scale with the latest price, however far the reader has scrolled back', async () => {
+  test('labels the scale with the latest price, however far the reader has scrolled back', inSoak, async () => {
     const tab = await openTab(browser, { clock })
     tabs.push(tab)
     const { page } = tab
@@ -321,7 +321,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     },
   )
 
-  test('lists new pools with when they were first seen, and opens one from there', async () => {
+  test('lists new pools with when they were first seen, and opens one from there', inSoak, async () => {
     // What is stored below the tip is told by no change, so nothing may be held.
     const { service: own, database } = await store(1, 2_000, { freshMs: 0 })
     const openOverview = async () => {

@@ -6,6 +6,7 @@ import { type KafkaLog, kafkaLog } from '../../../infra/kafka/kafka.ts'
 import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
 import { type SecureCluster, startSecureCluster } from '../../support/kafka-cluster.ts'
+import { inSoak } from '../../support/sample.ts'
 import { messagesOf } from './contract.ts'
 import { blockMessage, blockMessages } from './messages.ts'
 
@@ -74,6 +75,7 @@ describe.skipIf(skip)('three brokers', () => {
   }
 
   test('rolling restart: each message is stored once, in order, whichever member reads', {
+    ...inSoak,
     timeout: 120_000,
   }, async () => {
     const prefix = 'rolling.'

@@ -10,6 +10,7 @@ import { singleOwnerAssignor } from '../../../infra/kafka/single-owner-assignor.
 import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
 import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
+import { inSoak } from '../../support/sample.ts'
 import { logContract, messagesOf, readSome } from './contract.ts'
 import { blockMessage, blockMessages } from './messages.ts'
 
@@ -430,7 +431,7 @@ describe.skipIf(skip)('Kafka', () => {
       await rival.disconnect()
     })
 
-    test('storing for longer than the session timeout keeps the topic', async () => {
+    test('storing for longer than the session timeout keeps the topic', inSoak, async () => {
       const first = await open({ sessionTimeoutMs: 6000 })
       const standby = await open({ prefix: first.prefix, sessionTimeoutMs: 6000 })
       const stop = new AbortController()

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../../infra/clickhouse/engine.ts'
 import { asker, type Running, runNode, temporaryFolder, untilReady } from '../../support/candlepool.ts'
+import { inSoak } from '../../support/sample.ts'
 
 type Packed = { filename: string; unpackedSize: number; files: { path: string }[] }
 
@@ -54,7 +55,7 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     expect(tools.filter((name) => existsSync(join(folder.path, 'node_modules', name)))).toEqual([])
   })
 
-  test('has every command under one name, each with its help', { timeout: 120_000 }, async () => {
+  test('has every command under one name, each with its help', { ...inSoak, timeout: 120_000 }, async () => {
     const names = [...(await call('--help')).matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
     const programs = (await readdir(join(ROOT, 'infra/bin'))).map((file) => file.replace('.ts', ''))
     expect(names.toSorted()).toEqual(programs.filter((name) => !['candlepool', 'licenses'].includes(name)).toSorted())

@@ -8,7 +8,6 @@ import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
-import { inSoak } from '../../support/sample.ts'
 
 /** Finality of a block that is read live and becomes final later. */
 const FINAL = DAY.lastBlock - 30
@@ -62,7 +61,7 @@ function chainFrom(block: number, fork: number): RpcLog[] {
 }
 
 describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
-  test('continues where the chain was replaced above finality', inSoak, async () => {
+  test('continues where the chain was replaced above finality', async () => {
     const first = start()
     await untilStored(first, FINAL + 1)
     await first.stop()

@@ -38,7 +38,7 @@ const NETWORK: Network = {
   ],
 }
 const SEED = Number(process.env['SEED'] ?? 1)
-const STEPS = sample('STEPS', 3, 12)
+const STEPS = sample('STEPS', 2, 12)
 /** While the tables are written to, in each act of a step. */
 const QUESTIONS = 20
 const DEEPEST_FORK = 8
