@@ -12,7 +12,7 @@ import { temporaryFolder, until } from '../support/candlepool.ts'
 import { asBlocks, type Chain, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { startProxy } from '../support/proxy.ts'
-import { drawn } from '../support/sample.ts'
+import { drawn, inSoak } from '../support/sample.ts'
 import { expectCleanRun } from './clean.ts'
 import { overwriteOf } from './overwrite.ts'
 import { type Place, placesOf } from './places.ts'
@@ -105,7 +105,7 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
     await expectClean(STAYS)
   })
 
-  test.concurrent('that is slow holds the stream back, which then takes more at once', async (context) => {
+  test.concurrent('that is slow holds the stream back, which then takes more at once', inSoak, async (context) => {
     const fresh = await database(context)
     const proxy = await startSlowProxy(portOf(fresh))
     context.onTestFinished(proxy.stop)

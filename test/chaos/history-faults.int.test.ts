@@ -42,7 +42,7 @@ describe.skipIf(withoutClickHouse)('history', () => {
   ]
   const CASES = PLACES.flatMap((place) => CRASH_KINDS.map((how) => ({ place, how })))
 
-  test.concurrent.for(drawn('crashes beside history', CASES, 6))(
+  test.concurrent.for(drawn('crashes beside history', CASES, 4))(
     'and the stream write the same hour and day before and after a restart, after a crash at $place, $how',
     async ({ place, how }) => {
       const { client } = database

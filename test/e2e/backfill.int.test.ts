@@ -118,7 +118,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('killed', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('gives an estimate, stops after --max-requests, and the same command reads the rest', async () => {
+  test('gives an estimate, stops after --max-requests, and the same command reads the rest', inSoak, async () => {
     const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
     const job = run('backfill', environment('limited'), limited)
     expect(await job.exited).toBe(0)

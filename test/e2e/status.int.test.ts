@@ -7,6 +7,7 @@ import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { inSoak } from '../support/sample.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const LIVE_FROM = DAY.lastBlock - 200
@@ -63,7 +64,7 @@ describe.skipIf(withoutClickHouse)('npm run status', () => {
     )
   })
 
-  test('a backfill apart from it leaves one, with the command that fills it', async () => {
+  test('a backfill apart from it leaves one, with the command that fills it', inSoak, async () => {
     await backfill(FIRST, GAP.from - 1)
     const [ethereum] = JSON.parse(await status(['--json']))
     expect(ethereum).toMatchObject({ first: FIRST, gaps: [GAP] })

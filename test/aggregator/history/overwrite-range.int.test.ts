@@ -213,7 +213,7 @@ describe.skipIf(withoutClickHouse)('history of a job where nothing was written',
           expect(await rows(database)).toEqual(await rows(clean))
         },
       ),
-      seededOnServers({ numRuns: sample('RUNS', 2, 6) }),
+      seededOnServers({ numRuns: sample('RUNS', 1, 6) }),
     )
   })
 

@@ -7,10 +7,11 @@ import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { until } from '../../support/candlepool.ts'
 import { asRestatement, type Chain, type Step, steps, tellings } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { sample } from '../../support/sample.ts'
 import { networkOf, startAggregator } from '../running.ts'
 
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9))
-const HISTORIES = Number(process.env['HISTORIES'] ?? 6)
+const HISTORIES = sample('HISTORIES', 3, 6)
 const AT_ONCE = 3
 /** Slices of a few rows, one after the other. A mismatch is read again at once. */
 const verify = { share: 1, bounds: { ticks: 5, pools: 2, blocks: 3 }, recheckMs: 0, saveMs: 0, restMs: 0 }

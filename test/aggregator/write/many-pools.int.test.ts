@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     return Number(row?.count)
   }
 
-  test('that memory knows nothing of are stored from one live block, with their candles', async () => {
+  test('that memory knows nothing of are stored from one live block, with their candles', inSoak, async () => {
     const network = networkOf('live')
     const [first, second] = BLOCKS
     if (!first || !second) throw new Error('There are blocks.')

@@ -18,7 +18,7 @@ import { sample } from '../../support/sample.ts'
 import { addressOf, hashOf } from '../../support/store.ts'
 import { networkOf, startAggregator } from '../running.ts'
 
-const STREAMS = sample('STREAMS', 2_000, 6_000)
+const STREAMS = sample('STREAMS', 1_000, 6_000)
 const FIRST_SEED = Number(process.env['SEED'] ?? 1)
 const POOLS = Array.from({ length: 2_000 }, (_, index) => addressOf(`f${(index + 0x1000).toString(16)}`))
 const ACTS = 12

@@ -464,26 +464,30 @@ describe.skipIf(skip)('broker lost: one that is killed', () => {
   })
   afterAll(() => broker?.stop())
 
-  test('and comes back has lost nothing that was appended, and the order is kept', async ({ skip: skipTest }) => {
-    if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
-    const { log, facts } = await open({ brokers: broker.brokers })
-    const messages = blockMessages(1, 120, 20)
-    const stop = new AbortController()
-    const read: Entry[] = []
-    const reading = collect(log, read, stop.signal)
-    for (const [index, message] of messages.entries()) {
-      if (index === 40) {
-        await broker.kill()
-        setTimeout(() => broker?.restart(), 1500)
+  test(
+    'and comes back has lost nothing that was appended, and the order is kept',
+    inSoak,
+    async ({ skip: skipTest }) => {
+      if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
+      const { log, facts } = await open({ brokers: broker.brokers })
+      const messages = blockMessages(1, 120, 20)
+      const stop = new AbortController()
+      const read: Entry[] = []
+      const reading = collect(log, read, stop.signal)
+      for (const [index, message] of messages.entries()) {
+        if (index === 40) {
+          await broker.kill()
+          setTimeout(() => broker?.restart(), 1500)
+        }
+        await log.append([message])
       }
-      await log.append([message])
-    }
-    await until(() => read.length >= messages.length)
-    stop.abort()
-    await reading
-    expect(messagesOf(read)).toStrictEqual(messages)
-    expect(kindsOf(facts)).toContain('log-retried')
-  })
+      await until(() => read.length >= messages.length)
+      stop.abort()
+      await reading
+      expect(messagesOf(read)).toStrictEqual(messages)
+      expect(kindsOf(facts)).toContain('log-retried')
+    },
+  )
 
   test('does not hold up the closing of the log', async ({ skip: skipTest }) => {
     if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')

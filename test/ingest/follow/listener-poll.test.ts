@@ -13,6 +13,7 @@ import { DAY, madeUpHash } from '../../support/recorded.ts'
 import { recordedDayChain } from '../../support/recorded-day.ts'
 import { dayReplacedFrom } from '../../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
+import { inSoak } from '../../support/sample.ts'
 
 const BLOCKS = 20
 const FROM = DAY.lastBlock - BLOCKS
@@ -115,7 +116,7 @@ test('twenty blocks are the same ones, for fewer requests', async () => {
   expect(inTwenty.requests).toBeLessThan(followed.requests / 2)
 })
 
-test('a node without blooms, and one that takes narrow ranges only, give the same blocks', async () => {
+test('a node without blooms, and one that takes narrow ranges only, give the same blocks', inSoak, async () => {
   const followed = await readBlocks(FOLLOWED)
   node.faults.hideBlooms = true
   node.faults.maxBlocks = 4
@@ -123,7 +124,7 @@ test('a node without blooms, and one that takes narrow ranges only, give the sam
   expect(contentOf(messages)).toEqual(contentOf(followed.messages))
 })
 
-test('logs that the node leaves out of a range are found by the bloom', async () => {
+test('logs that the node leaves out of a range are found by the bloom', inSoak, async () => {
   const followed = await readBlocks(FOLLOWED)
   const withLogs = followed.messages.find((message) => message.kind === 'block' && message.ticks.length > 0)
   const hidden = withLogs?.kind === 'block' ? withLogs.number : 0

@@ -4,6 +4,7 @@ import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { until } from '../../support/candlepool.ts'
 import { DAY } from '../../support/recorded.ts'
 import type { Faults, RpcServer } from '../../support/rpc-server.ts'
+import { drawn } from '../../support/sample.ts'
 import { cleanContent, contentOf, FINALIZED, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
 let first: RpcServer
@@ -47,7 +48,7 @@ const PASSING: readonly (readonly [name: string, Partial<Faults>, problem: strin
   ['answers of a batch in another order', { shuffleBatches: true }, undefined],
 ]
 
-describe.each(PASSING)('%s', (_, faults, problem) => {
+describe.each(drawn('faults', PASSING, 5))('%s', (_, faults, problem) => {
   test.each(['one of two nodes', 'a node alone'])('of %s', async (who) => {
     // Asked only once it has everything to lose: it is being read from, and has been compared with the other.
     let answered = 0

@@ -12,6 +12,7 @@ import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { Faults, RpcServer } from '../../support/rpc-server.ts'
+import { drawn } from '../../support/sample.ts'
 import { FAST_RETRIES } from '../over-nodes.ts'
 
 /** On a rollup thousands of blocks are not final. */
@@ -116,7 +117,7 @@ const REFUSALS: [string, NonNullable<Faults['finalized']>][] = [
 ]
 
 describe('a node that does not say what is final', () => {
-  test.each(REFUSALS)(
+  test.each(drawn('refusals', REFUSALS, 1))(
     'for a while: %s. Nothing becomes final by it, and a reorg of 300 blocks is followed',
     async (_, refusal) => {
       const node = await startNode()
@@ -137,7 +138,7 @@ describe('a node that does not say what is final', () => {
     },
   )
 
-  test.each(REFUSALS)('at first: %s. Nothing becomes final by it', async (_, refusal) => {
+  test.each(drawn('refusals', REFUSALS, 1))('at first: %s. Nothing becomes final by it', async (_, refusal) => {
     const node = await startNode()
     let left = 2
     node.faults.onCall = () => {
@@ -149,7 +150,7 @@ describe('a node that does not say what is final', () => {
     expect(finalOf(log.messages)).toBe(FINAL)
   })
 
-  test.each(REFUSALS)(
+  test.each(drawn('refusals', REFUSALS, 1))(
     'after a restart, though what it said is stored: %s. Nothing becomes final by it',
     async (_, refusal) => {
       const node = await startNode()
