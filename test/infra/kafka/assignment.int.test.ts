@@ -55,7 +55,7 @@ class Member {
   }
 }
 
-describe.skipIf(skip)('three brokers', () => {
+describe.skipIf(skip || inSoak.skip)('three brokers', () => {
   let cluster: SecureCluster
   beforeAll(async () => {
     cluster = await startSecureCluster({ size: 3 })
@@ -75,7 +75,6 @@ describe.skipIf(skip)('three brokers', () => {
   }
 
   test('rolling restart: each message is stored once, in order, whichever member reads', {
-    ...inSoak,
     timeout: 120_000,
   }, async () => {
     const prefix = 'rolling.'
