@@ -7,8 +7,6 @@ import type { EmittedChanges, PoolSighting } from './emitter.ts'
 import { touchedBy } from './stored-candles.ts'
 import { readStoredTicks } from './stored-ticks.ts'
 
-const MAX_TIME = 2 ** 32 - 1
-
 /** Changes that the publication up to the cursor lacks. The pools are unknown, so their ticks are those since a listener came. */
 export async function latePoolChanges(
   client: ClickHouseClient,
@@ -18,9 +16,8 @@ export async function latePoolChanges(
 ): Promise<EmittedChanges> {
   const { number: last, timestamp: at } = cursor
   if (last < 0) return { at }
-  const range = { first: 0, last, since: 0, until: MAX_TIME }
   const ids = [...new Set(pools.map(({ pool }) => pool.id))]
-  const inserted = await readStoredTicks(client, network, range, ids)
+  const inserted = await readStoredTicks(client, network, { first: 0, last }, ids)
   const buckets = await candles.ofRecomputed(touchedBy(inserted), at)
   return { pools: pools.filter(({ block }) => block <= last), inserted, buckets, at }
 }

@@ -51,8 +51,6 @@ const FIRST_RETRY_MS = 250
 const MAX_RETRY_MS = 10_000
 /** Blocks that one query of retractions spans. */
 const BLOCKS_PER_RETRACTION = 1_000
-/** Rows that a job replaces may be stored under any time. */
-const MAX_TIME = 2 ** 32 - 1
 /** While the stream stores a backlog, publishing takes at most this share of the time. */
 const BUSY_SHARE = 0.1
 const BUSY_MS = 150
@@ -229,7 +227,7 @@ class LedgerPublisher implements Publisher {
     for (let last = this.#state.highest; last > to.number; last -= BLOCKS_PER_RETRACTION) {
       const isWhole = last === Number.MAX_SAFE_INTEGER
       const first = isWhole ? to.number + 1 : Math.max(to.number + 1, last - BLOCKS_PER_RETRACTION + 1)
-      const range = { first, last, since: to.timestamp, until: MAX_TIME, below }
+      const range = { first, last, since: to.timestamp, below }
       const retracted = (await readStoredTicks(this.#client, network, range)).toReversed()
       const removed = await readSightings(this.#client, network, range)
       await this.#emitter.emit({ retracted, removedFrom: to.number + 1, removed, at: to.timestamp })

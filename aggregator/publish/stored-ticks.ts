@@ -15,12 +15,12 @@ import type { VersionedTick } from './publication.ts'
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
 const blockHashes = loadSql(import.meta.url, './block_hashes.sql')
 
-/** Blocks and seconds, both ends included. The time bounds what is read: it is in the key, and in that of the partitions. */
+/** Blocks and seconds, both ends included; all seconds where absent. They bound what is read: the time is in the key, and in that of the partitions. */
 export type TickRange = {
   first: number
   last: number
-  since: UnixSeconds
-  until: UnixSeconds
+  since?: UnixSeconds
+  until?: UnixSeconds
   /** Only rows of lower versions. */
   below?: Version | undefined
 }
@@ -44,6 +44,7 @@ type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale
   >
 
 const MAX_VERSION: Version = (1n << 64n) - 1n
+const MAX_TIME: UnixSeconds = 2 ** 32 - 1
 
 /** Ascending by block and log index; of all pools where `pools` is empty. */
 export function readStoredTicks(
@@ -77,10 +78,18 @@ async function readTicks(
   // A tombstone is a row like the one that it takes, and FINAL leaves it out.
   const clickhouse_settings = { final: which === 'live' ? 1 : 0 } as const
   const rows = await askGroups(groups, (group) =>
-    ask<TickColumns>(client, storedTicks, { ...range, pools: group }, { clickhouse_settings }),
+    ask<TickColumns>(
+      client,
+      storedTicks,
+      { since: 0, until: MAX_TIME, ...range, pools: group },
+      { clickhouse_settings },
+    ),
   )
   if (rows.length === 0) return []
-  const { network, first, last } = range
+  const { network } = range
+  // A range without a beginning or an end may span all of the ledger.
+  const first = rows.reduce((lowest, { number }) => Math.min(lowest, number), range.last)
+  const last = rows.reduce((highest, { number }) => Math.max(highest, number), range.first)
   const found = await ask<{ number: number; hash: string }>(client, blockHashes, { network, first, last })
   const hashes = new Map(found.map(({ number, hash }) => [number, `0x${hash}`]))
   const ticks = rows.map((row) => toVersionedTick(row, hashes.get(row.number)))

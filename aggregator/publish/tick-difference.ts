@@ -19,9 +19,6 @@ export type TickReplacement = {
 
 export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
 
-/** Rows that a job replaces may be stored under any time. */
-const MAX_TIME = 2 ** 32 - 1
-
 /**
  * Both ascending by block and log index. Above the block `published`, ticks are inserted with the stream; there only rows of jobs are
  * retracted: they stay published where a power cut takes their blocks off the ledger.
@@ -33,7 +30,8 @@ export async function readTickDifference(
   published: number,
 ): Promise<TickDifference> {
   const { first, last, job, pools } = change
-  const range = { since: 0, until: MAX_TIME, first, last }
+  // Rows that a job replaces may be stored under any time.
+  const range = { first, last }
   const [live, taken] = await Promise.all([
     readStoredTicks(client, network, range, pools),
     readTombstonedTicks(client, network, { ...range, job }, pools),
