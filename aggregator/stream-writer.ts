@@ -11,10 +11,11 @@ import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
-import { knownPart } from './ledger/ledger.ts'
+import { knownSightings } from './ledger/ledger.ts'
 import { rollBack } from './ledger/rollback.ts'
 import { newestBlock } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
+import { sightingsIn } from './publish/emitter.ts'
 import { storedPools } from './store/stored-pools.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
@@ -71,7 +72,7 @@ export function createStreamWriter(
   /** The part of the message that extends the tip; undefined where nothing does. A fork is rolled back first. */
   async function place(entry: Entry): Promise<Omit<PlacedMessage, 'parent'> | undefined> {
     const placement = await persist(() => ledger.place(entry.message))
-    const named = knownPart(entry.message, placement).filter(({ pools }) => pools.length > 0)
+    const named = knownSightings(entry.message, placement)
     if (named.length > 0) {
       await store()
       await persist(() => insertKnownPools(client, options, opened, named))
@@ -126,7 +127,7 @@ async function insertKnownPools(
   const versioned = blocks.map((block) => ({ network, block, version }))
   const insert = () => insertPools(client, versioned)
   if (!publisher) return insert()
-  const sightings = blocks.flatMap(({ number, pools }) => pools.map((pool) => ({ pool, block: number })))
+  const sightings = sightingsIn(blocks)
   const stored = await storedPools(client, network)(sightings.map(({ pool }) => pool.id))
   const known = new Set(stored.map(({ id }) => id))
   const late = sightings.filter(({ pool }) => !known.has(pool.id))

@@ -11,6 +11,7 @@ import { OpenCandles } from '../candles/open-candles.ts'
 import { mergeTouched, type TouchedPool } from '../candles/recompute.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { sightingsIn } from '../publish/emitter.ts'
 import type { Publisher } from '../publish/publisher.ts'
 import { filterGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
@@ -54,8 +55,7 @@ export async function overwriteRange(
   const version = finalRowVersion(job)
   const blocks = overwrites.flatMap((one) => one.blocks)
   const ticks = blocks.flatMap((block) => block.ticks.map((tick) => ({ block, tick, version })))
-  const named = blocks.flatMap((block) => block.pools.map((pool) => ({ pool, block: block.number })))
-  await publisher.aroundOverwrite({ first, last, pools, ticks, job }, named, write)
+  await publisher.aroundOverwrite({ first, last, pools, ticks, job }, sightingsIn(blocks), write)
 }
 
 async function writeRange(

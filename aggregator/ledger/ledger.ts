@@ -44,9 +44,9 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
   return { kind: 'orphan' }
 }
 
-/** Blocks of the message that the ledger has already, mostly from another listener: that one may have met other pools in them. */
-export function knownPart(message: Message, placement: Placement): readonly BlockContent[] {
-  const blocks = blocksOf(message)
+/** Blocks of the message that name pools and that the ledger has already, mostly from another listener: that one may have met other pools in them. */
+export function knownSightings(message: Message, placement: Placement): readonly BlockContent[] {
+  const blocks = blocksOf(message).filter(({ pools }) => pools.length > 0)
   if (placement.kind === 'known') return blocks
   if (placement.kind === 'orphan' || placement.message === message) return []
   const kept = new Set(blocksOf(placement.message).map(({ number }) => number))

@@ -1,6 +1,6 @@
 /** Makes records of changed rows, with their pools and finality, and hands them to the sink. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../ingest/model/pool.ts'
 import { askGroups, poolGroups } from '../store/pool-groups.ts'
@@ -13,6 +13,10 @@ import type { VersionedBucket } from './stored-candles.ts'
 const sightedBelow = loadSql(import.meta.url, './sighted_below.sql')
 
 export type PoolSighting = { pool: Pool; block: number }
+
+export function sightingsIn(blocks: readonly Pick<BlockContent, 'number' | 'pools'>[]): PoolSighting[] {
+  return blocks.flatMap(({ number, pools }) => pools.map((pool) => ({ pool, block: number })))
+}
 
 /** Changes of one publication; each list in the order of its records. */
 export type EmittedChanges = {

@@ -10,6 +10,7 @@ import { ledgerStart, MAX_RANGE_BLOCKS } from '../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 import type { PublishCursor } from './cursor.ts'
+import { type PoolSighting, sightingsIn } from './emitter.ts'
 import type { VersionedTick } from './publication.ts'
 import type { VersionedBucket } from './stored-candles.ts'
 import { readStoredTicks } from './stored-ticks.ts'
@@ -19,7 +20,7 @@ const sightedPools = loadSql(import.meta.url, './sighted_pools.sql')
 
 export type PublishBatch = {
   ticks: readonly VersionedTick[]
-  pools: readonly { pool: Pool; block: number }[]
+  pools: readonly PoolSighting[]
   /** All candles that these ticks changed; absent where they have to be read. */
   buckets?: readonly VersionedBucket[]
   /** The newest block of the batch. */
@@ -68,7 +69,7 @@ export class RecentFlushes {
     const { tip, buckets, version } = flush.event
     return {
       ticks: flush.blocks.flatMap(({ block, version }) => block.ticks.map((tick) => ({ block, tick, version }))),
-      pools: flush.blocks.flatMap(({ block }) => block.pools.map((pool) => ({ pool, block: block.number }))),
+      pools: sightingsIn(flush.blocks.map(({ block }) => block)),
       ...(buckets && { buckets: buckets.map((bucket) => ({ bucket, version })) }),
       last: tip,
     }
@@ -118,7 +119,7 @@ export async function readSightings(
   client: ClickHouseClient,
   network: NetworkName,
   { first, last }: { first: number; last: number },
-): Promise<{ pool: Pool; block: number }[]> {
+): Promise<PoolSighting[]> {
   const rows = await ask<SightingColumns>(client, sightedPools, { network, first, last })
   return rows.map(({ block, venue, initialSqrtPriceX96, ...pool }) => ({
     block,

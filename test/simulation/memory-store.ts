@@ -1,5 +1,5 @@
 /** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
-import { type KnownChain, knownPart, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
+import { type KnownChain, knownSightings, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 
@@ -32,7 +32,7 @@ export class MemoryStore implements KnownChain {
     this.taken.push(told)
     const placement = await place(this, told)
     if (placement.kind === 'orphan') this.orphans++
-    const known = knownPart(told, placement).filter(({ pools }) => pools.length > 0)
+    const known = knownSightings(told, placement)
     this.#contents.push(...known.map((block) => ({ ...block, ticks: [], liquidity: [], balances: [] })))
     if (placement.kind === 'known' || placement.kind === 'orphan') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
