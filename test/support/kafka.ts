@@ -1,9 +1,9 @@
 /** A real Apache Kafka for tests: the one that is named, else Apache's own jars; in `npm run test:containers` a container. */
-import { createServer } from 'node:net'
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { inject } from 'vitest'
 import { until } from './candlepool.ts'
 import { inContainers, startImage } from './containers.ts'
+import { freePorts } from './free-ports.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
 
 export type StartedKafka = { brokers: string[]; what: string; stop(): Promise<void> }
@@ -65,7 +65,7 @@ async function startContainer(): Promise<StartedKafka> {
   const { GenericContainer, getContainerRuntimeClient, Wait } = await import('testcontainers')
   const { host } = (await getContainerRuntimeClient()).info.containerRuntime
   const image = process.env['KAFKA_IMAGE'] ?? DEFAULT_IMAGE
-  const port = await freePort()
+  const [port = 0] = await freePorts(1)
   const described = new GenericContainer(image)
     .withExposedPorts({ container: 9092, host: port })
     .withEnvironment({
@@ -89,15 +89,4 @@ async function startContainer(): Promise<StartedKafka> {
     await container.stop()
   }
   return { brokers: [`${host}:${port}`], what: `${image} in a container at ${host}:${port}`, stop }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
-  })
 }
