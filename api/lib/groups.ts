@@ -1,52 +1,51 @@
 /** Values by key, most of them alone with theirs: a set for each would take three times the memory of the values. */
+export class Groups<Key, T> {
+  readonly #groups = new Map<Key, T | Set<T>>()
+  #size = 0
 
-export type ReadonlyGroups<T> = Pick<Groups<T>, 'get' | 'first' | 'some' | 'count' | 'keys'>
-
-export class Groups<T> {
-  readonly #groups = new Map<string, T | Set<T>>()
+  /** The number of values. */
+  get size(): number {
+    return this.#size
+  }
 
   /** A copy, in the order in which they were added. */
-  get(key: string): readonly T[] {
+  get(key: Key): readonly T[] {
     const group = this.#groups.get(key)
     if (group === undefined) return []
     return group instanceof Set ? [...group] : [group]
   }
 
-  first(key: string): T | undefined {
-    const group = this.#groups.get(key)
+  *values(): Generator<T> {
+    for (const group of this.#groups.values()) {
+      if (group instanceof Set) yield* group
+      else yield group
+    }
+  }
+
+  first(): T | undefined {
+    const group = this.#groups.values().next().value
     return group instanceof Set ? group.values().next().value : group
   }
 
-  some(key: string, isWanted: (value: T) => boolean): boolean {
-    const group = this.#groups.get(key)
-    if (!(group instanceof Set)) return group !== undefined && isWanted(group)
-    for (const value of group) if (isWanted(value)) return true
-    return false
-  }
-
-  count(key: string): number {
-    const group = this.#groups.get(key)
-    if (group === undefined) return 0
-    return group instanceof Set ? group.size : 1
-  }
-
-  keys(): Iterable<string> {
-    return this.#groups.keys()
-  }
-
-  add(key: string, value: T): void {
+  add(key: Key, value: T): void {
     const group = this.#groups.get(key)
     if (group === undefined) this.#groups.set(key, value)
-    else if (group instanceof Set) group.add(value)
-    else if (group !== value) this.#groups.set(key, new Set([group, value]))
+    else if (group instanceof Set) {
+      if (group.has(value)) return
+      group.add(value)
+    } else if (group !== value) this.#groups.set(key, new Set([group, value]))
+    else return
+    this.#size++
   }
 
-  remove(key: string, value: T): void {
+  remove(key: Key, value: T): void {
     const group = this.#groups.get(key)
     if (group instanceof Set) {
-      group.delete(value)
+      if (!group.delete(value)) return
       const [left] = group
       if (group.size === 1 && left !== undefined) this.#groups.set(key, left)
     } else if (group === value) this.#groups.delete(key)
+    else return
+    this.#size--
   }
 }

@@ -6,9 +6,9 @@ import { invalidParameters } from '../../query/parameters.ts'
 import { type Split, SYMBOL_RULE } from '../../query/symbol.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
-import { type Listing, listingKey, shownSymbol } from '../model/listing.ts'
+import { type Listing, shownSymbol } from '../model/listing.ts'
 import { type PairView, viewPair } from '../model/orientation.ts'
-import type { Catalogue } from '../pools/catalogue-index.ts'
+import type { Catalogue } from '../pools/network-pools.ts'
 import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
 import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
@@ -70,7 +70,7 @@ export async function findLead(
     candidates = await candidatesOf(store, resolution, scope)
   }
   const lead = await leadAmong(store, candidates, scope)
-  if (lead === undefined) throw noMatch(resolution, symbol, probed, [...store.catalogue.networks.keys()])
+  if (lead === undefined) throw noMatch(resolution, symbol, probed, [...store.catalogue.keys()])
   return { ...lead, probed: probed.length }
 }
 
@@ -163,7 +163,7 @@ function listingsOf(matches: readonly Match[]): readonly Listing[] {
 }
 
 function knownOn(catalogue: Catalogue, id: PoolId, networks: readonly NetworkName[]): readonly Listing[] {
-  return networks.flatMap((network) => catalogue.pools.get(listingKey(network, id)) ?? [])
+  return networks.flatMap((network) => catalogue.get(network)?.pool(id) ?? [])
 }
 
 function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkName[]): Problem {

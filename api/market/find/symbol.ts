@@ -4,7 +4,7 @@ import { lower } from '../../../ingest/lib/lower.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
-import { type Catalogue, pairKey, symbolKey, tokenKey } from '../pools/catalogue-index.ts'
+import type { Catalogue, ReadonlyNetworkPools } from '../pools/network-pools.ts'
 
 /** `forward`: the pair is in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
@@ -24,22 +24,22 @@ export function matchSymbol(
   splits: readonly Split[],
   networks: readonly NetworkName[],
 ): SymbolMatches {
-  const served = networks.flatMap((name) => catalogue.networks.get(name) ?? [])
+  const served = networks.flatMap((name) => catalogue.get(name) ?? [])
   const listed = new Map<Listing, Match>()
   const unlisted = new Map<Listing, Match>()
   let tokensKnown = false
   let sameToken = false
   for (const split of splits) {
-    const base = tokensOfSymbol(catalogue, served, split.base)
-    const quote = tokensOfSymbol(catalogue, served, split.quote)
+    const base = tokensOfSymbol(served, split.base)
+    const quote = tokensOfSymbol(served, split.quote)
     if (base.size === 0 || quote.size === 0) continue
     tokensKnown = true
     const matches = base.listed && quote.listed ? listed : unlisted
-    for (const network of served) {
-      const bases = base.byNetwork.get(network.name) ?? []
-      const quotes = quote.byNetwork.get(network.name) ?? []
-      if (areSame(network, bases, quotes)) sameToken = true
-      for (const match of matchesOf(catalogue, network, bases, quotes)) {
+    for (const pools of served) {
+      const bases = base.byNetwork.get(pools.network.name) ?? []
+      const quotes = quote.byNetwork.get(pools.network.name) ?? []
+      if (areSame(pools.network, bases, quotes)) sameToken = true
+      for (const match of matchesOf(pools, bases, quotes)) {
         if (!matches.has(match.listing)) matches.set(match.listing, match)
       }
     }
@@ -55,22 +55,20 @@ function areSame(network: Network, bases: readonly Address[], quotes: readonly A
 }
 
 function matchesOf(
-  catalogue: Catalogue,
-  network: Network,
+  pools: ReadonlyNetworkPools,
   bases: readonly Address[],
   quotes: readonly Address[],
 ): readonly Match[] {
   const fewer = bases.length < quotes.length ? bases : quotes
-  const keys = fewer.map((token) => tokenKey(network.name, token))
-  const scanned = keys.reduce((sum, key) => sum + catalogue.tokens.count(key), 0)
+  const scanned = fewer.reduce((sum, token) => sum + pools.countOfToken(token), 0)
   // Many tokens can share one symbol: their pairs are many more than their pools.
   if (bases.length * quotes.length > scanned) {
-    return keys.flatMap((key) => matchesAmong(catalogue.tokens.get(key), bases, quotes))
+    return fewer.flatMap((token) => matchesAmong(pools.ofToken(token), bases, quotes))
   }
-  const pairOf = (token0: Address, token1: Address, forward: boolean): readonly Match[] =>
-    catalogue.pairs.get(pairKey(network.name, token0, token1)).map((listing) => ({ listing, forward }))
   return bases.flatMap((base) =>
-    quotes.flatMap((quote) => [...pairOf(base, quote, true), ...pairOf(quote, base, false)]),
+    quotes.flatMap((quote) =>
+      pools.ofPair(base, quote).map((listing) => ({ listing, forward: listing.pool.token0.address === base })),
+    ),
   )
 }
 
@@ -91,13 +89,11 @@ function matchesAmong(
 type SymbolTokens = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
 
 /** The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol. */
-function tokensOfSymbol(catalogue: Catalogue, networks: readonly Network[], symbol: string): SymbolTokens {
-  const curated = new Map(networks.map((network) => [network.name, curatedOf(catalogue, network, symbol)]))
+function tokensOfSymbol(served: readonly ReadonlyNetworkPools[], symbol: string): SymbolTokens {
+  const curated = new Map(served.map((pools) => [pools.network.name, curatedOf(pools, symbol)]))
   const listed = count(curated)
   if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
-  const onChain = new Map(
-    networks.map((network) => [network.name, catalogue.tokensBySymbol.get(symbolKey(network.name, symbol))]),
-  )
+  const onChain = new Map(served.map((pools) => [pools.network.name, pools.tokensOf(symbol)]))
   return { listed: false, size: count(onChain), byNetwork: onChain }
 }
 
@@ -108,13 +104,14 @@ function count(byNetwork: ReadonlyMap<NetworkName, readonly Address[]>): number 
 /** Names of Polygon's native token, old and new, wrapped or not. */
 const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
-function curatedOf(catalogue: Catalogue, network: Network, symbol: string): readonly Address[] {
+function curatedOf(pools: ReadonlyNetworkPools, symbol: string): readonly Address[] {
+  const { nativeSymbol, wrappedNative } = pools.network
   const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  const addresses = new Set(names.flatMap((name) => catalogue.curatedBySymbol.get(symbolKey(network.name, name))))
-  const native = network.nativeSymbol === 'POL' ? POL : ['eth']
+  const addresses = new Set(names.flatMap((name) => pools.curatedTokensOf(name)))
+  const native = nativeSymbol === 'POL' ? POL : ['eth']
   if (native.includes(symbol)) {
     addresses.add(NATIVE_CURRENCY)
-    addresses.add(lower(network.wrappedNative))
+    addresses.add(lower(wrappedNative))
   }
   return [...addresses]
 }

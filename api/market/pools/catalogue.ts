@@ -1,9 +1,10 @@
 /** All stored pools in memory, read again where they changed: in slices by the first digits of their ids, a bounded number in one statement. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Network } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
-import { type Catalogue, CatalogueIndex, type PoolRow } from './catalogue-index.ts'
+import { type Catalogue, NetworkPools, type PoolRow } from './network-pools.ts'
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
 const CUT = readSql(new URL('./catalogue-cut.sql', import.meta.url))
@@ -16,12 +17,14 @@ const PREFIX_LENGTH = 4
 const AFTER_DIGITS = 'g'
 /** Rows that one statement reads. */
 const ROWS_AT_ONCE = 20_000
+/** One statement runs while the rows of another are put in. */
+const READS_AT_ONCE = 2
 
 type IdSlice = { network: string; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
 type PoolRange = { network: string; first: string; end: string }
-/** `keys`: of the listings that were read. */
-type ReadSlice = { state: string; keys: readonly string[] }
+/** `ids`: of the pools that were read. */
+type ReadSlice = { pools: NetworkPools; ids: readonly PoolId[]; state: string }
 
 /** Checks the table's state at most every `freshMs`. The catalogue is one object, which changes. */
 export function openCatalogue(
@@ -30,7 +33,7 @@ export function openCatalogue(
   freshMs: number,
   rowsAtOnce = ROWS_AT_ONCE,
 ): CachedValue<Catalogue> {
-  const index = new CatalogueIndex(networks)
+  const catalogue: ReadonlyMap<string, NetworkPools> = new Map(networks.map((it) => [it.name, new NetworkPools(it)]))
   const read = new Map<string, ReadSlice>()
   let held: string | undefined
   return cachedValue(async () => {
@@ -39,39 +42,48 @@ export function openCatalogue(
       await readChanged()
       held = row?.state
     }
-    return index
+    return catalogue as Catalogue
   }, freshMs)
 
   async function readChanged(): Promise<void> {
     const slices = await queryRows<IdSlice>(client, SLICES, { length: PREFIX_LENGTH })
     const stored = new Set(slices.map(sliceKey))
-    for (const key of read.keys()) {
+    for (const [key, slice] of read) {
       if (stored.has(key)) continue
-      removeAllBut([], key)
+      removeAllBut([], slice)
       read.delete(key)
     }
-    const hasChanged = (slice: IdSlice) => read.get(sliceKey(slice))?.state !== slice.state
-    for (const run of runsOf(slices, hasChanged, rowsAtOnce)) await readRun(run)
+    const hasChanged = (slice: IdSlice) =>
+      catalogue.has(slice.network) && read.get(sliceKey(slice))?.state !== slice.state
+    const runs = runsOf(slices, hasChanged, rowsAtOnce).values()
+    const reads = Array.from({ length: READS_AT_ONCE }, async () => {
+      for (const run of runs) await readRun(run)
+    })
+    // A read that outlived the error of the other one could put old rows over those of the next try.
+    const ended = await Promise.allSettled(reads)
+    for (const read of ended) if (read.status === 'rejected') throw read.reason
   }
 
   /** Slices of one network without an unchanged one between. */
   async function readRun(run: readonly IdSlice[]): Promise<void> {
     const [first, last] = [run[0], run.at(-1)]
     if (first === undefined || last === undefined) return
-    const found = new Map<string, string[]>(run.map(({ prefix }) => [prefix, []]))
+    const pools = catalogue.get(first.network)
+    if (pools === undefined) return
+    const found = new Map<string, PoolId[]>(run.map(({ prefix }) => [prefix, []]))
     const range = { network: first.network, first: first.prefix, end: last.prefix + AFTER_DIGITS }
     for await (const piece of first.rows > rowsAtOnce ? piecesOf(range) : [range]) {
       for (const row of await queryRows<PoolRow>(client, CATALOGUE, piece)) {
-        const keys = found.get(row.pool.slice(0, PREFIX_LENGTH))
+        const ids = found.get(row.pool.slice(0, PREFIX_LENGTH))
         // The next state tells of a slice that was empty a moment ago.
-        const key = keys && index.put(row)
-        if (key !== undefined) keys?.push(key)
+        const id = ids && pools.put(row)
+        if (id !== undefined) ids?.push(id)
       }
     }
     for (const slice of run) {
-      const keys = found.get(slice.prefix) ?? []
-      removeAllBut(keys, sliceKey(slice))
-      read.set(sliceKey(slice), { state: slice.state, keys })
+      const ids = found.get(slice.prefix) ?? []
+      removeAllBut(ids, read.get(sliceKey(slice)))
+      read.set(sliceKey(slice), { pools, ids, state: slice.state })
     }
   }
 
@@ -84,11 +96,11 @@ export function openCatalogue(
       from = next.pool
     }
   }
+}
 
-  function removeAllBut(keys: readonly string[], slice: string): void {
-    const kept = new Set(keys)
-    for (const key of read.get(slice)?.keys ?? []) if (!kept.has(key)) index.remove(key)
-  }
+function removeAllBut(ids: readonly PoolId[], slice: ReadSlice | undefined): void {
+  const kept = new Set(ids)
+  for (const id of slice?.ids ?? []) if (!kept.has(id)) slice?.pools.remove(id)
 }
 
 function sliceKey({ network, prefix }: Pick<IdSlice, 'network' | 'prefix'>): string {

@@ -2,23 +2,23 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { Problem } from '../../lib/problem.ts'
+import type { NewPoolId } from './new-pools.ts'
 import { listedPools, type NewPool, type PairSummary, readFigures, summarizeNewPools, summarizePairs } from './pairs.ts'
 import type { MarketStore } from './pool-state.ts'
 import { readSides } from './sides.ts'
 
 export type MarketOverview = { pairs: readonly PairSummary[]; newest: readonly NewPool[] }
 
-/** `newPools`: keys of listings. */
 export async function readOverview(
   reader: ClickHouseClient,
   store: MarketStore,
   now: UnixSeconds,
-  newPools: Promise<readonly string[]>,
+  newPools: Promise<readonly NewPoolId[]>,
 ): Promise<MarketOverview> {
   const listed = listedPools(store.catalogue)
-  const keys = await unlessTemporary(newPools, [])
+  const ids = await unlessTemporary(newPools, [])
   // A rollback may have undone one since.
-  const found = keys.flatMap((key) => store.catalogue.pools.get(key) ?? [])
+  const found = ids.flatMap(({ network, pool }) => store.catalogue.get(network)?.pool(pool) ?? [])
   const figures = await readFigures(store, [...new Set([...listed, ...found])], now)
   const sides = await unlessTemporary(readSides(reader, figures, now), new Map())
   const isFound = new Set(found)

@@ -4,8 +4,10 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
-import { listingKey, trustedToken } from '../model/listing.ts'
+import { trustedToken } from '../model/listing.ts'
 import { type MarketStore, readNetworkPrices } from './pool-state.ts'
+
+export type NewPoolId = { network: NetworkName; pool: PoolId }
 
 const NEW_POOLS = readSql(new URL('./new-pools.sql', import.meta.url))
 const NATIVE_DECIMALS = 18
@@ -14,15 +16,15 @@ const MAX_NEW_POOLS = 20
 /** On average over the last day: to push another pool off the list, this has to stay in each of 20 pools. */
 const MIN_HELD_USD = 10_000
 
-/** Their listing keys, newest first. */
+/** Newest first. */
 export async function findNewPools(
   reader: ClickHouseClient,
   store: MarketStore,
   now: UnixSeconds,
-): Promise<readonly string[]> {
-  const networks = [...store.catalogue.networks.values()]
+): Promise<readonly NewPoolId[]> {
+  const networks = [...store.catalogue.values()].map(({ network }) => network)
   const tokens = (await Promise.all(networks.map((network) => pricedTokens(store, network)))).flat()
-  const rows = await queryRows<{ network: NetworkName; pool: PoolId }>(reader, NEW_POOLS, {
+  return queryRows<NewPoolId>(reader, NEW_POOLS, {
     networks: networks.map(({ name }) => name),
     tokens: tokens.map(({ key }) => key),
     usd: tokens.map(({ usd }) => usd),
@@ -31,7 +33,6 @@ export async function findNewPools(
     min_usd: MIN_HELD_USD,
     limit: MAX_NEW_POOLS,
   })
-  return rows.map(({ network, pool }) => listingKey(network, pool))
 }
 
 /** Dollars a raw unit. */

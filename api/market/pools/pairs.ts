@@ -7,7 +7,7 @@ import type { Token } from '../../../ingest/model/pool.ts'
 import { groupBy } from '../../lib/group.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
-import { type Catalogue, pairKey, tokenKey } from './catalogue-index.ts'
+import type { Catalogue } from './network-pools.ts'
 import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { NO_SIDES, type SidesByPool } from './sides.ts'
 import { readVolumes } from './volumes.ts'
@@ -46,19 +46,19 @@ const HOUR = 3_600
 
 /** Pools of trusted pairs, by index: the number of reads grows with the curated lists, not with the catalogue. */
 export function listedPools(catalogue: Catalogue): readonly Listing[] {
-  return [...catalogue.networks.values()].flatMap((network) => {
-    const addresses = [NATIVE_CURRENCY, ...network.trustedTokens.map(({ address }) => lower(address))].toSorted()
+  return [...catalogue.values()].flatMap((known) => {
+    const addresses = [NATIVE_CURRENCY, ...known.network.trustedTokens.map(({ address }) => lower(address))].toSorted()
     return addresses.flatMap((token0, index) =>
       addresses.slice(index + 1).flatMap((token1) => {
-        const pools = catalogue.pairs.get(pairKey(network.name, token0, token1))
+        const pools = known.ofPair(token0, token1)
         return pools.length <= MAX_POOLS_OF_PAIR ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_PAIR)
       }),
     )
   })
 }
 
-export function poolsOfToken({ networks, tokens }: Catalogue, token: Address): readonly Listing[] {
-  const pools = [...networks.keys()].flatMap((network) => tokens.get(tokenKey(network, token)))
+export function poolsOfToken(catalogue: Catalogue, token: Address): readonly Listing[] {
+  const pools = [...catalogue.values()].flatMap((known) => known.ofToken(token))
   return pools.length <= MAX_POOLS_OF_TOKEN ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_TOKEN)
 }
 

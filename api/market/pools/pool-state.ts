@@ -7,9 +7,9 @@ import { decimalText } from '../../lib/decimal.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
-import { type Listing, listingKey, trustedToken } from '../model/listing.ts'
+import { type Listing, trustedToken } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
-import type { Catalogue } from './catalogue-index.ts'
+import type { Catalogue } from './network-pools.ts'
 import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import { readVolumes } from './volumes.ts'
 
@@ -190,7 +190,7 @@ export async function readNetworkPrices(
 ): Promise<UsdPrices> {
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {
-      const listing = catalogue.pools.get(listingKey(network.name, reference.pool.toLowerCase() as PoolId))
+      const listing = catalogue.get(network.name)?.pool(reference.pool.toLowerCase() as PoolId)
       const spot = listing && (await cache.closeBefore(listing, end))?.spot_close
       return { token: reference.token.toLowerCase() as Address, pool: listing?.pool, spot }
     }),

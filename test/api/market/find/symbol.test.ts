@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { matchSymbol } from '../../../../api/market/find/symbol.ts'
-import { type Catalogue, CatalogueIndex, type PoolRow } from '../../../../api/market/pools/catalogue-index.ts'
+import { type Catalogue, NetworkPools, type PoolRow } from '../../../../api/market/pools/network-pools.ts'
 import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
@@ -38,9 +38,9 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
 }
 
 function catalogueOf(rows: readonly PoolRow[]): Catalogue {
-  const index = new CatalogueIndex(Object.values(NETWORKS))
-  for (const row of rows) index.put(row)
-  return index
+  const catalogue = new Map(Object.values(NETWORKS).map((network) => [network.name, new NetworkPools(network)]))
+  for (const row of rows) catalogue.get(row.network as NetworkName)?.put(row)
+  return catalogue
 }
 
 const catalogue = catalogueOf([
@@ -104,7 +104,7 @@ describe('a symbol finds', () => {
 test('tokens may be known without a pool', () => {
   expect(find('DAI-USDC', 'ethereum')).toMatchObject({ listed: [], tokensKnown: true })
   expect(find('DAI-NOPE', 'ethereum')).toMatchObject({ listed: [], tokensKnown: false })
-  expect(DAI in catalogue).toBe(false)
+  expect(catalogue.get('ethereum')?.countOfToken(DAI)).toBe(0)
 })
 
 test('two names of one token are told', () => {
@@ -120,18 +120,13 @@ test('a pair of symbols that many tokens bear is found in a number of steps that
     row(`c${number}`, 'ethereum', [token('0a', number), 'SPAM'], [token('0b', number), 'HAM']),
   ).map((it, number) => ({ ...it, pool: token('0c', number) }))
   const spam = catalogueOf(rows)
-  let lookups = 0
-  const pairs = new Proxy(spam.pairs, {
-    get: (target, name) => {
-      if (name === 'get') lookups++
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
-  const { unlisted } = matchSymbol({ ...spam, pairs }, splitSymbol('SPAM-HAM'), ['ethereum'])
+  const pools = spam.get('ethereum')
+  if (pools === undefined) throw new Error('Ethereum is served')
+  const lookups = [vi.spyOn(pools, 'ofPair'), vi.spyOn(pools, 'ofToken')]
+  const { unlisted } = matchSymbol(spam, splitSymbol('SPAM-HAM'), ['ethereum'])
   expect(unlisted).toHaveLength(SIDE)
   expect(unlisted.every(({ forward }) => forward)).toBe(true)
-  expect(lookups).toBeLessThan(2 * SIDE)
+  expect(lookups.flatMap(({ mock }) => mock.calls).length).toBeLessThan(2 * SIDE)
   const flipped = matchSymbol(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
   expect(flipped.unlisted.map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
 })

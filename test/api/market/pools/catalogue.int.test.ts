@@ -1,6 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listingKey } from '../../../../api/market/model/listing.ts'
 import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
@@ -24,7 +23,7 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     const { reader, asked } = counting(database.connect({ settings: { max_memory_usage: String(MEMORY) } }))
     await insertPools(client, 'arbitrum', `numbers(${POOLS})`, { idFactor: 1 })
     const catalogue = await openCatalogue(reader, [NETWORKS.arbitrum], 0).reload()
-    expect(catalogue.pools.size).toBe(POOLS)
+    expect(catalogue.get('arbitrum')?.size).toBe(POOLS)
     expect(asked.length).toBeGreaterThan(POOLS / 20_000 - 1)
     await client.command({ query: 'TRUNCATE TABLE pools' })
   })
@@ -36,10 +35,10 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     await insertPools(client, 'base', 'numbers(10)')
     const source = openCatalogue(reader, [NETWORKS.ethereum, NETWORKS.base], 0, 50)
     const catalogue = await source.reload()
-    expect(catalogue.pools.size).toBe(1_010)
+    const [ethereum, base] = [catalogue.get('ethereum'), catalogue.get('base')]
+    expect([ethereum?.size, base?.size]).toEqual([1_000, 10])
     expect(asked.splice(0).length).toBeGreaterThanOrEqual(21)
-    const firstKey = listingKey('ethereum', idOf(0))
-    const first = catalogue.pools.get(firstKey)
+    const first = ethereum?.pool(idOf(0))
     expect(first).toMatchObject({ pool: { token0: { symbol: 'TKN0' }, token1: { symbol: 'USDC' } } })
 
     // Merges change the state and nothing else.
@@ -55,17 +54,17 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     await insertPools(client, 'ethereum', 'numbers(2, 1)', { version: 4, isDeleted: 1 })
     await source.reload()
     expect(asked.length).toBeLessThanOrEqual(3)
-    expect(catalogue.pools.size).toBe(1_010)
-    expect(catalogue.pools.has(listingKey('ethereum', idOf(1_000)))).toBe(true)
-    expect(catalogue.pools.has(listingKey('ethereum', idOf(2)))).toBe(false)
-    expect(catalogue.pools.get(listingKey('ethereum', idOf(1)))?.pool.token0.symbol).toBe('NEW')
-    expect(catalogue.tokensBySymbol.get('ethereum:tkn1')).toEqual([])
-    expect(catalogue.pools.get(firstKey)).toBe(first)
+    expect([ethereum?.size, base?.size]).toEqual([1_000, 10])
+    expect(ethereum?.pool(idOf(1_000))).toBeDefined()
+    expect(ethereum?.pool(idOf(2))).toBeUndefined()
+    expect(ethereum?.pool(idOf(1))?.pool.token0.symbol).toBe('NEW')
+    expect(ethereum?.tokensOf('TKN1')).toEqual([])
+    expect(ethereum?.pool(idOf(0))).toBe(first)
 
     // What is gone with its whole slice.
     await client.command({ query: "DELETE FROM pools WHERE network = 'base'" })
     await source.reload()
-    expect(catalogue.pools.size).toBe(1_000)
+    expect([ethereum?.size, base?.size]).toEqual([1_000, 0])
   })
 })
 

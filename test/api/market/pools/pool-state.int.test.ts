@@ -3,7 +3,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
-import { listingKey } from '../../../../api/market/model/listing.ts'
 import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
 import { openPoolRows } from '../../../../api/market/pools/pool-rows.ts'
 import { type PoolState, readPoolStates, readValues } from '../../../../api/market/pools/pool-state.ts'
@@ -88,7 +87,7 @@ describe.skipIf(withoutClickHouse)('the state of a pool', () => {
     const catalogue = await openCatalogue(client, [ethereum], 0).get()
     const cache = new BucketCache(client, 2 ** 20)
     const store = { cache, catalogue, rows: openPoolRows(client, cache) }
-    const listings = pools.flatMap(({ id }) => catalogue.pools.get(listingKey('ethereum', id)) ?? [])
+    const listings = pools.flatMap(({ id }) => catalogue.get('ethereum')?.pool(id) ?? [])
     const states = await readPoolStates(store, listings)
     expect(states).toHaveLength(pools.length)
     expect(await readValues(store, listings)).toEqual(states.map(({ valueUsd }) => valueUsd))

@@ -1,20 +1,22 @@
 import fc from 'fast-check'
+import type { Address } from 'viem'
 import { expect, test } from 'vitest'
-import type { ReadonlyGroups } from '../../../../api/lib/groups.ts'
-import { listingKey } from '../../../../api/market/model/listing.ts'
-import { type Catalogue, CatalogueIndex, type PoolRow } from '../../../../api/market/pools/catalogue-index.ts'
+import type { Listing } from '../../../../api/market/model/listing.ts'
+import { NetworkPools, type PoolRow } from '../../../../api/market/pools/network-pools.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
 import { addressOf } from '../../../support/store.ts'
 
 const WETH = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
-const TOKENS = [WETH, addressOf('a1'), addressOf('a2')]
-const NETWORK_LIST = [NETWORKS.ethereum, NETWORKS.base]
+const TOKENS: readonly Address[] = [WETH, addressOf('a1'), addressOf('a2')]
+const IDS = ['01', '02', '03', '04', '05'].map(addressOf)
+
+const SYMBOLS = ['WETH', 'ETH', 'FOO', 'BAR']
 
 const row: fc.Arbitrary<PoolRow> = fc
   .record({
-    network: fc.constantFrom('ethereum', 'base', 'polygon'),
-    pool: fc.constantFrom('01', '02', '03', '04', '05').map(addressOf),
+    network: fc.constant('ethereum'),
+    pool: fc.constantFrom(...IDS),
     venue: fc.constantFrom('uniswap', 'uniswap', 'uniswap', 'no-venue'),
     token0: fc.constantFrom(...TOKENS),
     token1: fc.constantFrom(...TOKENS),
@@ -41,17 +43,15 @@ const row: fc.Arbitrary<PoolRow> = fc
 test('after any puts and removals the index is the one of the pools that are left', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(row, fc.record({ remove: row })), { maxLength: 40 }), (steps) => {
-      const index = new CatalogueIndex(NETWORK_LIST)
+      const index = new NetworkPools(NETWORKS.ethereum)
       const left = new Map<string, PoolRow>()
       for (const step of steps) {
-        const { network, pool } = 'remove' in step ? step.remove : step
-        const key = `${network}:${pool}`
         if ('remove' in step) {
-          index.remove(key)
-          left.delete(key)
-        } else if (index.put(step) !== undefined) left.set(key, step)
+          index.remove(step.remove.pool as PoolId)
+          left.delete(step.remove.pool)
+        } else if (index.put(step) !== undefined) left.set(step.pool, step)
       }
-      const fresh = new CatalogueIndex(NETWORK_LIST)
+      const fresh = new NetworkPools(NETWORKS.ethereum)
       for (const one of left.values()) fresh.put(one)
       expect(plain(index)).toStrictEqual(plain(fresh))
     }),
@@ -59,14 +59,14 @@ test('after any puts and removals the index is the one of the pools that are lef
 })
 
 test('an unchanged pool keeps its listing, and pools share the tokens that they have in common', () => {
-  const index = new CatalogueIndex(NETWORK_LIST)
+  const index = new NetworkPools(NETWORKS.ethereum)
   const [one] = fc.sample(
-    row.filter(({ network, venue }) => network === 'ethereum' && venue === 'uniswap'),
+    row.filter(({ venue }) => venue === 'uniswap'),
     1,
   )
   if (one === undefined) throw new Error('there is a row')
   const other = { ...one, pool: addressOf('99') }
-  const listing = (id: string) => index.pools.get(listingKey('ethereum', id as PoolId))
+  const listing = (id: string) => index.pool(id as PoolId)
   index.put(one)
   const before = listing(one.pool)
   index.put(other)
@@ -79,17 +79,14 @@ test('an unchanged pool keeps its listing, and pools share the tokens that they 
 })
 
 /** The order in which pools came says nothing. */
-function plain({ pools, pairs, tokens, tokensBySymbol, curatedBySymbol }: Catalogue) {
-  const sorted = <T>(groups: ReadonlyGroups<T>, name: (one: T) => string) =>
-    [...groups.keys()]
-      .map((key) => [key, groups.get(key).map(name).sort()] as const)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-  const id = (listing: { pool: { id: string } }) => listing.pool.id
+function plain(index: NetworkPools) {
+  const sorted = (listings: readonly Listing[]) => listings.map(({ pool }) => pool.id).sort()
   return {
-    pools: new Map(pools),
-    pairs: sorted(pairs, id),
-    tokens: sorted(tokens, id),
-    tokensBySymbol: sorted(tokensBySymbol, String),
-    curatedBySymbol: sorted(curatedBySymbol, String),
+    size: index.size,
+    pools: IDS.map((id) => index.pool(id)),
+    tokens: TOKENS.map((token) => [index.countOfToken(token), sorted(index.ofToken(token))]),
+    pairs: TOKENS.map((token) => TOKENS.map((other) => sorted(index.ofPair(token, other)))),
+    symbols: SYMBOLS.map((symbol) => [...index.tokensOf(symbol)].sort()),
+    curated: SYMBOLS.map((symbol) => [...index.curatedTokensOf(symbol)].sort()),
   }
 }

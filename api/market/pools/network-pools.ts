@@ -1,0 +1,161 @@
+/** A network's pools by id, by token and by pair, and their tokens by symbol. Keys are strings that pools and tokens have anyway: a million need no others. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Address } from 'viem'
+import { lower } from '../../../ingest/lib/lower.ts'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
+import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
+import { isRead } from '../../../ingest/venues/venues.ts'
+import { Groups } from '../../lib/groups.ts'
+import { type Listing, trustedToken } from '../model/listing.ts'
+import { TokenPools } from './token-pools.ts'
+
+/** Pools come and go while a query is answered: what has to agree is read without a wait between. */
+export type Catalogue = ReadonlyMap<NetworkName, ReadonlyNetworkPools>
+
+export type ReadonlyNetworkPools = Pick<
+  NetworkPools,
+  'network' | 'size' | 'pool' | 'ofPair' | 'ofToken' | 'countOfToken' | 'tokensOf' | 'curatedTokensOf'
+>
+
+/** As `catalogue.sql` reads it. */
+export type PoolRow = {
+  network: string
+  pool: string
+  protocol: string
+  venue: string
+  fee: number
+  initial_sqrt_price: string
+  /** 0 where the block of its initialisation is not stored. */
+  created: number
+  first_seen: number
+  token0_address: string
+  token0_symbol: string
+  token0_name: string
+  token0_decimals: number
+  token1_address: string
+  token1_symbol: string
+  token1_name: string
+  token1_decimals: number
+}
+
+export class NetworkPools {
+  readonly network: Network
+
+  readonly #pools = new Map<PoolId, Listing>()
+  readonly #byToken = new TokenPools()
+  readonly #bySymbol = new Groups<string, Address>()
+  readonly #curated = new Set<Address>()
+  readonly #curatedBySymbol = new Groups<string, Address>()
+
+  constructor(network: Network) {
+    this.network = network
+    for (const { address, symbols } of network.trustedTokens) {
+      this.#curated.add(lower(address))
+      for (const symbol of symbols) this.#curatedBySymbol.add(symbol.toLowerCase(), lower(address))
+    }
+  }
+
+  get size(): number {
+    return this.#pools.size
+  }
+
+  pool(id: PoolId): Listing | undefined {
+    return this.#pools.get(id)
+  }
+
+  /** In either order. */
+  ofPair(token: Address, other: Address): readonly Listing[] {
+    return this.#byToken.ofPair(token, other)
+  }
+
+  ofToken(token: Address): readonly Listing[] {
+    return this.#byToken.of(token)
+  }
+
+  countOfToken(token: Address): number {
+    return this.#byToken.count(token)
+  }
+
+  /** By their on-chain symbol, in any letter case. */
+  tokensOf(symbol: string): readonly Address[] {
+    return this.#bySymbol.get(symbol.toLowerCase())
+  }
+
+  /** Listed tokens alone, by their curated symbols and their on-chain one. */
+  curatedTokensOf(symbol: string): readonly Address[] {
+    return this.#curatedBySymbol.get(symbol.toLowerCase())
+  }
+
+  /** Returns the id; undefined, and nothing is kept, for a venue that this service does not read. */
+  put(row: PoolRow): PoolId | undefined {
+    if (!isRead(this.network, row.venue as VenueName)) return undefined
+    const listing = this.#listingOf(row)
+    const { id } = listing.pool
+    // What caches hold of an unchanged pool remains valid.
+    const known = this.#pools.get(id)
+    if (known !== undefined && isDeepStrictEqual(known, listing)) return id
+    this.remove(id)
+    this.#add(listing)
+    return id
+  }
+
+  remove(id: PoolId): void {
+    const listing = this.#pools.get(id)
+    if (listing === undefined) return
+    this.#pools.delete(id)
+    this.#byToken.remove(listing)
+    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) {
+      const name = symbol.toLowerCase()
+      if (this.#byToken.some(address, (other) => tokenOf(other, address).symbol.toLowerCase() === name)) continue
+      this.#bySymbol.remove(name, address)
+      const isCurated = trustedToken(this.network, address)?.symbols.some((it) => it.toLowerCase() === name)
+      if (!isCurated) this.#curatedBySymbol.remove(name, address)
+    }
+  }
+
+  #add(listing: Listing): void {
+    this.#pools.set(listing.pool.id, listing)
+    this.#byToken.add(listing)
+    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) {
+      this.#bySymbol.add(symbol.toLowerCase(), address)
+      if (this.#curated.has(address)) this.#curatedBySymbol.add(symbol.toLowerCase(), address)
+    }
+  }
+
+  #listingOf(row: PoolRow): Listing {
+    return {
+      network: this.network,
+      created: row.created || undefined,
+      firstSeen: row.first_seen,
+      pool: {
+        id: row.pool as PoolId,
+        protocol: row.protocol as ProtocolVersion,
+        token0: this.#shared(tokenFrom(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals)),
+        token1: this.#shared(tokenFrom(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals)),
+        fee: row.fee,
+        initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
+        ...venueField(row.venue as VenueName),
+      },
+    }
+  }
+
+  /** One object for a token that many pools have. */
+  #shared(token: Token): Token {
+    const listing = this.#byToken.first(token.address)
+    const known = listing && tokenOf(listing, token.address)
+    return known && isSame(known, token) ? known : token
+  }
+}
+
+function tokenOf({ pool: { token0, token1 } }: Listing, address: Address): Token {
+  return token0.address === address ? token0 : token1
+}
+
+function isSame(one: Token, other: Token): boolean {
+  return one.symbol === other.symbol && one.name === other.name && one.decimals === other.decimals
+}
+
+function tokenFrom(address: string, symbol: string, name: string, decimals: number): Token {
+  return { address: address as Address, symbol, name, decimals }
+}
