@@ -25,7 +25,7 @@ import { temporaryFolder, until } from '../support/candlepool.ts'
 import { asBlocks, asRestatement, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
-import { block, openStore } from '../support/store.ts'
+import { addressOf, block, openStore } from '../support/store.ts'
 
 /** How rows of each growing table are found: columns of its key, or another index. */
 const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }> = {
@@ -249,9 +249,19 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
     await ask(path)
   }
   // Each slice has more rows than a statement reads.
-  await openCatalogue(client, NETWORKS_SERVED, 0, 0).get()
+  const catalogue = openCatalogue(client, NETWORKS_SERVED, 0, 0)
+  await catalogue.get()
   // What is held of a pool is brought up to date.
-  await openStore(client, 'ethereum')([block(121, TIP, { ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)] })])
+  await openStore(
+    client,
+    'ethereum',
+  )([
+    block(121, TIP, {
+      pools: [{ ...POOLS.main, id: addressOf('e1') }],
+      ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)],
+    }),
+  ])
+  await catalogue.reload()
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   // A key that was read a second ago is checked for changes.
   await sleep(1_100)

@@ -1,4 +1,4 @@
--- Pools of a network from one id to before another as their newest sighting tells of them; the price they began with from whichever sighting has it.
+-- Pools of a network from one id to before another, or those of them that are named, as their newest sighting tells of them; the price they began with from whichever sighting has it.
 SELECT
     network,
     pool,
@@ -20,4 +20,5 @@ FROM pools AS p FINAL
 WHERE network = {network:String}
   AND pool >= {first:String}
   AND pool < {end:String}
+  AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
 GROUP BY network, pool

@@ -1,13 +1,14 @@
-/** All stored pools in memory, read again where they changed: in slices by the first digits of their ids, a bounded number in one statement. */
+/** All stored pools in memory, brought up to date by what was stored since; where something else changed, by the slices of ids in which it did. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
-import { queryRows, readSql } from '../../lib/store.ts'
+import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import { type Catalogue, NetworkPools, type PoolRow } from './network-pools.ts'
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
 const CUT = readSql(new URL('./catalogue-cut.sql', import.meta.url))
+const SINCE = readSql(new URL('./catalogue-since.sql', import.meta.url))
 const SLICES = readSql(new URL('./catalogue-slices.sql', import.meta.url))
 const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
 
@@ -20,11 +21,13 @@ const ROWS_AT_ONCE = 20_000
 /** One statement runs while the rows of another are put in. */
 const READS_AT_ONCE = 2
 
+/** The number of a network's rows, their highest version, and the sum of their versions modulo 2^64. */
+type TableState = { network: string; rows: number; newest: string; sum: string }
 type IdSlice = { network: string; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
 type PoolRange = { network: string; first: string; end: string }
-/** `ids`: of the pools that were read. */
-type ReadSlice = { pools: NetworkPools; ids: readonly PoolId[]; state: string }
+/** `ids`: of the pools that were read, with or without those that are gone since; `state`: where these were all, empty before. */
+type ReadSlice = { pools: NetworkPools; ids: PoolId[]; state: string }
 
 /** Checks the table's state at most every `freshMs`. The catalogue is one object, which changes. */
 export function openCatalogue(
@@ -33,31 +36,90 @@ export function openCatalogue(
   freshMs: number,
   rowsAtOnce = ROWS_AT_ONCE,
 ): CachedValue<Catalogue> {
-  const catalogue: ReadonlyMap<string, NetworkPools> = new Map(networks.map((it) => [it.name, new NetworkPools(it)]))
-  const read = new Map<string, ReadSlice>()
-  let held: string | undefined
-  return cachedValue(async () => {
-    const [row] = await queryRows<{ state: string }>(client, STATE)
-    if (row?.state !== held) {
-      await readChanged()
-      held = row?.state
-    }
-    return catalogue as Catalogue
-  }, freshMs)
+  const reader = new CatalogueReader(client, networks, rowsAtOnce)
+  return cachedValue(() => reader.read(), freshMs)
+}
 
-  async function readChanged(): Promise<void> {
-    const slices = await queryRows<IdSlice>(client, SLICES, { length: PREFIX_LENGTH })
+class CatalogueReader {
+  readonly #client: ClickHouseClient
+  readonly #rowsAtOnce: number
+  readonly #catalogue: ReadonlyMap<string, NetworkPools>
+  readonly #slices = new Map<string, ReadSlice>()
+  #states: ReadonlyMap<string, TableState> = new Map()
+
+  constructor(client: ClickHouseClient, networks: readonly Network[], rowsAtOnce: number) {
+    this.#client = client
+    this.#rowsAtOnce = rowsAtOnce
+    this.#catalogue = new Map(networks.map((network) => [network.name, new NetworkPools(network)]))
+  }
+
+  async read(): Promise<Catalogue> {
+    const rows = await queryRows<TableState>(this.#client, STATE)
+    const states = new Map(rows.map((state) => [state.network, state]))
+    if (!(await this.#readNew(states))) await this.#readChanged()
+    this.#states = states
+    return this.#catalogue as Catalogue
+  }
+
+  /** False where the states differ by more than rows of newer versions, which is all that live blocks and rollbacks store. */
+  async #readNew(states: ReadonlyMap<string, TableState>): Promise<boolean> {
+    if (this.#states.size !== states.size) return false
+    for (const [network, state] of states) {
+      const known = this.#states.get(network)
+      const pools = this.#catalogue.get(network)
+      if (known === undefined) return false
+      if (pools === undefined || (known.rows === state.rows && known.sum === state.sum)) continue
+      const added = state.rows - known.rows
+      if (added <= 0 || added > MAX_POOLS_PER_QUERY) return false
+      const rows = await queryRows<{ pool: PoolId; version: string }>(this.#client, SINCE, {
+        network,
+        after: known.newest,
+        newest: state.newest,
+        rows: added + 1,
+      })
+      const sum = rows.reduce((sum, { version }) => sum + BigInt(version), BigInt(known.sum))
+      if (rows.length !== added || BigInt.asUintN(64, sum) !== BigInt(state.sum)) return false
+      await this.#readPools(pools, [...new Set(rows.map(({ pool }) => pool))].toSorted())
+    }
+    return true
+  }
+
+  /** `ids`: in their order. */
+  async #readPools(pools: NetworkPools, ids: readonly PoolId[]): Promise<void> {
+    const network = pools.network.name
+    const range = { network, first: ids[0] ?? '', end: (ids.at(-1) ?? '') + AFTER_DIGITS }
+    const rows = await queryRows<PoolRow>(this.#client, CATALOGUE, { ...range, pools: ids })
+    const gone = new Set(ids)
+    for (const row of rows) {
+      const isNew = pools.pool(row.pool as PoolId) === undefined
+      const id = pools.put(row)
+      if (id === undefined) continue
+      gone.delete(id)
+      if (isNew) this.#sliceOf(pools, id).ids.push(id)
+    }
+    for (const id of gone) pools.remove(id)
+  }
+
+  #sliceOf(pools: NetworkPools, id: PoolId): ReadSlice {
+    const key = sliceKey({ network: pools.network.name, prefix: id.slice(0, PREFIX_LENGTH) })
+    const slice = this.#slices.get(key) ?? { pools, ids: [], state: '' }
+    this.#slices.set(key, slice)
+    return slice
+  }
+
+  async #readChanged(): Promise<void> {
+    const slices = await queryRows<IdSlice>(this.#client, SLICES, { length: PREFIX_LENGTH })
     const stored = new Set(slices.map(sliceKey))
-    for (const [key, slice] of read) {
+    for (const [key, slice] of this.#slices) {
       if (stored.has(key)) continue
       removeAllBut([], slice)
-      read.delete(key)
+      this.#slices.delete(key)
     }
     const hasChanged = (slice: IdSlice) =>
-      catalogue.has(slice.network) && read.get(sliceKey(slice))?.state !== slice.state
-    const runs = runsOf(slices, hasChanged, rowsAtOnce).values()
+      this.#catalogue.has(slice.network) && this.#slices.get(sliceKey(slice))?.state !== slice.state
+    const runs = runsOf(slices, hasChanged, this.#rowsAtOnce).values()
     const reads = Array.from({ length: READS_AT_ONCE }, async () => {
-      for (const run of runs) await readRun(run)
+      for (const run of runs) await this.#readRun(run)
     })
     // A read that outlived the error of the other one could put old rows over those of the next try.
     const ended = await Promise.allSettled(reads)
@@ -65,15 +127,15 @@ export function openCatalogue(
   }
 
   /** Slices of one network without an unchanged one between. */
-  async function readRun(run: readonly IdSlice[]): Promise<void> {
+  async #readRun(run: readonly IdSlice[]): Promise<void> {
     const [first, last] = [run[0], run.at(-1)]
     if (first === undefined || last === undefined) return
-    const pools = catalogue.get(first.network)
+    const pools = this.#catalogue.get(first.network)
     if (pools === undefined) return
     const found = new Map<string, PoolId[]>(run.map(({ prefix }) => [prefix, []]))
     const range = { network: first.network, first: first.prefix, end: last.prefix + AFTER_DIGITS }
-    for await (const piece of first.rows > rowsAtOnce ? piecesOf(range) : [range]) {
-      for (const row of await queryRows<PoolRow>(client, CATALOGUE, piece)) {
+    for await (const piece of first.rows > this.#rowsAtOnce ? this.#piecesOf(range) : [range]) {
+      for (const row of await queryRows<PoolRow>(this.#client, CATALOGUE, { ...piece, pools: [] })) {
         const ids = found.get(row.pool.slice(0, PREFIX_LENGTH))
         // The next state tells of a slice that was empty a moment ago.
         const id = ids && pools.put(row)
@@ -82,15 +144,16 @@ export function openCatalogue(
     }
     for (const slice of run) {
       const ids = found.get(slice.prefix) ?? []
-      removeAllBut(ids, read.get(sliceKey(slice)))
-      read.set(sliceKey(slice), { pools, ids, state: slice.state })
+      removeAllBut(ids, this.#slices.get(sliceKey(slice)))
+      this.#slices.set(sliceKey(slice), { pools, ids, state: slice.state })
     }
   }
 
   /** Ids can be made to begin alike, so a slice can have any number of rows. */
-  async function* piecesOf({ network, first, end }: PoolRange): AsyncGenerator<PoolRange> {
+  async *#piecesOf({ network, first, end }: PoolRange): AsyncGenerator<PoolRange> {
     for (let from = first; ; ) {
-      const [next] = await queryRows<{ pool: string }>(client, CUT, { network, first: from, end, rows: rowsAtOnce })
+      const range = { network, first: from, end }
+      const [next] = await queryRows<{ pool: string }>(this.#client, CUT, { ...range, rows: this.#rowsAtOnce })
       yield { network, first: from, end: next?.pool ?? end }
       if (next === undefined) return
       from = next.pool

@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
@@ -65,11 +66,68 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     await client.command({ query: "DELETE FROM pools WHERE network = 'base'" })
     await source.reload()
     expect([ethereum?.size, base?.size]).toEqual([1_000, 0])
+    await client.command({ query: 'TRUNCATE TABLE pools' })
+  })
+
+  test('reads only pools with newer rows, where these are all that was stored', async () => {
+    const { client } = database
+    const { reader, asked } = counting(client)
+    await insertPools(client, 'ethereum', 'numbers(1000)')
+    const source = openCatalogue(reader, [NETWORKS.ethereum], 0)
+    const ethereum = (await source.reload()).get('ethereum')
+    asked.splice(0)
+    await insertPools(client, 'ethereum', 'numbers(1000, 1)', { version: 5 })
+    await insertPools(client, 'ethereum', 'numbers(1, 1)', { block: 9, symbol: 'NEW', version: 7 })
+    await insertPools(client, 'ethereum', 'numbers(2, 1)', { version: 6, isDeleted: 1 })
+    await insertPools(client, 'base', 'numbers(1)')
+    await client.command({ query: "DELETE FROM pools WHERE network = 'base'" })
+    await source.reload()
+    expect(asked).toMatchObject([{ pools: [idOf(1_000), idOf(1), idOf(2)].toSorted() }])
+    expect(ethereum?.size).toBe(1_000)
+    expect(ethereum?.pool(idOf(1_000))).toBeDefined()
+    expect(ethereum?.pool(idOf(1))?.pool.token0.symbol).toBe('NEW')
+    expect(ethereum?.pool(idOf(2))).toBeUndefined()
+    await client.command({ query: 'TRUNCATE TABLE pools' })
+  })
+
+  test('is the one of the tables after any rows', async () => {
+    const { client } = database
+    const step = fc.record({
+      network: fc.constantFrom('ethereum' as const, 'base' as const),
+      from: fc.nat({ max: 2 }),
+      count: fc.integer({ min: 1, max: 3 }),
+      block: fc.constantFrom(1, 1, 2),
+      symbol: fc.constantFrom('', 'NEW'),
+      isDeleted: fc.constantFrom(0, 0, 1),
+      // Rows of older versions come with a job over older blocks.
+      isOld: fc.nat({ max: 9 }).map((number) => number === 0),
+      isRead: fc.boolean(),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 16, size: 'max' }), async (steps) => {
+        await client.command({ query: 'TRUNCATE TABLE pools' })
+        const networks = [NETWORKS.ethereum, NETWORKS.base]
+        const source = openCatalogue(client, networks, 0)
+        await source.reload()
+        for (const [at, { network, from, count, isOld, isRead, ...row }] of steps.entries()) {
+          const version = isOld ? 50 - at : 100 + at
+          await insertPools(client, network, `numbers(${from}, ${count})`, { ...row, version, idFactor: 2 ** 28 })
+          if (isRead) await source.reload()
+        }
+        const [held, fresh] = [await source.reload(), await openCatalogue(client, networks, 0).get()]
+        for (const { name } of networks) {
+          expect(held.get(name)?.size).toBe(fresh.get(name)?.size)
+          const ids = Array.from({ length: 10 }, (_, number) => idOf(number, 2 ** 28))
+          expect(ids.map((id) => held.get(name)?.pool(id))).toEqual(ids.map((id) => fresh.get(name)?.pool(id)))
+        }
+      }),
+      { numRuns: 8 },
+    )
   })
 })
 
-function idOf(number: number): PoolId {
-  return `0x${((BigInt(number) * BigInt(ID_FACTOR)) % 2n ** 32n).toString(16).padStart(8, '0')}${'0'.repeat(32)}`
+function idOf(number: number, factor = ID_FACTOR): PoolId {
+  return `0x${((BigInt(number) * BigInt(factor)) % 2n ** 32n).toString(16).padStart(8, '0')}${'0'.repeat(32)}`
 }
 
 async function insertPools(
