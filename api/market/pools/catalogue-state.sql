@@ -1,8 +1,10 @@
--- The state of each network's pools, which changes whenever one is added, written again or rolled back: every such row has a version of its own.
+-- The state of each network's pools of live blocks and of final history, whose versions are the higher half. It changes whenever a pool is added,
+-- written again or rolled back: every such row has a version of its own.
 SELECT
     network,
-    toFloat64(count())      AS rows,
-    toString(max(version))  AS newest,
-    toString(sum(version))  AS sum
+    concat(network, ':', toString(bitShiftRight(version, 63))) AS half,
+    toFloat64(count())     AS rows,
+    toString(max(version)) AS newest,
+    toString(sum(version)) AS sum
 FROM pools
-GROUP BY network
+GROUP BY network, half

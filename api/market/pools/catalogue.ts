@@ -21,8 +21,8 @@ const ROWS_AT_ONCE = 20_000
 /** One statement runs while the rows of another are put in. */
 const READS_AT_ONCE = 2
 
-/** The number of a network's rows, their highest version, and the sum of their versions modulo 2^64. */
-type TableState = { network: string; rows: number; newest: string; sum: string }
+/** The number of rows, their highest version, and the sum of their versions modulo 2^64. */
+type TableState = { network: string; half: string; rows: number; newest: string; sum: string }
 type IdSlice = { network: string; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
 type PoolRange = { network: string; first: string; end: string }
@@ -55,7 +55,7 @@ class CatalogueReader {
 
   async read(): Promise<Catalogue> {
     const rows = await queryRows<TableState>(this.#client, STATE)
-    const states = new Map(rows.map((state) => [state.network, state]))
+    const states = new Map(rows.map((state) => [state.half, state]))
     if (!(await this.#readNew(states))) await this.#readChanged()
     this.#states = states
     return this.#catalogue as Catalogue
@@ -64,8 +64,9 @@ class CatalogueReader {
   /** False where the states differ by more than rows of newer versions, which is all that live blocks and rollbacks store. */
   async #readNew(states: ReadonlyMap<string, TableState>): Promise<boolean> {
     if (this.#states.size !== states.size) return false
-    for (const [network, state] of states) {
-      const known = this.#states.get(network)
+    for (const [half, state] of states) {
+      const { network } = state
+      const known = this.#states.get(half)
       const pools = this.#catalogue.get(network)
       if (known === undefined) return false
       if (pools === undefined || (known.rows === state.rows && known.sum === state.sum)) continue

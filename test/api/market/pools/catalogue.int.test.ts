@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { finalRowVersion } from '../../../../aggregator/store/version.ts'
 import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
@@ -73,6 +74,7 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     const { client } = database
     const { reader, asked } = counting(client)
     await insertPools(client, 'ethereum', 'numbers(1000)')
+    await insertPools(client, 'ethereum', 'numbers(990, 10)', { block: 2, version: finalRowVersion(1) })
     const source = openCatalogue(reader, [NETWORKS.ethereum], 0)
     const ethereum = (await source.reload()).get('ethereum')
     asked.splice(0)
@@ -99,8 +101,8 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
       block: fc.constantFrom(1, 1, 2),
       symbol: fc.constantFrom('', 'NEW'),
       isDeleted: fc.constantFrom(0, 0, 1),
-      // Rows of older versions come with a job over older blocks.
-      isOld: fc.nat({ max: 9 }).map((number) => number === 0),
+      // A job gives all its rows one version, above those of live blocks.
+      isOfJob: fc.nat({ max: 9 }).map((number) => number === 0),
       isRead: fc.boolean(),
     })
     await fc.assert(
@@ -109,8 +111,8 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
         const networks = [NETWORKS.ethereum, NETWORKS.base]
         const source = openCatalogue(client, networks, 0)
         await source.reload()
-        for (const [at, { network, from, count, isOld, isRead, ...row }] of steps.entries()) {
-          const version = isOld ? 50 - at : 100 + at
+        for (const [at, { network, from, count, isOfJob, isRead, ...row }] of steps.entries()) {
+          const version = isOfJob ? finalRowVersion(at < 6 ? 1 : 2) : 100 + at
           await insertPools(client, network, `numbers(${from}, ${count})`, { ...row, version, idFactor: 2 ** 28 })
           if (isRead) await source.reload()
         }
@@ -134,7 +136,7 @@ async function insertPools(
   client: ClickHouseClient,
   network: string,
   numbers: string,
-  { block = 1, symbol = '', version = 3, isDeleted = 0, idFactor = ID_FACTOR } = {},
+  { block = 1, symbol = '', version = 3 as number | bigint, isDeleted = 0, idFactor = ID_FACTOR } = {},
 ): Promise<void> {
   const hex = (of: string, digits: number) => `leftPad(lower(hex(${of})), ${digits}, '0')`
   await client.command({
