@@ -73,6 +73,8 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
   test('reads only pools with newer rows, where these are all that was stored', async () => {
     const { client } = database
     const { reader, asked } = counting(client)
+    // A merge leaves the newer of two rows, which takes slices to see.
+    await client.command({ query: 'SYSTEM STOP MERGES pools' })
     await insertPools(client, 'ethereum', 'numbers(1000)')
     await insertPools(client, 'ethereum', 'numbers(990, 10)', { block: 2, version: finalRowVersion(1) })
     const source = openCatalogue(reader, [NETWORKS.ethereum], 0)
@@ -81,8 +83,6 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     await insertPools(client, 'ethereum', 'numbers(1000, 1)', { version: 5 })
     await insertPools(client, 'ethereum', 'numbers(1, 1)', { block: 9, symbol: 'NEW', version: 7 })
     await insertPools(client, 'ethereum', 'numbers(2, 1)', { version: 6, isDeleted: 1 })
-    await insertPools(client, 'base', 'numbers(1)')
-    await client.command({ query: "DELETE FROM pools WHERE network = 'base'" })
     await source.reload()
     expect(asked).toMatchObject([{ pools: [idOf(1_000), idOf(1), idOf(2)].toSorted() }])
     expect(ethereum?.size).toBe(1_000)
@@ -90,6 +90,7 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     expect(ethereum?.pool(idOf(1))?.pool.token0.symbol).toBe('NEW')
     expect(ethereum?.pool(idOf(2))).toBeUndefined()
     await client.command({ query: 'TRUNCATE TABLE pools' })
+    await client.command({ query: 'SYSTEM START MERGES pools' })
   })
 
   test('is the one of the tables after any rows', async () => {
