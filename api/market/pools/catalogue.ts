@@ -8,6 +8,7 @@ import { type Catalogue, NetworkPools, type PoolRow } from './network-pools.ts'
 
 const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
 const CUT = readSql(new URL('./catalogue-cut.sql', import.meta.url))
+const HALVES = readSql(new URL('./catalogue-halves.sql', import.meta.url))
 const SINCE = readSql(new URL('./catalogue-since.sql', import.meta.url))
 const SLICES = readSql(new URL('./catalogue-slices.sql', import.meta.url))
 const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
@@ -22,7 +23,7 @@ const ROWS_AT_ONCE = 20_000
 const READS_AT_ONCE = 2
 
 /** The number of rows, their highest version, and the sum of their versions modulo 2^64. */
-type TableState = { network: string; half: string; rows: number; newest: string; sum: string }
+type HalfState = { network: string; half: string; rows: number; newest: string; sum: string }
 type IdSlice = { network: string; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
 type PoolRange = { network: string; first: string; end: string }
@@ -45,7 +46,8 @@ class CatalogueReader {
   readonly #rowsAtOnce: number
   readonly #catalogue: ReadonlyMap<string, NetworkPools>
   readonly #slices = new Map<string, ReadSlice>()
-  #states: ReadonlyMap<string, TableState> = new Map()
+  #state: string | undefined
+  #halves: ReadonlyMap<string, HalfState> = new Map()
 
   constructor(client: ClickHouseClient, networks: readonly Network[], rowsAtOnce: number) {
     this.#client = client
@@ -54,19 +56,23 @@ class CatalogueReader {
   }
 
   async read(): Promise<Catalogue> {
-    const rows = await queryRows<TableState>(this.#client, STATE)
-    const states = new Map(rows.map((state) => [state.half, state]))
-    if (!(await this.#readNew(states))) await this.#readChanged()
-    this.#states = states
+    const [row] = await queryRows<{ state: string }>(this.#client, STATE)
+    if (row?.state !== this.#state) {
+      const rows = await queryRows<HalfState>(this.#client, HALVES)
+      const halves = new Map(rows.map((state) => [state.half, state]))
+      if (!(await this.#readNew(halves))) await this.#readChanged()
+      this.#halves = halves
+      this.#state = row?.state
+    }
     return this.#catalogue as Catalogue
   }
 
   /** False where the states differ by more than rows of newer versions, which is all that live blocks and rollbacks store. */
-  async #readNew(states: ReadonlyMap<string, TableState>): Promise<boolean> {
-    if (this.#states.size !== states.size) return false
-    for (const [half, state] of states) {
+  async #readNew(halves: ReadonlyMap<string, HalfState>): Promise<boolean> {
+    if (this.#halves.size !== halves.size) return false
+    for (const [half, state] of halves) {
       const { network } = state
-      const known = this.#states.get(half)
+      const known = this.#halves.get(half)
       const pools = this.#catalogue.get(network)
       if (known === undefined) return false
       if (pools === undefined || (known.rows === state.rows && known.sum === state.sum)) continue
