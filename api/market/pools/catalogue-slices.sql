@@ -1,4 +1,4 @@
--- The state of the pools by the first digits of their ids, see catalogue-state.sql.
+-- The state of the pools by the first digits of their ids, as catalogue-state.sql tells that of all.
 SELECT
     network,
     substring(pool, 1, {length:UInt8}) AS prefix,
