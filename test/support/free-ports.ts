@@ -23,8 +23,10 @@ export async function freePorts(count: number): Promise<number[]> {
 /** On all addresses, as a broker listens; undefined where another server has the port on one of them. */
 async function holdPort(port: number): Promise<(() => Promise<void>) | undefined> {
   const server = createServer()
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(undefined))
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? resolve(undefined) : reject(error),
+    )
     server.listen(port, () => resolve(() => new Promise((closed) => server.close(() => closed()))))
   })
 }
