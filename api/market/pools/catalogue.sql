@@ -1,6 +1,5 @@
 -- Pools of a network from one id to before another, or those of them that are named, as their newest sighting tells of them; the price they began with from whichever sighting has it.
 SELECT
-    network,
     pool,
     argMax(p.protocol, p.block)         AS protocol,
     argMax(p.venue, p.block)            AS venue,
@@ -21,4 +20,4 @@ WHERE network = {network:String}
   AND pool >= {first:String}
   AND pool < {end:String}
   AND (empty({pools:Array(String)}) OR pool IN {pools:Array(String)})
-GROUP BY network, pool
+GROUP BY pool

@@ -1,6 +1,6 @@
 /** All stored pools in memory, brought up to date by what was stored since; where something else changed, by the slices of ids in which it did. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Network } from '../../../ingest/model/network.ts'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
@@ -23,10 +23,10 @@ const ROWS_AT_ONCE = 20_000
 const READS_AT_ONCE = 2
 
 /** The number of rows, their highest version, and the sum of their versions modulo 2^64. */
-type HalfState = { network: string; half: string; rows: number; newest: string; sum: string }
-type IdSlice = { network: string; prefix: string; rows: number; state: string }
+type HalfState = { network: NetworkName; half: string; rows: number; newest: string; sum: string }
+type IdSlice = { network: NetworkName; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
-type PoolRange = { network: string; first: string; end: string }
+type PoolRange = { network: NetworkName; first: string; end: string }
 /** `ids`: of the pools that were read, with or without those that are gone since; `state`: where these were all, empty before. */
 type ReadSlice = { pools: NetworkPools; ids: PoolId[]; state: string }
 
@@ -44,7 +44,7 @@ export function openCatalogue(
 class CatalogueReader {
   readonly #client: ClickHouseClient
   readonly #rowsAtOnce: number
-  readonly #catalogue: ReadonlyMap<string, NetworkPools>
+  readonly #catalogue: ReadonlyMap<NetworkName, NetworkPools>
   readonly #slices = new Map<string, ReadSlice>()
   #state: string | undefined
   #halves: ReadonlyMap<string, HalfState> = new Map()
@@ -64,7 +64,7 @@ class CatalogueReader {
       this.#halves = halves
       this.#state = row?.state
     }
-    return this.#catalogue as Catalogue
+    return this.#catalogue
   }
 
   /** False where the states differ by more than rows of newer versions, which is all that live blocks and rollbacks store. */

@@ -20,7 +20,6 @@ export type ReadonlyNetworkPools = Pick<
 
 /** As `catalogue.sql` reads it. */
 export type PoolRow = {
-  network: string
   pool: string
   protocol: string
   venue: string

@@ -16,7 +16,9 @@ const USDC_E = '0x2791bca1f2de4661ed88a30c99a7a9449aa84174'
 const FAKE = addressOf('fa')
 const HYPHEN = addressOf('f1')
 
-function row(id: string, network: NetworkName, token0: [string, string], token1: [string, string]): PoolRow {
+type NetworkRow = PoolRow & { network: NetworkName }
+
+function row(id: string, network: NetworkName, token0: [string, string], token1: [string, string]): NetworkRow {
   return {
     network,
     pool: addressOf(id),
@@ -37,9 +39,9 @@ function row(id: string, network: NetworkName, token0: [string, string], token1:
   }
 }
 
-function catalogueOf(rows: readonly PoolRow[]): Catalogue {
+function catalogueOf(rows: readonly NetworkRow[]): Catalogue {
   const catalogue = new Map(Object.values(NETWORKS).map((network) => [network.name, new NetworkPools(network)]))
-  for (const row of rows) catalogue.get(row.network as NetworkName)?.put(row)
+  for (const { network, ...row } of rows) catalogue.get(network)?.put(row)
   return catalogue
 }
 

@@ -15,7 +15,6 @@ const SYMBOLS = ['WETH', 'ETH', 'FOO', 'BAR']
 
 const row: fc.Arbitrary<PoolRow> = fc
   .record({
-    network: fc.constant('ethereum'),
     pool: fc.constantFrom(...IDS),
     venue: fc.constantFrom('uniswap', 'uniswap', 'uniswap', 'no-venue'),
     token0: fc.constantFrom(...TOKENS),
