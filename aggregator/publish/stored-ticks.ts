@@ -8,7 +8,7 @@ import type { Tick } from '../../ingest/model/tick.ts'
 import { storedPrice } from '../candles/price-estimate.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { storedSender } from '../store/sender.ts'
-import { ask, loadSql } from '../store/store.ts'
+import { ask, loadSql, MAX_TIME } from '../store/store.ts'
 import { finalTombstoneVersion, type Version } from '../store/version.ts'
 import type { VersionedTick } from './publication.ts'
 
@@ -44,7 +44,6 @@ type TickColumns = { pool: PoolId; number: number; timestamp: UnixSeconds; scale
   >
 
 const MAX_VERSION: Version = (1n << 64n) - 1n
-const MAX_TIME: UnixSeconds = 2 ** 32 - 1
 
 /** Ascending by block and log index; of all pools where `pools` is empty. */
 export function readStoredTicks(

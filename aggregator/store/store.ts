@@ -2,7 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import type { BaseQueryParams, ClickHouseClient } from '@clickhouse/client'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { RowBinary } from './row-binary.ts'
+
+/** The last second of a DateTime: no row has a later one. */
+export const MAX_TIME: UnixSeconds = 2 ** 32 - 1
 
 export type QueryParameters = Record<string, string | number | bigint | readonly (string | number)[]>
 

@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { loadSql, run } from './store.ts'
+import { loadSql, MAX_TIME, run } from './store.ts'
 import type { Version } from './version.ts'
 
 const tombstoneRowsSql = loadSql(import.meta.url, './tombstone_rows.sql')
@@ -25,7 +25,6 @@ export type RowsToTombstone = {
 }
 
 const MAX_BLOCK = Number.MAX_SAFE_INTEGER
-const MAX_TIME: UnixSeconds = 2 ** 32 - 1
 
 /** May be repeated. */
 export function tombstoneRows(client: ClickHouseClient, rows: RowsToTombstone): Promise<void> {

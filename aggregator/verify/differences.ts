@@ -6,7 +6,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
 import { filterGroups } from '../store/pool-groups.ts'
-import { ask, loadSql } from '../store/store.ts'
+import { ask, loadSql, MAX_TIME } from '../store/store.ts'
 
 const wrongCandles = loadSql(import.meta.url, './wrong_candles.sql')
 const wrongBlocks = loadSql(import.meta.url, './wrong_blocks.sql')
@@ -69,7 +69,7 @@ type WrongBlockRow = {
 export async function blocksOf(
   client: ClickHouseClient,
   network: NetworkName,
-  { from, to, since = 0, until = 2 ** 32 - 1 }: BlockRange & { since?: UnixSeconds; until?: UnixSeconds },
+  { from, to, since = 0, until = MAX_TIME }: BlockRange & { since?: UnixSeconds; until?: UnixSeconds },
   covered: readonly BlockRange[],
 ): Promise<Difference[]> {
   const near = covered.filter((range) => range.from <= to && range.to >= from)

@@ -8,7 +8,7 @@ import { oldestWholeDay } from '../candles/retention.ts'
 import { slicesOf } from '../candles/slices.ts'
 import { gapsIn } from '../history/coverage.ts'
 import { poolsOfFilters } from '../history/pool-filter.ts'
-import { ask } from '../store/store.ts'
+import { ask, MAX_TIME } from '../store/store.ts'
 import { blocksOf, candlesOf, coverageOf, type Difference, type StoredCoverage } from './differences.ts'
 
 export type VerifyOptions = {
@@ -27,7 +27,7 @@ const BLOCKS_PER_QUERY = 2_000_000
 const MAX_RANGES = 2_000
 
 export async function* verify(client: ClickHouseClient, options: VerifyOptions): AsyncGenerator<Difference> {
-  const { network, to = 2 ** 32 - 1, signal, onProgress } = options
+  const { network, to = MAX_TIME, signal, onProgress } = options
   // What was made of ticks that are gone has nothing to be held against.
   const from = Math.max(options.from ?? 0, await oldestWholeDay(client))
   const slices = await slicesOf(client, network, { from, to })
