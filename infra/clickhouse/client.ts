@@ -2,6 +2,7 @@
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
 import type { EngineAccess } from './engine-access.ts'
 import { ANALYST_LIMITS } from './engine-users.ts'
+import { openAgent, sendAtOnce } from './requests.ts'
 import { watchedCommand } from './watched-command.ts'
 
 export type ClickHouseConnection = {
@@ -28,39 +29,51 @@ export function connect(connection: ClickHouseConnection): ClickHouseClient {
 
 /** Without settings: `analyst` may not change them. */
 export function connectAnalyst({ url, database, users }: EngineAccess): ClickHouseClient {
-  return createClient({
+  const agent = openAgent(url, MAX_OPEN)
+  const client = createClient({
     url,
     database,
     ...users.analyst,
     application: 'candlepool',
+    http_agent: agent,
     request_timeout: 1_000 * ANALYST_LIMITS.max_execution_time + 5_000,
-    keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
     log: { level: ClickHouseLogLevel.OFF },
   })
+  return sendAtOnce(client, agent)
 }
+
+/** Requests at once of one client. */
+const MAX_OPEN = 10
 
 /** The longest that a timer takes, 24 days. */
 const UNLIMITED_MS = 2 ** 31 - 1
 
 function open(connection: ClickHouseConnection): ClickHouseClient {
-  const { url, username, password, database, settings, maxOpenConnections = 10, requestTimeoutMs = 60_000 } = connection
-  return createClient({
+  const {
+    url,
+    username,
+    password,
+    database,
+    settings,
+    maxOpenConnections = MAX_OPEN,
+    requestTimeoutMs = 60_000,
+  } = connection
+  const agent = openAgent(url, maxOpenConnections)
+  const client = createClient({
     url,
     username,
     password,
     database,
     application: 'candlepool',
-    max_open_connections: maxOpenConnections,
+    http_agent: agent,
     request_timeout: requestTimeoutMs,
     // Compression costs more than it saves where nothing leaves the machine.
     compression: { request: false, response: !isLoopback(url) },
-    // We drop an idle socket well before the server does (10 s), so that no request meets a closing one;
-    // `eagerly` also where a busy event loop has kept our timer from running.
-    keep_alive: { enabled: true, idle_socket_ttl: 2_500, eagerly_destroy_stale_sockets: true },
     // Errors reach the caller; the stages report them.
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: { ...SETTINGS, ...settings },
   })
+  return sendAtOnce(client, agent)
 }
 
 const SETTINGS = {

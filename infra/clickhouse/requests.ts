@@ -1,0 +1,76 @@
+/**
+ * The requests of a ClickHouse client, each sent at once. The client's own requests wait for a timer first, 1 to 2 ms each, in which the timers of idle
+ * sockets run; here a socket that was idle for too long is closed when a request is made. The client still writes the requests and reads the answers.
+ */
+import { type ClientRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import type { Socket } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { createGunzip } from 'node:zlib'
+import { type ClickHouseClient, parseError } from '@clickhouse/client'
+
+/** Well below the ten seconds after which the server closes an idle socket, so that no request meets a closing one. */
+const IDLE_MS = 2_500
+
+export function openAgent(url: string, maxSockets: number): HttpAgent {
+  const options = { keepAlive: true, maxSockets, timeout: IDLE_MS }
+  return new URL(url).protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
+}
+
+/** The part of the client that is replaced. It is private: the version of the client is pinned, and a test sees that this part is still in use. */
+type Internals = {
+  connection: {
+    createClientRequest(parameters: SentParameters): ClientRequest
+    socketPool: { request(parameters: SentParameters): Promise<Answer> }
+  }
+}
+
+/** `body`: undefined for a request without one. */
+type SentParameters = { body?: string | Readable }
+type Answer = { stream: Readable; response_headers: IncomingMessage['headers']; http_status_code: number | undefined }
+
+/** `client` has been created with `agent`. */
+export function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): ClickHouseClient {
+  const { connection } = client as unknown as Internals
+  const idleSince = new WeakMap<Socket, number>()
+  connection.socketPool.request = async (parameters) => {
+    closeStale(agent, idleSince)
+    const request = connection.createClientRequest(parameters)
+    request.once('close', () => request.socket && idleSince.set(request.socket, Date.now()))
+    const response = await responseTo(request, parameters.body)
+    const stream = decoded(response)
+    if (isRefusal(response)) throw parseError(await text(stream))
+    return { stream, response_headers: response.headers, http_status_code: response.statusCode }
+  }
+  return client
+}
+
+/** The timers of the agent are late where the process was paused, or its event loop busy. */
+function closeStale(agent: HttpAgent, idleSince: WeakMap<Socket, number>): void {
+  const oldest = Date.now() - IDLE_MS
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) if ((idleSince.get(socket) ?? oldest) < oldest) socket.destroy()
+}
+
+function responseTo(request: ClientRequest, body: SentParameters['body']): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    // Later errors are those of the answer's stream.
+    request.on('error', reject)
+    request.once('response', resolve)
+    request.once('timeout', () => request.destroy(new Error('Timeout error.')))
+    if (typeof body === 'object') pipeline(body, request, (error) => error && reject(error))
+    else request.end(body)
+  })
+}
+
+/** Errors of the statement have a status of 4xx or 5xx, or the header where the status was sent before them. */
+function isRefusal({ statusCode = 0, headers }: IncomingMessage): boolean {
+  return statusCode < 200 || statusCode >= 300 || headers['x-clickhouse-exception-code'] !== undefined
+}
+
+function decoded(response: IncomingMessage): Readable {
+  if (response.headers['content-encoding'] !== 'gzip') return response
+  // An error reaches the reader of the stream.
+  return pipeline(response, createGunzip(), () => undefined)
+}
