@@ -15,6 +15,7 @@ const BENCHES = [
   'head',
   'flush',
   'tables',
+  'requests',
   'start',
   'stored',
   'views',
