@@ -48,6 +48,11 @@ test('a socket that was idle for longer than its timer allows is not used again'
   expect(made.sockets).toBe(2)
 })
 
+test('an answer may take longer than a socket may be idle', async () => {
+  const { client } = await clientOf((_request, response) => setTimeout(() => response.end('{"value":1}\n'), 2_700))
+  expect(await ask(client, 'SELECT 1 AS value')).toEqual([{ value: 1 }])
+})
+
 test('an answer that does not come ends by the time limit', async () => {
   const { client } = await clientOf(() => undefined, 200)
   await expect(ask(client, 'SELECT 1')).rejects.toThrow('Timeout error')

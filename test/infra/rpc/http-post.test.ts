@@ -58,6 +58,11 @@ test('a redirect that keeps the method is followed, a few times', async () => {
   await expect(postTo(`http://${host}/loop`, 'here', 5_000)(BODY)).rejects.toMatchObject({ status: 308 })
 })
 
+test('an answer may take longer than a connection may be idle', async () => {
+  const host = await serve((request, response) => void setTimeout(() => echo(request, response), 4_300))
+  expect(await postTo(`http://${host}`, 'here', 10_000)(BODY)).toEqual(BODY)
+}, 15_000)
+
 test('an error keeps status, headers and the beginning of what was said', async () => {
   const host = await serve((_request, response) => {
     response.writeHead(429, { 'Retry-After': '7' }).end('slow down '.repeat(1_000))
