@@ -1,8 +1,8 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
-import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings } from '@clickhouse/client'
 import type { EngineAccess } from './engine-access.ts'
 import { ANALYST_LIMITS } from './engine-users.ts'
-import { openAgent, sendAtOnce } from './requests.ts'
+import { openClient } from './requests.ts'
 import { watchedCommand } from './watched-command.ts'
 
 export type ClickHouseConnection = {
@@ -29,17 +29,15 @@ export function connect(connection: ClickHouseConnection): ClickHouseClient {
 
 /** Without settings: `analyst` may not change them. */
 export function connectAnalyst({ url, database, users }: EngineAccess): ClickHouseClient {
-  const agent = openAgent(url, MAX_OPEN)
-  const client = createClient({
+  return openClient({
     url,
     database,
     ...users.analyst,
     application: 'candlepool',
-    http_agent: agent,
+    max_open_connections: MAX_OPEN,
     request_timeout: 1_000 * ANALYST_LIMITS.max_execution_time + 5_000,
     log: { level: ClickHouseLogLevel.OFF },
   })
-  return sendAtOnce(client, agent)
 }
 
 /** Requests at once of one client. */
@@ -58,14 +56,13 @@ function open(connection: ClickHouseConnection): ClickHouseClient {
     maxOpenConnections = MAX_OPEN,
     requestTimeoutMs = 60_000,
   } = connection
-  const agent = openAgent(url, maxOpenConnections)
-  const client = createClient({
+  return openClient({
     url,
     username,
     password,
     database,
     application: 'candlepool',
-    http_agent: agent,
+    max_open_connections: maxOpenConnections,
     request_timeout: requestTimeoutMs,
     // Compression costs more than it saves where nothing leaves the machine.
     compression: { request: false, response: !isLoopback(url) },
@@ -73,7 +70,6 @@ function open(connection: ClickHouseConnection): ClickHouseClient {
     log: { level: ClickHouseLogLevel.OFF },
     clickhouse_settings: { ...SETTINGS, ...settings },
   })
-  return sendAtOnce(client, agent)
 }
 
 const SETTINGS = {

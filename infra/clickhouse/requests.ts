@@ -7,15 +7,28 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { createGunzip } from 'node:zlib'
-import { type ClickHouseClient, parseError } from '@clickhouse/client'
+import { type ClickHouseClient, createClient, parseError } from '@clickhouse/client'
+import { decoded } from '../lib/decoded.ts'
 
 /** Well below the ten seconds after which the server closes an idle socket, so that no request meets a closing one. */
 const IDLE_MS = 2_500
 
-export function openAgent(url: string, maxSockets: number): HttpAgent {
-  const options = { keepAlive: true, maxSockets, timeout: IDLE_MS }
-  return new URL(url).protocol === 'https:' ? new HttpsAgent(options) : new HttpAgent(options)
+type ClickHouseClientOptions = NonNullable<Parameters<typeof createClient>[0]> & {
+  url: string
+  max_open_connections: number
+}
+
+/** A client with these options whose requests are sent at once. */
+export function openClient(options: ClickHouseClientOptions): ClickHouseClient {
+  const agent = openAgent(options.url, options.max_open_connections)
+  const client = createClient({ ...options, http_agent: agent })
+  sendAtOnce(client, agent)
+  return client
+}
+
+function openAgent(url: string, maxSockets: number): HttpAgent {
+  const kept = { keepAlive: true, maxSockets, timeout: IDLE_MS }
+  return new URL(url).protocol === 'https:' ? new HttpsAgent(kept) : new HttpAgent(kept)
 }
 
 /** The part of the client that is replaced. It is private: the version of the client is pinned, and a test sees that this part is still in use. */
@@ -30,8 +43,7 @@ type Internals = {
 type SentParameters = { body?: string | Readable }
 type Answer = { stream: Readable; response_headers: IncomingMessage['headers']; http_status_code: number | undefined }
 
-/** `client` has been created with `agent`. */
-export function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): ClickHouseClient {
+function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): void {
   const { connection } = client as unknown as Internals
   const idleSince = new WeakMap<Socket, number>()
   connection.socketPool.request = async (parameters) => {
@@ -43,7 +55,6 @@ export function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): ClickHou
     if (isRefusal(response)) throw parseError(await text(stream))
     return { stream, response_headers: response.headers, http_status_code: response.statusCode }
   }
-  return client
 }
 
 /** The timers of the agent are late where the process was paused, or its event loop busy. */
@@ -67,10 +78,4 @@ function responseTo(request: ClientRequest, body: SentParameters['body']): Promi
 /** Errors of the statement have a status of 4xx or 5xx, or the header where the status was sent before them. */
 function isRefusal({ statusCode = 0, headers }: IncomingMessage): boolean {
   return statusCode < 200 || statusCode >= 300 || headers['x-clickhouse-exception-code'] !== undefined
-}
-
-function decoded(response: IncomingMessage): Readable {
-  if (response.headers['content-encoding'] !== 'gzip') return response
-  // An error reaches the reader of the stream.
-  return pipeline(response, createGunzip(), () => undefined)
 }

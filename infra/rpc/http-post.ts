@@ -2,9 +2,8 @@
 import { isAscii } from 'node:buffer'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { pipeline, type Readable } from 'node:stream'
-import { createUnzip } from 'node:zlib'
 import { HttpRequestError, ResponseBodyTooLargeError, TimeoutError } from 'viem'
+import { decoded } from '../lib/decoded.ts'
 
 /** A range of 20,000 logs is 15 MB; longer answers are refused, and the range is halved. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -78,12 +77,6 @@ async function textOf(response: IncomingMessage): Promise<string> {
   const bytes = Buffer.concat(chunks)
   // An answer is ASCII as a rule, which is not worth decoding: that takes as long as all the rest.
   return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
-}
-
-function decoded(response: IncomingMessage): Readable {
-  const { 'content-encoding': encoding = 'identity' } = response.headers
-  // An error reaches the reader of the stream.
-  return encoding === 'identity' ? response : pipeline(response, createUnzip(), () => undefined)
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Headers {
