@@ -25,11 +25,12 @@ const HEADERS = {
 
 /** Throws viem's errors, which call the endpoint `name`: its address is a key. */
 export function postTo(address: string, name: string, timeoutMs: number): (body: object) => Promise<unknown> {
+  const url = new URL(address)
   return async function post(body) {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(), timeoutMs)
     try {
-      const response = await answerTo(new URL(address), JSON.stringify(body), late.signal)
+      const response = await answerTo(url, JSON.stringify(body), late.signal)
       const text = await textOf(response)
       const { statusCode: status = 0, statusMessage } = response
       if (status >= 200 && status < 300) return JSON.parse(text)
