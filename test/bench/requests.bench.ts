@@ -1,6 +1,6 @@
 /**
  * Time and CPU of one request, to ClickHouse and to a node. The floor of the one is the client's own requests, of the other `fetch`:
- * the same statements and bodies, by turns, one at a time, 10 ms apart. ROUNDS (300) of each.
+ * the same statements and bodies, by turns, one at a time. ROUNDS (300) of each, PAUSE_MS (10) apart.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,13 +14,13 @@ import { openStore } from '../../infra/clickhouse/store.ts'
 import { postTo } from '../../infra/rpc/http-post.ts'
 import { createBareTable, insertBare } from './bare-insert.ts'
 import { shapeOf } from './e2e.ts'
-import { figure, quantile, title } from './figure.ts'
+import { type Cost, costOf, figure, quantile, title } from './figure.ts'
 import { blockAt } from './synthetic.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 300)
 const WARM_UP = 50
 /** So that no request meets the merges that the insert before it has caused. */
-const PAUSE_MS = 10
+const PAUSE_MS = Number(process.env['PAUSE_MS'] ?? 10)
 
 const folder = await mkdtemp(join(tmpdir(), 'candlepool-bench-'))
 const store = await openStore({ store: { kind: 'embedded' } }, join(folder, 'store'), () => {})
@@ -55,29 +55,19 @@ await store.close()
 await rm(folder, { recursive: true, force: true })
 process.exit()
 
-/** In ms. */
-type Cost = { ms: number[]; cpu: number }
-
 async function compare(what: string, ours: () => Promise<unknown>, floor: () => Promise<unknown>): Promise<void> {
-  const costs: [Cost, Cost] = [
-    { ms: [], cpu: 0 },
-    { ms: [], cpu: 0 },
-  ]
-  for (let round = -WARM_UP; round < ROUNDS; round++) {
+  const costs: [Cost[], Cost[]] = [[], []]
+  for (let round = 0; round < WARM_UP + ROUNDS; round++) {
     for (const [index, request] of [ours, floor].entries()) {
       await sleep(PAUSE_MS)
-      const cost = costs[index]
-      const began = performance.now()
-      const before = process.cpuUsage()
-      await request()
-      const { user, system } = process.cpuUsage(before)
-      if (!cost || round < 0) continue
-      cost.ms.push(performance.now() - began)
-      cost.cpu += (user + system) / 1_000 / ROUNDS
+      costs[index]?.push(await costOf(request))
     }
   }
-  const [one, other] = costs
-  figure(`${what}, p50`, quantile(one.ms, 0.5), 'ms', quantile(other.ms, 0.5))
-  figure(`${what}, p95`, quantile(one.ms, 0.95), 'ms', quantile(other.ms, 0.95))
-  figure(`${what}, CPU of this process`, one.cpu, 'ms', other.cpu)
+  const [one, other] = costs.map((all) => all.slice(WARM_UP))
+  const line = (figureOf: string, of: (costs: readonly Cost[]) => number) =>
+    figure(`${what}, ${figureOf}`, 1_000 * of(one ?? []), 'ms', 1_000 * of(other ?? []))
+  const seconds = (costs: readonly Cost[]) => costs.map(({ seconds }) => seconds)
+  line('p50', (costs) => quantile(seconds(costs), 0.5))
+  line('p95', (costs) => quantile(seconds(costs), 0.95))
+  line('CPU of this process', (costs) => costs.reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0) / ROUNDS)
 }
