@@ -4,6 +4,6 @@ SELECT
     concat(network, ':', toString(bitShiftRight(version, 63))) AS half,
     toFloat64(count())     AS rows,
     toString(max(version)) AS newest,
-    toString(sum(version)) AS sum
+    toString(sum(cityHash64(version, block))) AS sum
 FROM pools
 GROUP BY network, bitShiftRight(version, 63)

@@ -22,7 +22,7 @@ const ROWS_AT_ONCE = 20_000
 /** One statement runs while the rows of another are put in. */
 const READS_AT_ONCE = 2
 
-/** The number of rows, their highest version, and the sum of their versions modulo 2^64. */
+/** The number of rows, their highest version, and the sum of the hashes of their versions and blocks modulo 2^64. */
 type HalfState = { network: NetworkName; half: string; rows: number; newest: string; sum: string }
 type IdSlice = { network: NetworkName; prefix: string; rows: number; state: string }
 /** From `first` to before `end`. */
@@ -78,13 +78,13 @@ class CatalogueReader {
       if (pools === undefined || (known.rows === state.rows && known.sum === state.sum)) continue
       const added = state.rows - known.rows
       if (added <= 0 || added > MAX_POOLS_PER_QUERY) return false
-      const rows = await queryRows<{ pool: PoolId; version: string }>(this.#client, SINCE, {
+      const rows = await queryRows<{ pool: PoolId; hash: string }>(this.#client, SINCE, {
         network,
         after: known.newest,
         newest: state.newest,
         rows: added + 1,
       })
-      const sum = rows.reduce((sum, { version }) => sum + BigInt(version), BigInt(known.sum))
+      const sum = rows.reduce((sum, { hash }) => sum + BigInt(hash), BigInt(known.sum))
       if (rows.length !== added || BigInt.asUintN(64, sum) !== BigInt(state.sum)) return false
       await this.#readPools(pools, [...new Set(rows.map(({ pool }) => pool))].toSorted())
     }

@@ -1,11 +1,12 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { finalRowVersion } from '../../../../aggregator/store/version.ts'
+import { finalRowVersion, finalTombstoneVersion } from '../../../../aggregator/store/version.ts'
 import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { seededOnServers } from '../../../support/seed.ts'
 
 const POOLS = 200_000
 /** A statement over all of these pools takes more. */
@@ -93,6 +94,20 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
     await client.command({ query: 'SYSTEM START MERGES pools' })
   })
 
+  test('has a new pool of a job also where a merge drops a row that the job wrote twice', async () => {
+    const { client } = database
+    const ofJob = { block: 'number + 1', version: finalRowVersion(1) }
+    await client.command({ query: 'SYSTEM STOP MERGES pools' })
+    for (const _ of ['', 'again']) await insertPools(client, 'ethereum', 'numbers(1)', ofJob)
+    const source = openCatalogue(client, [NETWORKS.ethereum], 0)
+    expect((await source.reload()).get('ethereum')?.size).toBe(1)
+    await insertPools(client, 'ethereum', 'numbers(1, 1)', ofJob)
+    await client.command({ query: 'SYSTEM START MERGES pools' })
+    await client.command({ query: 'OPTIMIZE TABLE pools FINAL' })
+    expect((await source.reload()).get('ethereum')?.size).toBe(2)
+    await client.command({ query: 'TRUNCATE TABLE pools' })
+  })
+
   test('is the one of the tables after any rows', async () => {
     const { client } = database
     const step = fc.record({
@@ -102,7 +117,7 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
       block: fc.constantFrom(1, 1, 2),
       symbol: fc.constantFrom('', 'NEW'),
       isDeleted: fc.constantFrom(0, 0, 1),
-      // A job gives all its rows one version, above those of live blocks.
+      // A job gives all its rows one version, above those of live blocks, and writes a row twice only as it was.
       isOfJob: fc.nat({ max: 9 }).map((number) => number === 0),
       isRead: fc.boolean(),
     })
@@ -113,8 +128,12 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
         const source = openCatalogue(client, networks, 0)
         await source.reload()
         for (const [at, { network, from, count, isOfJob, isRead, ...row }] of steps.entries()) {
-          const version = isOfJob ? finalRowVersion(at < 6 ? 1 : 2) : 100 + at
-          await insertPools(client, network, `numbers(${from}, ${count})`, { ...row, version, idFactor: 2 ** 28 })
+          const job = at < 6 ? 1 : 2
+          const version = row.isDeleted ? finalTombstoneVersion(job) : finalRowVersion(job)
+          const written = isOfJob
+            ? { ...row, block: 'number + 1', symbol: `JOB${job}`, version }
+            : { ...row, version: 100 + at }
+          await insertPools(client, network, `numbers(${from}, ${count})`, { ...written, idFactor: 2 ** 28 })
           if (isRead) await source.reload()
         }
         // Polygon is stored and not served.
@@ -126,7 +145,7 @@ describe.skipIf(withoutClickHouse)('the catalogue', () => {
           expect(ids.map((id) => held.get(name)?.pool(id))).toEqual(ids.map((id) => fresh.get(name)?.pool(id)))
         }
       }),
-      { numRuns: 8 },
+      seededOnServers({ numRuns: 8 }),
     )
   })
 })
@@ -139,7 +158,13 @@ async function insertPools(
   client: ClickHouseClient,
   network: string,
   numbers: string,
-  { block = 1, symbol = '', version = 3 as number | bigint, isDeleted = 0, idFactor = ID_FACTOR } = {},
+  {
+    block = 1 as number | string,
+    symbol = '',
+    version = 3 as number | bigint,
+    isDeleted = 0,
+    idFactor = ID_FACTOR,
+  } = {},
 ): Promise<void> {
   const hex = (of: string, digits: number) => `leftPad(lower(hex(${of})), ${digits}, '0')`
   await client.command({
