@@ -5,6 +5,7 @@ import { gapsBetween, type KnownRange, knownRanges } from '../../../aggregator/h
 import type { BlockRange } from '../../../ingest/model/block-range.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { seededOnServers } from '../../support/seed.ts'
 import { addressOf } from '../../support/store.ts'
 
 const timeOf = (block: number) => 1_700_000_000 + 2 * block
@@ -108,7 +109,7 @@ describe.skipIf(withoutClickHouse)('known ranges', () => {
           expect(fromTime).toBe(Math.min(...times))
         }
       }),
-      { numRuns: 60 },
+      seededOnServers({ numRuns: 60 }),
     )
   })
 })

@@ -8,6 +8,7 @@ import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { fillFolded, foldTicks } from '../../../support/fold.ts'
 import { sample } from '../../../support/sample.ts'
+import { seededOnServers } from '../../../support/seed.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../../support/store.ts'
 import { Candles, Ticks } from '../../body.ts'
 import { type Service, startService } from '../../service.ts'
@@ -85,7 +86,7 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
           expect(Candles.parse(body).data).toEqual(expected.slice(-limit))
         },
       ),
-      { numRuns: sample('RUNS', 100, 400) },
+      seededOnServers({ numRuns: sample('RUNS', 100, 400) }),
     )
   })
 })
