@@ -5,13 +5,14 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../ingest/model/network.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { orUnavailable } from '../lib/store.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
-import { findMarket, type MarketAnswer, toAnswer } from './answer.ts'
+import { findMarket, type MarketAnswer, type NamedMarket, toAnswer } from './answer.ts'
 import type { NetworkStates } from './cache/change-poller.ts'
 import { isComplete, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
@@ -123,7 +124,7 @@ async function answerCandles(
   const range = candleRange(query, now)
   const grid = gridOf(range, interval)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks)
+  const { states, store } = await sources.snapshot(query.networks, soughtPool(query))
   const found = await findMarket(store, query, grid, end)
   const coverage = poolCoverage(states, found.view.listing)
   const request = { view: found.view, interval, range, limit, fill, price, coverage }
@@ -144,7 +145,7 @@ async function answerTicks(
   const { limit, price } = query
   const range = tickRange(query, now)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks)
+  const { states, store } = await sources.snapshot(query.networks, soughtPool(query))
   const found = await findMarket(store, query, range, end)
   const coverage = poolCoverage(states, found.view.listing)
   const closed = isComplete(range, coverage)
@@ -153,13 +154,18 @@ async function answerTicks(
   return toAnswer(found, rows, { swaps: rows.length, range, end, closed, coverage, now: now.seconds })
 }
 
+/** The pool that a query names alone: a symbol is looked for among all pools. */
+function soughtPool({ pool, symbol }: NamedMarket): PoolId | undefined {
+  return symbol === undefined ? pool : undefined
+}
+
 async function answerPools(
   sources: MarketSources,
   networks: readonly NetworkName[],
   query: PoolQuery,
   now: UnixSeconds,
 ): Promise<PoolsAnswer> {
-  const { store } = await sources.snapshot(networks)
+  const { store } = await sources.snapshot(networks, 'pool' in query ? query.pool : undefined)
   const listings =
     'pool' in query ? poolsOfId(store, query.pool, networks) : await poolsOfPair(store, query.symbol, networks)
   const rows = await readRankedPools(store, listings, now)

@@ -26,9 +26,10 @@ export type MarketSources = {
   closedRows: ClosedRows
   /**
    * Tips and pools, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where
-   * none of `networks` has anything stored; an empty list never throws.
+   * none of `networks` has anything stored; an empty list never throws. `pool`: the only one that is looked up, so that it does not wait
+   * until a start has read the others.
    */
-  snapshot(networks?: readonly NetworkName[]): Promise<{ states: NetworkStates; store: MarketStore }>
+  snapshot(networks?: readonly NetworkName[], pool?: PoolId): Promise<{ states: NetworkStates; store: MarketStore }>
   states(): Promise<NetworkStates>
   /** `closed`: the ledger is past the end of the range, so that new blocks do not change the answer. */
   ticks(request: TickRequest, closed: boolean): Promise<readonly TickView[]>
@@ -72,10 +73,11 @@ export function openSources(options: SourceOptions): MarketSources {
     reader,
     cache,
     closedRows: openClosedRows({ reader, cache }, cacheBytes / CLOSED_SHARE),
-    async snapshot(asked = EXPANDED_NETWORKS) {
-      const [states, pools] = await Promise.all([poller.states(), catalogue.get()])
+    async snapshot(asked = EXPANDED_NETWORKS, pool) {
+      const pools = pool === undefined ? catalogue.get() : catalogue.ofPool(pool)
+      const [states, known] = await Promise.all([poller.states(), pools])
       requireStored(states, asked)
-      return { states, store: { cache, rows, catalogue: pools } }
+      return { states, store: { cache, rows, catalogue: known } }
     },
     states: poller.states,
     ticks(request, closed) {

@@ -1,5 +1,6 @@
 /** All stored pools in memory, brought up to date by what was stored since; where something else changed, by the slices of ids in which it did. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { lower } from '../../../ingest/lib/lower.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
@@ -30,15 +31,30 @@ type PoolRange = { network: NetworkName; first: string; end: string }
 /** `ids`: of the pools that were read, with or without those that are gone since; `state`: where these were all, empty before. */
 type ReadSlice = { pools: NetworkPools; ids: PoolId[]; state: string }
 
+export type CataloguePools = CachedValue<Catalogue> & {
+  /** Has the pool on all networks, and the pools that prices in dollars come from; only these before all pools were read once. */
+  ofPool(id: PoolId): Promise<Catalogue>
+}
+
 /** Checks the table's state at most every `freshMs`. The catalogue is one object, which changes. */
 export function openCatalogue(
   client: ClickHouseClient,
   networks: readonly Network[],
   freshMs: number,
   rowsAtOnce = ROWS_AT_ONCE,
-): CachedValue<Catalogue> {
+): CataloguePools {
   const reader = new CatalogueReader(client, networks, rowsAtOnce)
-  return cachedValue(() => reader.read(), freshMs)
+  const all = cachedValue(() => reader.read(), freshMs)
+  return {
+    ...all,
+    ofPool(id) {
+      const read = all.get()
+      if (reader.hasRead) return read
+      // The next caller repeats a read that fails, and gets its error.
+      read.catch(() => undefined)
+      return reader.readPool(id)
+    },
+  }
 }
 
 class CatalogueReader {
@@ -53,6 +69,21 @@ class CatalogueReader {
     this.#client = client
     this.#rowsAtOnce = rowsAtOnce
     this.#catalogue = new Map(networks.map((network) => [network.name, new NetworkPools(network)]))
+  }
+
+  /** Whether all pools were read once. */
+  get hasRead(): boolean {
+    return this.#state !== undefined
+  }
+
+  async readPool(id: PoolId): Promise<Catalogue> {
+    const read = [...this.#catalogue.values()].map(async ({ network }) => {
+      const pools = new NetworkPools(network)
+      const ids = [id, ...network.referencePools.map(({ pool }) => lower(pool))].toSorted()
+      for (const row of await this.#rowsOf(network, ids)) pools.put(row)
+      return [network.name, pools] as const
+    })
+    return new Map(await Promise.all(read))
   }
 
   async read(): Promise<Catalogue> {
@@ -93,9 +124,7 @@ class CatalogueReader {
 
   /** `ids`: in their order. */
   async #readPools(pools: NetworkPools, ids: readonly PoolId[]): Promise<void> {
-    const network = pools.network.name
-    const range = { network, first: ids[0] ?? '', end: (ids.at(-1) ?? '') + AFTER_DIGITS }
-    const rows = await queryRows<PoolRow>(this.#client, CATALOGUE, { ...range, pools: ids })
+    const rows = await this.#rowsOf(pools.network, ids)
     const gone = new Set(ids)
     for (const row of rows) {
       const isNew = pools.pool(row.pool as PoolId) === undefined
@@ -105,6 +134,12 @@ class CatalogueReader {
       if (isNew) this.#sliceOf(pools, id).ids.push(id)
     }
     for (const id of gone) pools.remove(id)
+  }
+
+  /** `ids`: in their order. */
+  #rowsOf(network: Network, ids: readonly PoolId[]): Promise<readonly PoolRow[]> {
+    const range = { network: network.name, first: ids[0] ?? '', end: (ids.at(-1) ?? '') + AFTER_DIGITS }
+    return queryRows(this.#client, CATALOGUE, { ...range, pools: ids })
   }
 
   #sliceOf(pools: NetworkPools, id: PoolId): ReadSlice {

@@ -1,0 +1,93 @@
+import type { ClickHouseClient } from '@clickhouse/client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { NETWORK_NAMES } from '../../../../ingest/model/network.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../../scenario.ts'
+import { type Service, startService } from '../../service.ts'
+
+const UNKNOWN = `0x${'5'.repeat(40)}`
+const QUESTIONS = [
+  `/v0/candles?pool=${POOLS.main.id}&interval=1h&from=2024-01-05&to=2024-01-06`,
+  `/v0/candles?pool=${POOLS.main.id}&interval=1h&networks=${NETWORKS_SERVED.map(({ name }) => name).join(',')}`,
+  `/v0/ticks?pool=${POOLS.main.id}&from=2024-01-05&to=2024-01-06`,
+  `/v0/ticks?pool=${POOLS.main.id}&networks=${NETWORK_NAMES.join(',')}`,
+  // Priced by the reference pool of its network.
+  `/v0/pools?pool=${POOLS.pepe.id}`,
+  `/v0/candles?pool=${UNKNOWN}&interval=1h`,
+]
+const OF_ALL = `/v0/candles?symbol=WETH-USDC&interval=1h&from=2024-01-05&to=2024-01-06`
+
+describe.skipIf(withoutClickHouse)('a service that has not read all pools', () => {
+  let database: TestDatabase
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    await storeScenario(database.client)
+  })
+  afterAll(() => database?.drop())
+
+  const start = (client: ClickHouseClient) =>
+    startService({
+      client,
+      accounts: database.client,
+      networks: NETWORKS_SERVED,
+      clock: () => new Date((TIP + 10) * 1000),
+      freshMs: 1_000,
+    })
+
+  test('answers about a pool that is named by its id, as afterwards', async () => {
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const service = await start(beforeAllPools(database.client, () => held))
+    const ofAll = service.get(OF_ALL)
+    const early = await inTurn(service)
+    expect(await Promise.race([ofAll, 'waits'])).toBe('waits')
+    release()
+    expect((await ofAll).status).toBe(200)
+    const late = await inTurn(service)
+    expect(early).toEqual(late)
+    expect(early.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404])
+    await service.stop()
+  })
+
+  test('answers about that pool where the read of all fails, and reads all with the next question', async () => {
+    let isFailing = true
+    const service = await start(
+      beforeAllPools(database.client, async () => {
+        if (isFailing) throw new Error('This read fails.')
+      }),
+    )
+    expect((await inTurn(service)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404])
+    expect((await service.get(OF_ALL)).status).toBe(503)
+    isFailing = false
+    expect((await service.get(OF_ALL)).status).toBe(200)
+    await service.stop()
+  })
+})
+
+async function inTurn(service: Service): Promise<{ status: number; data: unknown }[]> {
+  const answers: { status: number; data: unknown }[] = []
+  for (const question of QUESTIONS) {
+    const { status, body } = await service.get(question)
+    const { data, detail } = body as { data?: unknown; detail?: unknown }
+    answers.push({ status, data: data ?? detail })
+  }
+  return answers
+}
+
+/** `before` a range of pools is read whole. */
+function beforeAllPools(client: ClickHouseClient, before: () => Promise<void>): ClickHouseClient {
+  return new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (name !== 'query') return typeof value === 'function' ? (value.bind(target) as unknown) : value
+      return async (request: Parameters<ClickHouseClient['query']>[0]) => {
+        const { first, pools } = request.query_params ?? {}
+        if (first !== undefined && Array.isArray(pools) && pools.length === 0) await before()
+        return target.query(request)
+      }
+    },
+  })
+}
