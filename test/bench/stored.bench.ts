@@ -14,7 +14,7 @@ import { figure, title } from './figure.ts'
 import { enginePid, megabytes } from './load-use.ts'
 
 type Stored = { name: string; blocks: number; pools: number; keys: number }
-type Figures = Record<'start' | 'block' | 'candles' | 'pools' | 'status' | 'process' | 'engine', number>
+type Figures = Record<'start' | 'symbol' | 'block' | 'candles' | 'pools' | 'status' | 'process' | 'engine', number>
 
 const FEW = { blocks: 1_000, pools: 100, keys: 1 }
 const BLOCKS = Number(process.env['BLOCKS'] ?? 126_000_000)
@@ -35,6 +35,7 @@ const QUESTIONS = 20
 const NEW_BLOCKS = 20
 /** Ids are spread as those of real pools. */
 const POOL = `0x${createHash('sha1').update('0').digest('hex')}`
+const SYMBOL = 'TKN0-USDC'
 const FINAL_DEPTH = 100
 
 const begun = Math.floor(Date.now() / 1_000)
@@ -46,7 +47,8 @@ for (const stored of STORES) {
   await rm(folder, { recursive: true, force: true })
   title(`npm start over ${stored.name}, beside next to nothing`)
   const print = (what: string, of: keyof Figures, unit: string) => figure(what, found[of], unit, least?.[of])
-  print('start to its first answer', 'start', 's')
+  print('start to the first answer about a pool', 'start', 's')
+  print('start to the first answer about a symbol', 'symbol', 's')
   print('new block to /v0/health, p50', 'block', 'ms')
   print('candles of a pool, p50', 'candles', 'ms')
   print('a pool, p50', 'pools', 'ms')
@@ -115,12 +117,14 @@ async function measure(folder: string, { blocks }: Stored): Promise<Figures> {
   const ask = asker(url, key)
   await ask(`/v0/pools?pool=${POOL}`)
   const start = (performance.now() - began) / 1_000
+  await ask(`/v0/pools?symbol=${SYMBOL}`)
+  const symbol = (performance.now() - began) / 1_000
   const block = await p50Of(NEW_BLOCKS, () => newBlock())
   const candles = await p50Of(QUESTIONS, () => timed(() => ask(`/v0/candles?pool=${POOL}&interval=1m&limit=100`)))
   const pools = await p50Of(QUESTIONS, () => timed(() => ask(`/v0/pools?pool=${POOL}`)))
   const status = (await timed(() => run('status', environment).exited)) / 1_000
   const engine = await megabytes(await enginePid(join(folder, 'store')))
-  const figures = { start, block, candles, pools, status, process: await megabytes(main.pid), engine }
+  const figures = { start, symbol, block, candles, pools, status, process: await megabytes(main.pid), engine }
   await main.stop()
   await rpc.stop()
   return figures
