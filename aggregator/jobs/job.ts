@@ -6,6 +6,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
 import { ask, insertRows, run } from '../store/store.ts'
 import { claimJobNumber } from './job-number.ts'
+import type { HasOpenJobs } from './open-jobs.ts'
 
 /** A backfill reads final history on request; an audit opens its own job for each repair. A rebuild recomputes candles. A rewind takes back all blocks of its range. */
 export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const
@@ -71,13 +72,14 @@ export function openJobs(client: ClickHouseClient, network: NetworkName, kind: J
   return readJobs(client, "network = {network:String} AND state = 'open' AND kind = {kind:String}", { network, kind })
 }
 
-/** Runs the open jobs of a kind, oldest first. Where the tables do not answer there is none to run. */
+/** Runs the open jobs of a kind, oldest first. Where the tables do not answer there is none to run. `hasOpenJobs`: asked first. */
 export async function runOpenJobs(
   client: ClickHouseClient,
   network: NetworkName,
   kind: JobKind,
-  { signal, task }: { signal: AbortSignal; task(job: Job): Promise<void> },
+  { hasOpenJobs, signal, task }: { hasOpenJobs: HasOpenJobs; signal: AbortSignal; task(job: Job): Promise<void> },
 ): Promise<void> {
+  if (!(await hasOpenJobs(network, kind))) return
   for (const { id } of await openJobs(client, network, kind).catch(() => [])) {
     // It may have been closed while the jobs before it ran.
     const job = await readJob(client, network, id).catch(() => undefined)

@@ -6,6 +6,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { RESOLUTIONS } from '../candles/candle.ts'
 import { recordChanges, type WriteEvent } from '../candles/changes.ts'
 import { failJob, finishJob, type Job, recordProgress, runOpenJobs } from '../jobs/job.ts'
+import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { PriorityQueue } from '../store/priority-queue.ts'
 import { markDisturbed, type OpenNetwork, tipTime } from '../write/writer-state.ts'
@@ -16,6 +17,7 @@ const DAY = 86_400
 
 export type RebuildWorkerOptions = OpenNetwork & {
   network: NetworkName
+  hasOpenJobs: HasOpenJobs
   /** Servers with the tables themselves. */
   shards: readonly ClickHouseClient[]
   rewindBy(job: Job): Promise<void>
@@ -29,10 +31,11 @@ export type RebuildWorkerOptions = OpenNetwork & {
 
 /** Returns when the signal aborts; the next owner starts an open rebuild again. */
 export async function runRebuildWorker(client: ClickHouseClient, options: RebuildWorkerOptions): Promise<void> {
-  const { network, signal } = options
+  const { network, hasOpenJobs, signal } = options
+  const shared = { hasOpenJobs, signal }
   while (!signal.aborted) {
-    await runOpenJobs(client, network, 'rewind', { signal, task: (job) => runRewind(client, job, options) })
-    await runOpenJobs(client, network, 'rebuild', { signal, task: (job) => runRebuild(client, job, options) })
+    await runOpenJobs(client, network, 'rewind', { ...shared, task: (job) => runRewind(client, job, options) })
+    await runOpenJobs(client, network, 'rebuild', { ...shared, task: (job) => runRebuild(client, job, options) })
     await pause(POLL_MS, signal)
   }
 }

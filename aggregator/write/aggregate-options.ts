@@ -5,6 +5,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { WriteEvent } from '../candles/changes.ts'
+import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { PublishOptions } from '../publish/publish-options.ts'
@@ -17,6 +18,8 @@ export type AggregateOptions = {
   position: LogPosition
   /** Final history that jobs have read; taken while the stream has nothing waiting. */
   history?: TickLog<RangeOverwrite> | undefined
+  /** One for all networks of this process. */
+  hasOpenJobs?: HasOpenJobs | undefined
   /** Where the tables themselves are, if not all of them with the client. */
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */

@@ -1,5 +1,6 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
+import { type HasOpenJobs, watchOpenJobs } from '../../aggregator/jobs/open-jobs.ts'
 import { truncateToCheckpoints } from '../../aggregator/ledger/checkpoint.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -22,6 +23,7 @@ export type Store = {
   accounts: ClickHouseClient
   /** Only reads the market, in statements of people. */
   analyst: ClickHouseClient
+  hasOpenJobs: HasOpenJobs
   /** Where the tables are embedded. */
   engine?: EngineAccess | undefined
   /** Where the tables themselves are: one server of each shard of a cluster, else `owner`. */
@@ -105,7 +107,8 @@ async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<
   }
   try {
     const shards = await untilReachable(server, bringUpToDate, waiting)
-    return { owner, reader, accounts, analyst: reader, shards, servers, failed: never, close }
+    const hasOpenJobs = watchOpenJobs(owner)
+    return { owner, reader, accounts, analyst: reader, hasOpenJobs, shards, servers, failed: never, close }
   } catch (error) {
     await close()
     throw error
@@ -147,7 +150,8 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   const analyst = connectAnalyst(engine)
   await migrate(owner, { database })
   const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
-  return { owner, reader, accounts, analyst, engine, shards: [owner], servers: [owner], failed, close }
+  const hasOpenJobs = watchOpenJobs(owner)
+  return { owner, reader, accounts, analyst, engine, hasOpenJobs, shards: [owner], servers: [owner], failed, close }
 }
 
 /** The rights of a server's only user are unknown, so the settings of each query forbid writes and bound its cost. */

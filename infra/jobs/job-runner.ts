@@ -38,6 +38,7 @@ export async function runJobs(
   const { signal } = run
   while (!signal.aborted) {
     await runOpenJobs(store.owner, network.network.name, 'backfill', {
+      hasOpenJobs: store.hasOpenJobs,
       signal,
       task: (job) => runJob(job, network, history, store, run),
     })

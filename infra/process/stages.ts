@@ -61,7 +61,7 @@ async function aggregateOnce(
   { config, deployment, report, signal }: Run,
   onWritten: (written: WriteEvent) => void,
 ): Promise<void> {
-  const { owner, shards, servers } = store
+  const { owner, hasOpenJobs, shards, servers } = store
   const { position, disk } = await untilStored({ network, report, signal }, async () => {
     for (const server of servers) await applyRetention(server, config.retention)
     const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
@@ -71,8 +71,9 @@ async function aggregateOnce(
   try {
     const publish = publishing?.options
     const logs = { log, history: backfillLog }
+    const tables = { shards, disk, hasOpenJobs }
     const verify = verifyShareOf(config)
-    await aggregate(owner, { network, ...logs, position, shards, disk, publish, verify, report, onWritten, signal })
+    await aggregate(owner, { network, ...logs, position, ...tables, publish, verify, report, onWritten, signal })
   } finally {
     await publishing?.close()
   }
