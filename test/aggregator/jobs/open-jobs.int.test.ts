@@ -5,6 +5,7 @@ import { watchOpenJobs } from '../../../aggregator/jobs/open-jobs.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { intercepted } from '../statements.ts'
 
 const RANGE = { from: 0, to: 1_000, pools: undefined, concurrency: 1 }
 const ALL = NETWORK_NAMES.flatMap((network) => JOB_KINDS.map((kind) => ({ network, kind })))
@@ -18,12 +19,9 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
 
   test('of all networks and kinds are asked for in one statement', async () => {
     let statements = 0
-    const client = new Proxy(database.client, {
-      get(target, name) {
-        const value: unknown = Reflect.get(target, name)
-        if (name === 'query') statements++
-        return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      },
+    const client = intercepted(database.client, (send) => {
+      statements++
+      return send()
     })
     await openJob(database.client, { ...RANGE, network: 'base' }, 'rewind')
     const hasOpenJobs = watchOpenJobs(client)

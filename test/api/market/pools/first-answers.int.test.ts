@@ -1,6 +1,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NETWORK_NAMES } from '../../../../ingest/model/network.ts'
+import { intercepted } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
@@ -79,15 +80,9 @@ async function inTurn(service: Service): Promise<{ status: number; data: unknown
 
 /** `before` a range of pools is read whole. */
 function beforeAllPools(client: ClickHouseClient, before: () => Promise<void>): ClickHouseClient {
-  return new Proxy(client, {
-    get(target, name) {
-      const value: unknown = Reflect.get(target, name)
-      if (name !== 'query') return typeof value === 'function' ? (value.bind(target) as unknown) : value
-      return async (request: Parameters<ClickHouseClient['query']>[0]) => {
-        const { first, pools } = request.query_params ?? {}
-        if (first !== undefined && Array.isArray(pools) && pools.length === 0) await before()
-        return target.query(request)
-      }
-    },
+  return intercepted(client, async (send, _statement, [request]) => {
+    const { first, pools } = (request as Parameters<ClickHouseClient['query']>[0]).query_params ?? {}
+    if (first !== undefined && Array.isArray(pools) && pools.length === 0) await before()
+    return send()
   })
 }
