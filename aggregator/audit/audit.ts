@@ -27,7 +27,7 @@ export type AuditOptions = {
   history: TickLog<RangeOverwrite>
   /** Blocks without proof are read again after this long. */
   againMs?: number
-  /** Newly final blocks are audited together, this often. */
+  /** A few newly final blocks are audited together, this often. */
   everyMs?: number
   report: Report<IngestFact | AggregatorFact>
   signal: AbortSignal
@@ -43,9 +43,9 @@ const GOOD_RANGE_LOGS = 2_000
 /** The newest blocks without proof that are read again; older ones are given up. */
 const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
-const EVERY_MS = 5_000
-/** The listener requests finality somewhat less often than that. */
-const FINALITY_AGES = 3
+/** An audit takes some three requests, whatever its number of blocks: fewer newly final blocks wait. The listener requests finality more often. */
+const EVERY_MS = 30_000
+const ENOUGH_BLOCKS = 64
 const POLL_MS = 100
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
@@ -89,7 +89,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   }
 
   return async function step() {
-    const { first, finalized } = await firstChoice(endpoints, FINALITY_AGES * everyMs)
+    const { first, finalized } = await firstChoice(endpoints, everyMs)
     const records = await readRecords(client, network.name)
     const ranges = await storedRanges(client, network.name, options.pools, finalized)
     const recordOf = (stored: StoredRange) =>
@@ -99,7 +99,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       if (record.next > stored.to) continue
       const to = Math.min(stored.to, record.next + width - 1)
       const before = goingTo(stored, record.next)
-      if (to === stored.to && before && performance.now() - before.sinceMs < everyMs) continue
+      const isFew = to === stored.to && to - record.next + 1 < ENOUGH_BLOCKS
+      if (isFew && before && performance.now() - before.sinceMs < everyMs) continue
       await audit(stored, record, { from: record.next, to }, first)
       return true
     }

@@ -11,7 +11,7 @@ import type { Run } from './run.ts'
 /** Between two ranges, and at least as long as the last one took: live work finds endpoints and tables free. */
 const BETWEEN_MS = 250
 /** While nothing new is final. */
-const IDLE_MS = 5_000
+const IDLE_MS = 10_000
 const MAX_RETRY_MS = 60_000
 
 /** Until the signal aborts. Failures are retried without a limit. */

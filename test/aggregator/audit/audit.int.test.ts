@@ -17,7 +17,7 @@ import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import type { TickLog } from '../../../ingest/model/tick-log.ts'
-import { getHeads, type RpcLog } from '../../../ingest/rpc/rpc.ts'
+import { getFinality, getHeads, type RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { DAY_POOL } from '../../support/recorded.ts'
@@ -271,20 +271,27 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('takes what becomes final block by block together', inSoak, async () => {
+  test('takes what becomes final block by block together, and many blocks at once', inSoak, async () => {
     const toFinal = (block: number) => {
       for (const { chain } of [nodes.one, nodes.two]) chain.finalized = block
     }
     toFinal(FIRST + 20)
     await listen()
     const step = listening.audit(undefined, undefined, 60_000)
-    expect(await step()).toBe(true)
-    toFinal(FIRST + 21)
-    expect(await step()).toBe(false)
+    const stepAfter = async (final: number) => {
+      toFinal(final)
+      await listening.endpoints.run((client) => getFinality(client, listening.endpoints.finality))
+      return step()
+    }
+    expect(await stepAfter(FIRST + 20)).toBe(true)
+    expect(await stepAfter(FIRST + 83)).toBe(false)
     expect(await record()).toMatchObject({ next: FIRST + 21 })
-    // Without a wait it is repaired at once.
+    expect(await stepAfter(FIRST + 84)).toBe(true)
+    expect(await record()).toMatchObject({ next: FIRST + 85 })
+    // Without a wait one block is audited at once.
+    toFinal(FIRST + 85)
     await finish()
-    expect(await record()).toMatchObject({ next: FIRST + 22 })
+    expect(await record()).toMatchObject({ next: FIRST + 86 })
   })
 
   test('waits for its endpoint where that rests', inSoak, async () => {
