@@ -18,6 +18,7 @@ import { keyToPrint } from '../process/api-key.ts'
 import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
 import type { Logs } from '../process/log-backend.ts'
+import { runPartMerges } from '../process/part-merges.ts'
 import { announcePresence } from '../process/presence.ts'
 import { type Run, runProcess } from '../process/run.ts'
 import { runAggregator, runListener, withLogs } from '../process/stages.ts'
@@ -95,6 +96,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
   const names = networks.map(({ network }) => network.name)
   keep(announcePresence(store.owner, names, readsJobs ? ['aggregator', 'jobs'] : ['aggregator'], signal))
+  keep(runPartMerges(store, run))
   for (const network of networks) {
     const { name } = network.network
     const stagesOf = async (logs: Logs, attempt: Run) => {

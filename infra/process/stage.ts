@@ -6,6 +6,7 @@ import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetworks } from '../config/networks.ts'
 import { type Admin, startAdmin } from './admin.ts'
 import type { Logs } from './log-backend.ts'
+import { runPartMerges } from './part-merges.ts'
 import { announcePresence } from './presence.ts'
 import { type Run, runProcess } from './run.ts'
 import { withLogs } from './stages.ts'
@@ -54,7 +55,9 @@ export function runOnLogs(
     const networks = networksOf(run)
     const names = networks.map(({ network }) => network.name)
     await Promise.all([
-      ...(stage === 'aggregator' ? [announcePresence(store.owner, names, ['aggregator'], run.signal)] : []),
+      ...(stage === 'aggregator'
+        ? [announcePresence(store.owner, names, ['aggregator'], run.signal), runPartMerges(store, run)]
+        : []),
       ...networks.map((network) =>
         withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
       ),

@@ -26,6 +26,7 @@ export type ProcessFact =
   | { kind: 'job-stopped'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
+  | { kind: 'merges-waiting'; error: unknown; retryMs: number }
   | { kind: 'api-process-listening'; process: number }
   | { kind: 'api-process-ended'; process: number; reason: string }
   | { kind: 'admin-listening'; host: string; port: number }

@@ -126,6 +126,10 @@ export const LOG_MESSAGES = {
   'job-stopped': ['info', 'a job has sent as many requests as it may; what it has read stays'],
   'job-failed': ['warn', 'a job has failed; the command that opened it prints why'],
   'audit-waiting': ['warn', 'the audit has failed and is retried after a wait'],
+  'merges-waiting': [
+    'warn',
+    'parts of tables could not be merged; it is tried again after a wait, and answers are slower until then',
+  ],
   'api-process-listening': ['info', 'one of several API processes answers on the port'],
   'api-process-ended': ['warn', 'an API process has ended; another one is started in its place'],
   'admin-listening': ['info', 'metrics and health are served'],

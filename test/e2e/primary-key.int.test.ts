@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../aggregator/audit/audit.ts'
 import { knownRanges } from '../../aggregator/history/known-ranges.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
 import { PUBLISHED_KINDS } from '../../aggregator/publish/publication.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
@@ -200,6 +201,7 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     throw new Error(`Nothing is wrong there: ${JSON.stringify(difference)}`)
   }
   await knownRanges(client, 'ethereum', undefined)
+  await mergeParts(client, { signal: new AbortController().signal })
 }
 
 /** A range that a job has overwritten, blocks of the stream, and a permanent verification of both. */
