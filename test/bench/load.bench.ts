@@ -7,11 +7,13 @@
  * SECONDS (60) of each round, DAYS (10, of a million ticks), QUESTIONS, PARTS, CONNECTIONS and KINDS choose what is run; LOAD_DIR keeps the tables
  * for the next time.
  */
+
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { queryRows, readSql } from '../../api/lib/store.ts'
 import { gridOf } from '../../api/market/candles/candles.ts'
@@ -50,6 +52,8 @@ const tables = join(folder, 'store')
 const store = await openStore({ store: { kind: 'embedded' } }, tables, () => {})
 const shape = await storePast(store.owner, DAYS, POOLS)
 const writer = await startWriter(store.owner, shape)
+// Each process that aggregates does so half a minute after history.
+while (await mergeParts(store.owner, { quietSeconds: 0, signal: new AbortController().signal }));
 const bare = await connectBare()
 const [ticks = 0] = (await queryRows<{ n: string }>(store.owner, 'SELECT count() AS n FROM ticks')).map(({ n }) =>
   Number(n),
