@@ -1,4 +1,4 @@
-/** What history leaves in many parts is merged once no more of it comes, by the real engine, and no row is lost by it. */
+/** Parts that history leaves are merged once no more of it comes, by the real engine, and no row is lost. */
 import { setTimeout } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
