@@ -39,8 +39,12 @@ export async function mergeParts(client: ClickHouseClient, options: MergeOptions
   if (!crowded) return false
   const { table, partition } = crowded
   try {
-    // The engine takes the parts of which a merge saves most for what it writes; nothing where it finds none.
-    await client.command({ query: `OPTIMIZE TABLE ${table} PARTITION ID '${partition}'`, abort_signal: signal })
+    // The engine takes the parts of which a merge saves most for what it writes. Without room on the disk it finds none: that is an error.
+    await client.command({
+      query: `OPTIMIZE TABLE ${table} PARTITION ID '${partition}'`,
+      clickhouse_settings: { optimize_throw_if_noop: 1 },
+      abort_signal: signal,
+    })
   } catch (error) {
     if (signal.aborted || !(await isMerging(client, table, leastBytes))) throw error
   }

@@ -72,6 +72,13 @@ describe.skipIf(withoutClickHouse)('parts of history', () => {
     expect(await mergeParts(client, { ...SMALL, quietSeconds: 3_600 })).toBe(true)
   })
 
+  test('are an error where the engine can merge none of them', async () => {
+    await storeParts(PARTS)
+    await run(client, 'SYSTEM STOP MERGES candles', {})
+    await expect(mergeParts(client, SMALL)).rejects.toThrow()
+    expect(await partsOf('candles')).toBe(PARTS)
+  })
+
   test('are merged to the end where the statement is cut off, and not begun again meanwhile', inSoak, async () => {
     await storeParts(PARTS, 1_000_000)
     const cutOff = intercepted(client, async (send, statement) => {
