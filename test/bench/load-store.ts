@@ -7,6 +7,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
 import { readTips } from '../../api/market/model/tip.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message } from '../../ingest/model/message.ts'
@@ -65,6 +66,14 @@ export async function storePast(client: ClickHouseClient, days: number, pools: n
   return shape
 }
 
+/** What each process that aggregates does half a minute after history. The engine may be at merges of its own, which are waited for. */
+export async function mergeHistory(client: ClickHouseClient): Promise<void> {
+  const { signal } = new AbortController()
+  for (let idle = 0; idle < 5; await sleep(1_000)) {
+    idle = (await mergeParts(client, { quietSeconds: 0, signal })) ? 0 : idle + 1
+  }
+}
+
 export type Writer = {
   /** Resolves once nothing is written any more. */
   stop(): Promise<void>
@@ -96,6 +105,8 @@ export async function startWriter(client: ClickHouseClient, shape: Shape): Promi
   }
   // Trades every pool: from here on the aggregator has in memory what it would have after hours.
   await log.append([blockMessage(number++, { ...shape, swapsPerBlock: shape.pools * 8 })])
+  const stored = async () => (await readTips(client, [network])).get(network)?.number ?? 0
+  while ((await stored()) < number - 1) await sleep(200)
   const writing = write()
   return {
     async stop() {

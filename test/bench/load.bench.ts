@@ -13,7 +13,6 @@ import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { queryRows, readSql } from '../../api/lib/store.ts'
 import { gridOf } from '../../api/market/candles/candles.ts'
@@ -27,7 +26,7 @@ import { timeOf } from './bare-insert.ts'
 import { figure, quantile, title } from './figure.ts'
 import { BUCKETS, candles, drawer, KINDS, type Kind, type Question } from './load-questions.ts'
 import { loadFrom } from './load-rounds.ts'
-import { startWriter, storePast } from './load-store.ts'
+import { mergeHistory, startWriter, storePast } from './load-store.ts'
 import { cpuMs, megabytes } from './load-use.ts'
 import { poolId } from './synthetic.ts'
 
@@ -52,8 +51,7 @@ const tables = join(folder, 'store')
 const store = await openStore({ store: { kind: 'embedded' } }, tables, () => {})
 const shape = await storePast(store.owner, DAYS, POOLS)
 const writer = await startWriter(store.owner, shape)
-// Each process that aggregates does so half a minute after history.
-while (await mergeParts(store.owner, { quietSeconds: 0, signal: new AbortController().signal }));
+await mergeHistory(store.owner)
 const bare = await connectBare()
 const [ticks = 0] = (await queryRows<{ n: string }>(store.owner, 'SELECT count() AS n FROM ticks')).map(({ n }) =>
   Number(n),
