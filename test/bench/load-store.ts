@@ -66,7 +66,7 @@ export async function storePast(client: ClickHouseClient, days: number, pools: n
   return shape
 }
 
-/** What each process that aggregates does half a minute after history. The engine may be at merges of its own, which are waited for. */
+/** Merges as each process that aggregates does half a minute after history. The engine may run merges of its own, which are waited for. */
 export async function mergeHistory(client: ClickHouseClient): Promise<void> {
   const { signal } = new AbortController()
   for (let idle = 0; idle < 5; await sleep(1_000)) {
