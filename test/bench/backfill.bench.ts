@@ -7,7 +7,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { aggregate } from '../../aggregator/aggregate.ts'
-import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -15,6 +14,7 @@ import { bareLoop, type Chain, DENSE, SPARSE } from './bare-loop.ts'
 import { startChain } from './chain-node.ts'
 import { type Cost, costOf, figure, least, title } from './figure.ts'
 import { backfillAll, encodingLog } from './history.ts'
+import { mergeHistory } from './load-store.ts'
 import { cpuMs, enginePid } from './load-use.ts'
 
 const BLOCKS = Number(process.env['BLOCKS'] ?? 200_000)
@@ -72,7 +72,7 @@ async function toCandles(url: string, blocks: number): Promise<Cost & { engineSe
   const engineMs = await cpuMs(engine)
   const cost = await costOf(() => backfillAll(url, blocks, history))
   const readMs = await cpuMs(engine)
-  while (await mergeParts(store.owner, { quietSeconds: 0, signal: stopping.signal }));
+  await mergeHistory(store.owner)
   const mergedMs = await cpuMs(engine)
   stopping.abort()
   await Promise.all([log.close(), history.close()])

@@ -7,7 +7,6 @@
  * SECONDS (60) of each round, DAYS (10, of a million ticks), QUESTIONS, PARTS, CONNECTIONS and KINDS choose what is run; LOAD_DIR keeps the tables
  * for the next time.
  */
-
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
