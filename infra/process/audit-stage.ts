@@ -1,6 +1,6 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
 import { createAudit } from '../../aggregator/audit/audit.ts'
-import { pause, retried } from '../../ingest/lib/wait.ts'
+import { pause, repeated } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -31,9 +31,5 @@ export async function runAudit(
     const isMore = await step()
     await pause(isMore ? Math.max(BETWEEN_MS, performance.now() - began) : IDLE_MS, signal)
   }
-  while (!signal.aborted) {
-    await retried(audit, { firstMs: IDLE_MS, maxMs: MAX_RETRY_MS, signal, failed }).catch((error: unknown) => {
-      if (!signal.aborted) throw error
-    })
-  }
+  await repeated(audit, { firstMs: IDLE_MS, maxMs: MAX_RETRY_MS, signal, failed })
 }

@@ -1,6 +1,7 @@
 /** Merges of what history leaves behind, as a running part of each process that aggregates. */
+import type { ClickHouseClient } from '@clickhouse/client'
 import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
-import { pause, retried } from '../../ingest/lib/wait.ts'
+import { pause, repeated } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Run } from './run.ts'
 
@@ -15,16 +16,8 @@ export async function runPartMerges(
   { report, signal }: Pick<Run, 'report' | 'signal'>,
 ): Promise<void> {
   const failed = (error: unknown, retryMs: number) => report({ kind: 'merges-waiting', error, retryMs })
-  await Promise.all(
-    shards.map(async (server) => {
-      while (!signal.aborted) {
-        const merge = async () => {
-          await pause((await mergeParts(server, { signal })) ? BETWEEN_MS : IDLE_MS, signal)
-        }
-        await retried(merge, { firstMs: IDLE_MS, maxMs: MAX_RETRY_MS, signal, failed }).catch((error: unknown) => {
-          if (!signal.aborted) throw error
-        })
-      }
-    }),
-  )
+  const merge = async (server: ClickHouseClient) =>
+    pause((await mergeParts(server, { signal })) ? BETWEEN_MS : IDLE_MS, signal)
+  const retries = { firstMs: IDLE_MS, maxMs: MAX_RETRY_MS, signal, failed }
+  await Promise.all(shards.map((server) => repeated(() => merge(server), retries)))
 }

@@ -38,6 +38,16 @@ export async function retried<T>(task: () => Promise<T>, options: RetryOptions):
   }
 }
 
+/** Repeats a step until the signal aborts, each time retried until it succeeds. The step waits for what is next. */
+export async function repeated(step: () => Promise<void>, options: RetryOptions): Promise<void> {
+  const { signal } = options
+  while (!signal.aborted) {
+    await retried(step, options).catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+  }
+}
+
 /** The pause after a failed attempt, counted from 1: for a loop that makes progress between its attempts. */
 export async function backOff(error: unknown, attempt: number, options: RetryOptions): Promise<void> {
   const { firstMs, maxMs, jitter = 0, signal, failed } = options
