@@ -14,8 +14,11 @@ const MAX_WRITE_MS = 2_000
 export type WrittenClaim = Claim & { hash: KeyHash; minute: UnixSeconds }
 
 export type ClaimTable = {
-  /** Without claims the row only shows that the process runs. Throws `store_unavailable` where the claims are not stored in time. */
-  write(claims: readonly WrittenClaim[], nowSeconds: UnixSeconds): Promise<void>
+  /**
+   * Without claims the row only shows that the process runs. Resolves with false where the write took so long that peers may have missed it.
+   * Throws `store_unavailable`.
+   */
+  write(claims: readonly WrittenClaim[], nowSeconds: UnixSeconds): Promise<boolean>
   /** The rows of other processes that were written within so many milliseconds. */
   read(agoMs: number): Promise<readonly ClaimRow[]>
 }
@@ -30,9 +33,7 @@ export function openClaimTable(client: ClickHouseClient, instance: string): Clai
       const rows = (claims.length > 0 ? claims : [alive]).map((claim) => ({ ...claim, instance, version }))
       try {
         await insertJson(client, INSERT, rows)
-        const took = performance.now() - began
-        if (took > MAX_WRITE_MS)
-          throw new Error(`The claims were written in ${Math.round(took)} ms: peers may have missed them.`)
+        return performance.now() - began <= MAX_WRITE_MS
       } catch (error) {
         throw storeUnavailable(error)
       }

@@ -145,6 +145,24 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
     },
   )
 
+  test('a query outlasts one slow write of claims', async () => {
+    const key = await newKey()
+    now += 60
+    let slowMs = 2_500
+    const stalled = open(
+      intercepted(database.connect(), async (send, _, args) => {
+        if (/INTO credit_claims/.test(JSON.stringify(args))) {
+          const ms = slowMs
+          slowMs = 0
+          await new Promise((resolve) => setTimeout(resolve, ms))
+        }
+        return send()
+      }),
+    )
+    expect(await ask(stalled, key, 1, nothing())).toBe(true)
+    expect(slowMs).toBe(0)
+  })
+
   test('ten times the keys are no more statements, nor more rows read for each round', inSoak, async () => {
     const statementsOf = async (count: number) => {
       const sent: string[] = []
