@@ -21,11 +21,18 @@ export type ServerTimeouts = {
   requestTimeoutMs: number
   /** For an idle socket, such as that of a client that does not read its answer. */
   socketTimeoutMs: number
-  /** For running requests after the signal. */
+  /** After the signal, for a client that sends or reads. */
   drainMs: number
+  /** After the signal, for the answer to a request that has arrived. */
+  answerMs: number
 }
 
-const DEFAULT_TIMEOUTS: ServerTimeouts = { requestTimeoutMs: 15_000, socketTimeoutMs: 120_000, drainMs: 10_000 }
+const DEFAULT_TIMEOUTS: ServerTimeouts = {
+  requestTimeoutMs: 15_000,
+  socketTimeoutMs: 120_000,
+  drainMs: 10_000,
+  answerMs: 10_000,
+}
 
 /** Resolves once the port is open; rejects where it cannot be opened. */
 export async function serve(
@@ -48,6 +55,7 @@ export async function serve(
     requestTimeoutMs: slowMs,
     socketTimeoutMs: stuckMs,
     drainMs,
+    answerMs,
   } = { ...DEFAULT_TIMEOUTS, ...options }
   const limits = {
     maxHeaderSize: 16_384,
@@ -68,7 +76,8 @@ export async function serve(
   await listen(server, options.port, host)
   const { port } = server.address() as AddressInfo
   report({ kind: 'server-listening', host, port })
-  const closed = untilClosed(server, { signal, drainMs, turnOfAcceptor }).then(() => report({ kind: 'server-closed' }))
+  const drained = untilClosed(server, { signal, drainMs, answerMs, turnOfAcceptor })
+  const closed = drained.then(() => report({ kind: 'server-closed' }))
   return { host, port, closed }
 }
 
@@ -84,7 +93,12 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 
 function untilClosed(
   server: Server,
-  { signal, drainMs, turnOfAcceptor }: { signal: AbortSignal; drainMs: number; turnOfAcceptor(): Promise<void> },
+  {
+    signal,
+    drainMs,
+    answerMs,
+    turnOfAcceptor,
+  }: Pick<ServerTimeouts, 'drainMs' | 'answerMs'> & { signal: AbortSignal; turnOfAcceptor(): Promise<void> },
 ): Promise<void> {
   const underWay = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
@@ -95,6 +109,10 @@ function untilClosed(
   /** Node does not count a connection as idle before its first request; clients open some ahead. */
   const closeUnused = () => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+  }
+  const closeUnasked = () => {
+    const asked = new Set([...underWay].filter((response) => !response.writableEnded).map(({ socket }) => socket))
+    for (const socket of sockets) if (!asked.has(socket)) socket.destroy()
   }
   server.prependListener('request', (_request, response) => {
     underWay.add(response)
@@ -108,13 +126,16 @@ function untilClosed(
         // Streams have no end of their own.
         response.emit('stopping')
       }
-      const timer = setTimeout(() => server.closeAllConnections(), drainMs)
+      const timers = [
+        setTimeout(closeUnasked, drainMs),
+        setTimeout(() => server.closeAllConnections(), Math.max(drainMs, answerMs)),
+      ]
       await acceptWaiting(server, turnOfAcceptor)
       const idle = setInterval(() => server.closeIdleConnections(), 50)
       // The first request of a client that has just connected may be on its way.
       const unused = setInterval(closeUnused, UNUSED_MS)
       server.close(() => {
-        clearTimeout(timer)
+        timers.forEach(clearTimeout)
         clearInterval(idle)
         clearInterval(unused)
         resolve()

@@ -10,6 +10,8 @@ import type { Store } from '../clickhouse/store.ts'
 import { isApiProcess, turnOfFirstProcess } from './api-processes.ts'
 import type { Run } from './run.ts'
 
+/** Shorter than an orderly stop may take, since usage is stored afterwards. */
+const ANSWER_MS = 8_000
 const DRAIN_MS = 3_000
 
 /** Polling intervals without and with notifications of writes in the same process. */
@@ -36,6 +38,7 @@ export async function startApi(
   const { host, port, corsOrigins: origins, embedOrigins } = config
   const app = createApp({ market, accounts, clock, report, origins, embedOrigins, pageCode })
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
-  const serving = await serve({ app, host, port, signal, report, drainMs: DRAIN_MS, turnOfAcceptor })
+  const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
+  const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }
 }

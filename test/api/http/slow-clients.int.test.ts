@@ -159,6 +159,25 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(statusesIn(await half.ended)).toEqual([])
   })
 
+  test('an answer that takes longer than a client may is sent before a service stops', async () => {
+    const gate = await startGate(database.connection.url)
+    onTestFinished(() => gate.stop())
+    const client = database.connect({ url: gate.url })
+    const timeouts = { drainMs: 100, answerMs: 60_000 }
+    const stopping = await startService({ client, networks, clock, key: service.key, timeouts })
+    const asking = await open(stopping.url)
+    const held = gate.shut(/FROM ticks/)
+    asking.send(request(`/v0/ticks?pool=${POOLS.main.id}&from=2024-01-05&to=2024-01-06`))
+    await held
+    const half = await open(stopping.url)
+    half.send(request(QUESTION).slice(0, 30))
+    const stopped = stopping.stop()
+    expect(statusesIn(await half.ended)).toEqual([])
+    gate.open()
+    expect(statusesIn(await asking.ended)).toEqual([200])
+    await stopped
+  })
+
   test('at SIGTERM the process answers what it was asked, takes no more, and stores what was used', async () => {
     const gate = await startGate(database.connection.url)
     onTestFinished(() => gate.stop())
