@@ -121,8 +121,9 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
     const [, process] = processes
     const [, url = ''] = urls
     const { hostname, port } = new URL(url)
-    const open = await readdir(`/proc/${process?.pid}/fd`)
-    execFileSync('prlimit', ['--pid', String(process?.pid), `--nofile=${open.length + 20}`])
+    const handles = async () => (await readdir(`/proc/${process?.pid}/fd`)).length
+    const before = await handles()
+    execFileSync('prlimit', ['--pid', String(process?.pid), `--nofile=${before + 20}`])
     const sockets = Array.from({ length: 100 }, () => connect(Number(port), hostname).on('error', () => {}))
     await Promise.all(sockets.map((socket) => Promise.race([once(socket, 'connect'), once(socket, 'close')])))
     // Node takes a connection that it has no handle for, and closes it.
@@ -130,6 +131,7 @@ describe.skipIf(withoutClickHouse)('several processes of the API', () => {
       .poll(() => sockets.filter(({ destroyed }) => destroyed).length, { timeout: 10_000 })
       .toBeGreaterThan(50)
     for (const socket of sockets) socket.destroy()
+    await expect.poll(handles, { timeout: 10_000 }).toBeLessThanOrEqual(before)
     await expect.poll(() => askOne(url, QUESTIONS[0] ?? '').catch(() => undefined), { timeout: 20_000 }).toBeDefined()
     expect(process?.output()).not.toContain('EMFILE')
   })
