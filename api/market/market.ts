@@ -5,7 +5,6 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../ingest/model/network.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import type { ApiFact } from '../lib/fact.ts'
@@ -18,14 +17,15 @@ import { isComplete, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
-import { poolsOfId, poolsOfPair } from './find/find.ts'
+import { FIRST_NETWORKS, poolsOfId, poolsOfPair } from './find/find.ts'
+import { matchSymbol } from './find/symbol.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
 import { type MarketOverview, readOverview } from './pools/market-overview.ts'
 import { findNewPools } from './pools/new-pools.ts'
 import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
 import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
-import { type MarketSources, openSources } from './sources.ts'
+import { type ChoosePools, type MarketSources, openSources } from './sources.ts'
 
 export type PoolsAnswer = { rows: readonly RankedPool[]; cost: number }
 export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: readonly Halt[] }
@@ -124,7 +124,7 @@ async function answerCandles(
   const range = candleRange(query, now)
   const grid = gridOf(range, interval)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks, soughtPool(query))
+  const { states, store } = await sources.snapshot(query.networks, poolsFor(query))
   const found = await findMarket(store, query, grid, end)
   const coverage = poolCoverage(states, found.view.listing)
   const request = { view: found.view, interval, range, limit, fill, price, coverage }
@@ -145,7 +145,7 @@ async function answerTicks(
   const { limit, price } = query
   const range = tickRange(query, now)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks, soughtPool(query))
+  const { states, store } = await sources.snapshot(query.networks, poolsFor(query))
   const found = await findMarket(store, query, range, end)
   const coverage = poolCoverage(states, found.view.listing)
   const closed = isComplete(range, coverage)
@@ -154,9 +154,13 @@ async function answerTicks(
   return toAnswer(found, rows, { swaps: rows.length, range, end, closed, coverage, now: now.seconds })
 }
 
-/** The pool that a query names alone: a symbol is looked for among all pools. */
-function soughtPool({ pool, symbol }: NamedMarket): PoolId | undefined {
-  return symbol === undefined ? pool : undefined
+/** Without a wait for all pools where the query names one, or a pair of listed tokens. */
+function poolsFor({ pool, symbol, networks = FIRST_NETWORKS }: NamedMarket): ChoosePools {
+  return (pools) => {
+    if (pool !== undefined && symbol === undefined) return pools.ofPool(pool)
+    if (symbol === undefined || pool !== undefined) return pools.get()
+    return pools.ofListed((listed) => matchSymbol(listed, symbol.splits, networks).listed.length > 0)
+  }
 }
 
 async function answerPools(
@@ -165,7 +169,7 @@ async function answerPools(
   query: PoolQuery,
   now: UnixSeconds,
 ): Promise<PoolsAnswer> {
-  const { store } = await sources.snapshot(networks, 'pool' in query ? query.pool : undefined)
+  const { store } = await sources.snapshot(networks, poolsFor({ ...query, networks }))
   const listings =
     'pool' in query ? poolsOfId(store, query.pool, networks) : await poolsOfPair(store, query.symbol, networks)
   const rows = await readRankedPools(store, listings, now)

@@ -16,9 +16,12 @@ import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
 import type { TickView } from './model/orientation.ts'
-import { openCatalogue } from './pools/catalogue.ts'
+import { type CataloguePools, openCatalogue } from './pools/catalogue.ts'
+import type { Catalogue } from './pools/network-pools.ts'
 import { openPoolRows } from './pools/pool-rows.ts'
 import type { MarketStore } from './pools/pool-state.ts'
+
+export type ChoosePools = (pools: CataloguePools) => Promise<Catalogue>
 
 export type MarketSources = {
   reader: ClickHouseClient
@@ -26,10 +29,13 @@ export type MarketSources = {
   closedRows: ClosedRows
   /**
    * Tips and pools, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where
-   * none of `networks` has anything stored; an empty list never throws. `pool`: the only one that is looked up, so that it does not wait
-   * until a start has read the others.
+   * none of `networks` has anything stored; an empty list never throws. `choose`: the pools among which the query looks, so that it does not
+   * wait until a start has read all.
    */
-  snapshot(networks?: readonly NetworkName[], pool?: PoolId): Promise<{ states: NetworkStates; store: MarketStore }>
+  snapshot(
+    networks?: readonly NetworkName[],
+    choose?: ChoosePools,
+  ): Promise<{ states: NetworkStates; store: MarketStore }>
   states(): Promise<NetworkStates>
   /** `closed`: the ledger is past the end of the range, so that new blocks do not change the answer. */
   ticks(request: TickRequest, closed: boolean): Promise<readonly TickView[]>
@@ -73,9 +79,8 @@ export function openSources(options: SourceOptions): MarketSources {
     reader,
     cache,
     closedRows: openClosedRows({ reader, cache }, cacheBytes / CLOSED_SHARE),
-    async snapshot(asked = EXPANDED_NETWORKS, pool) {
-      const pools = pool === undefined ? catalogue.get() : catalogue.ofPool(pool)
-      const [states, known] = await Promise.all([poller.states(), pools])
+    async snapshot(asked = EXPANDED_NETWORKS, choose = (pools) => pools.get()) {
+      const [states, known] = await Promise.all([poller.states(), choose(catalogue)])
       requireStored(states, asked)
       return { states, store: { cache, rows, catalogue: known } }
     },

@@ -1,4 +1,6 @@
 /** A pool on a network, and the symbols of its tokens. */
+import type { Address } from 'viem'
+import { lower } from '../../../ingest/lib/lower.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName, type TrustedToken } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId, Token } from '../../../ingest/model/pool.ts'
@@ -24,6 +26,11 @@ export function trustedToken(network: Network, address: string): TrustedToken | 
 /** A token of the curated list, or the chain's native currency. */
 export function isListed(network: Network, address: string): boolean {
   return address === NATIVE_CURRENCY || trustedToken(network, address) !== undefined
+}
+
+/** Their addresses. */
+export function listedTokens(network: Network): readonly Address[] {
+  return [NATIVE_CURRENCY, ...network.trustedTokens.map(({ address }) => lower(address))]
 }
 
 /** The curated symbol where there is one: on-chain symbols can be copied. */

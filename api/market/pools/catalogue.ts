@@ -1,13 +1,13 @@
 /** All stored pools in memory, brought up to date by what was stored since; where something else changed, by the slices of ids in which it did. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { lower } from '../../../ingest/lib/lower.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
-import { type Catalogue, NetworkPools, type PoolRow } from './network-pools.ts'
+import { AFTER_DIGITS, type PoolRange, rowsOfPools, rowsOfRange } from './catalogue-rows.ts'
+import { readListed, readPool } from './early-pools.ts'
+import { type Catalogue, NetworkPools } from './network-pools.ts'
 
-const CATALOGUE = readSql(new URL('./catalogue.sql', import.meta.url))
 const CUT = readSql(new URL('./catalogue-cut.sql', import.meta.url))
 const HALVES = readSql(new URL('./catalogue-halves.sql', import.meta.url))
 const SINCE = readSql(new URL('./catalogue-since.sql', import.meta.url))
@@ -16,24 +16,24 @@ const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
 
 /** `0x` and two digits: 256 slices a network. */
 const PREFIX_LENGTH = 4
-/** After every hex digit. */
-const AFTER_DIGITS = 'g'
 /** Rows that one statement reads. */
 const ROWS_AT_ONCE = 20_000
+/** Read again only while the read of all pools fails or is slow. */
+const LISTED_FRESH_MS = 10_000
 /** One statement runs while the rows of another are put in. */
 const READS_AT_ONCE = 2
 
 /** The number of rows, their highest version, and the sum of the hashes of their versions and blocks modulo 2^64. */
 type HalfState = { network: NetworkName; half: string; rows: number; newest: string; sum: string }
 type IdSlice = { network: NetworkName; prefix: string; rows: number; state: string }
-/** From `first` to before `end`. */
-type PoolRange = { network: NetworkName; first: string; end: string }
 /** `ids`: of the pools that were read, with or without those that are gone since; `state`: where these were all, empty before. */
 type ReadSlice = { pools: NetworkPools; ids: PoolId[]; state: string }
 
 export type CataloguePools = CachedValue<Catalogue> & {
   /** Has the pool on all networks, and the pools that prices in dollars come from; only these before all pools were read once. */
   ofPool(id: PoolId): Promise<Catalogue>
+  /** Only the pools of listed tokens before all pools were read once, where these are enough. */
+  ofListed(areEnough: (listed: Catalogue) => boolean): Promise<Catalogue>
 }
 
 /** Checks the table's state at most every `freshMs`. The catalogue is one object, which changes. */
@@ -45,6 +45,7 @@ export function openCatalogue(
 ): CataloguePools {
   const reader = new CatalogueReader(client, networks, rowsAtOnce)
   const all = cachedValue(() => reader.read(), freshMs)
+  const listed = cachedValue(() => readListed(client, networks), LISTED_FRESH_MS)
   return {
     ...all,
     ofPool(id) {
@@ -52,7 +53,13 @@ export function openCatalogue(
       if (reader.hasRead) return read
       // The next caller repeats a read that fails, and gets its error.
       read.catch(() => undefined)
-      return reader.readPool(id)
+      return readPool(client, networks, id)
+    },
+    ofListed(areEnough) {
+      const read = all.get()
+      if (reader.hasRead) return read
+      const early = listed.get().then((pools) => (pools && areEnough(pools) ? pools : read))
+      return Promise.any([read, early]).catch(() => read)
     },
   }
 }
@@ -74,16 +81,6 @@ class CatalogueReader {
   /** Whether all pools were read once. */
   get hasRead(): boolean {
     return this.#state !== undefined
-  }
-
-  async readPool(id: PoolId): Promise<Catalogue> {
-    const read = [...this.#catalogue.values()].map(async ({ network }) => {
-      const pools = new NetworkPools(network)
-      const ids = [id, ...network.referencePools.map(({ pool }) => lower(pool))].toSorted()
-      for (const row of await this.#rowsOf(network, ids)) pools.put(row)
-      return [network.name, pools] as const
-    })
-    return new Map(await Promise.all(read))
   }
 
   async read(): Promise<Catalogue> {
@@ -124,7 +121,7 @@ class CatalogueReader {
 
   /** `ids`: in their order. */
   async #readPools(pools: NetworkPools, ids: readonly PoolId[]): Promise<void> {
-    const rows = await this.#rowsOf(pools.network, ids)
+    const rows = await rowsOfPools(this.#client, pools.network.name, ids)
     const gone = new Set(ids)
     for (const row of rows) {
       const isNew = pools.pool(row.pool as PoolId) === undefined
@@ -134,12 +131,6 @@ class CatalogueReader {
       if (isNew) this.#sliceOf(pools, id).ids.push(id)
     }
     for (const id of gone) pools.remove(id)
-  }
-
-  /** `ids`: in their order. */
-  #rowsOf(network: Network, ids: readonly PoolId[]): Promise<readonly PoolRow[]> {
-    const range = { network: network.name, first: ids[0] ?? '', end: (ids.at(-1) ?? '') + AFTER_DIGITS }
-    return queryRows(this.#client, CATALOGUE, { ...range, pools: ids })
   }
 
   #sliceOf(pools: NetworkPools, id: PoolId): ReadSlice {
@@ -177,7 +168,7 @@ class CatalogueReader {
     const found = new Map<string, PoolId[]>(run.map(({ prefix }) => [prefix, []]))
     const range = { network: first.network, first: first.prefix, end: last.prefix + AFTER_DIGITS }
     for await (const piece of first.rows > this.#rowsAtOnce ? this.#piecesOf(range) : [range]) {
-      for (const row of await queryRows<PoolRow>(this.#client, CATALOGUE, { ...piece, pools: [] })) {
+      for (const row of await rowsOfRange(this.#client, piece)) {
         const ids = found.get(row.pool.slice(0, PREFIX_LENGTH))
         // The next state tells of a slice that was empty a moment ago.
         const id = ids && pools.put(row)

@@ -2,11 +2,11 @@
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { Token } from '../../../ingest/model/pool.ts'
 import { groupBy } from '../../lib/group.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
-import { isListed, type Listing, shownSymbol } from '../model/listing.ts'
+import { isListed, type Listing, listedTokens, shownSymbol } from '../model/listing.ts'
 import type { Catalogue } from './network-pools.ts'
 import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { NO_SIDES, type SidesByPool } from './sides.ts'
@@ -47,7 +47,7 @@ const HOUR = 3_600
 /** Pools of trusted pairs, by index: the number of reads grows with the curated lists, not with the catalogue. */
 export function listedPools(catalogue: Catalogue): readonly Listing[] {
   return [...catalogue.values()].flatMap((known) => {
-    const addresses = [NATIVE_CURRENCY, ...known.network.trustedTokens.map(({ address }) => lower(address))].toSorted()
+    const addresses = listedTokens(known.network).toSorted()
     return addresses.flatMap((token0, index) =>
       addresses.slice(index + 1).flatMap((token1) => {
         const pools = known.ofPair(token0, token1)

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readListed } from '../../../../api/market/pools/early-pools.ts'
 import { NETWORK_NAMES } from '../../../../ingest/model/network.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -7,6 +8,7 @@ import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
 
 const UNKNOWN = `0x${'5'.repeat(40)}`
+const DAY = 'from=2024-01-05&to=2024-01-06'
 const QUESTIONS = [
   `/v0/candles?pool=${POOLS.main.id}&interval=1h&from=2024-01-05&to=2024-01-06`,
   `/v0/candles?pool=${POOLS.main.id}&interval=1h&networks=${NETWORKS_SERVED.map(({ name }) => name).join(',')}`,
@@ -14,9 +16,18 @@ const QUESTIONS = [
   `/v0/ticks?pool=${POOLS.main.id}&networks=${NETWORK_NAMES.join(',')}`,
   // Priced by the reference pool of its network.
   `/v0/pools?pool=${POOLS.pepe.id}`,
+  `/v0/candles?symbol=WETH-USDC&interval=1h&${DAY}`,
+  `/v0/candles?symbol=usdc-eth&interval=1h&${DAY}&networks=${NETWORKS_SERVED.map(({ name }) => name).join(',')}`,
+  `/v0/ticks?symbol=ETH-WBTC&${DAY}`,
+  `/v0/pools?symbol=WETH-USDC`,
   `/v0/candles?pool=${UNKNOWN}&interval=1h`,
 ]
-const OF_ALL = `/v0/candles?symbol=WETH-USDC&interval=1h&from=2024-01-05&to=2024-01-06`
+/** Whether other tokens have the symbol, or the listed ones a pool, only all pools tell. */
+const OF_ALL: readonly [string, ...string[]] = [
+  '/v0/pools?symbol=PEPE-WETH',
+  '/v0/candles?symbol=WBTC-USDC&interval=1h',
+  '/v0/ticks?symbol=NOPE-WETH',
+]
 
 describe.skipIf(withoutClickHouse)('a service that has not read all pools', () => {
   let database: TestDatabase
@@ -36,35 +47,42 @@ describe.skipIf(withoutClickHouse)('a service that has not read all pools', () =
       freshMs: 1_000,
     })
 
-  test('answers about a pool that is named by its id, as afterwards', async () => {
+  test('answers about a pool that is named by its id, and about a pair of listed tokens, as afterwards', async () => {
     let release = () => {}
     const held = new Promise<void>((resolve) => {
       release = resolve
     })
     const service = await start(beforeAllPools(database.client, () => held))
-    const ofAll = service.get(OF_ALL)
+    const ofAll = OF_ALL.map((question) => service.get(question))
     const early = await inTurn(service)
-    expect(await Promise.race([ofAll, 'waits'])).toBe('waits')
+    for (const one of ofAll) expect(await Promise.race([one, 'waits'])).toBe('waits')
     release()
-    expect((await ofAll).status).toBe(200)
+    expect((await Promise.all(ofAll)).map(({ status }) => status)).toEqual([200, 404, 404])
     const late = await inTurn(service)
     expect(early).toEqual(late)
-    expect(early.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404])
+    expect(early.map(({ status }) => status)).toEqual([...Array(9).fill(200), 404])
     await service.stop()
   })
 
-  test('answers about that pool where the read of all fails, and reads all with the next question', async () => {
+  test('answers about these where the read of all fails, and reads all with the next question', async () => {
     let isFailing = true
     const service = await start(
       beforeAllPools(database.client, async () => {
         if (isFailing) throw new Error('This read fails.')
       }),
     )
-    expect((await inTurn(service)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 404])
-    expect((await service.get(OF_ALL)).status).toBe(503)
+    expect((await inTurn(service)).map(({ status }) => status)).toEqual([...Array(9).fill(200), 404])
+    expect((await service.get(OF_ALL[0])).status).toBe(503)
     isFailing = false
-    expect((await service.get(OF_ALL)).status).toBe(200)
+    expect((await service.get(OF_ALL[0])).status).toBe(200)
     await service.stop()
+  })
+
+  test('waits for all pools where those of listed tokens are many', async () => {
+    const listed = await readListed(database.client, NETWORKS_SERVED)
+    const count = listed?.get('ethereum')?.size ?? 0
+    expect(count).toBeGreaterThan(1)
+    expect(await readListed(database.client, NETWORKS_SERVED, 1)).toBeUndefined()
   })
 })
 
