@@ -11,7 +11,7 @@ import { isApiProcess, turnOfFirstProcess } from './api-processes.ts'
 import type { Run } from './run.ts'
 
 /** Shorter than an orderly stop may take, since usage is stored afterwards. */
-const ANSWER_MS = 8_000
+const ANSWER_MS = 7_000
 const DRAIN_MS = 3_000
 
 /** Polling intervals without and with notifications of writes in the same process. */

@@ -45,7 +45,7 @@ export function openCatalogue(
 ): CataloguePools {
   const reader = new CatalogueReader(client, networks, rowsAtOnce)
   const all = cachedValue(() => reader.read(), freshMs)
-  const listed = cachedValue(() => readListed(client, networks), LISTED_FRESH_MS)
+  let listed: CachedValue<Catalogue | undefined> | undefined
   return {
     ...all,
     ofPool(id) {
@@ -57,7 +57,11 @@ export function openCatalogue(
     },
     ofListed(areEnough) {
       const read = all.get()
-      if (reader.hasRead) return read
+      if (reader.hasRead) {
+        listed = undefined
+        return read
+      }
+      listed ??= cachedValue(() => readListed(client, networks), LISTED_FRESH_MS)
       const early = listed.get().then((pools) => (pools && areEnough(pools) ? pools : read))
       return Promise.any([read, early]).catch(() => read)
     },
