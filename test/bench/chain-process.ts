@@ -23,6 +23,7 @@ import {
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
+import { randomOf } from '../simulation/random.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
@@ -66,10 +67,14 @@ const minedAt = new Map<number, number>()
 const timeOf = (block: number) =>
   minedAt.get(block) ?? START - Math.round((Number(firstHead) - block) * SECONDS_A_BLOCK)
 
-/** The data words of one swap in a thousand, so that no two neighbours are alike. */
-const DATA = Array.from({ length: 1_000 }, (_, index) => {
-  const step = BigInt(index + 1)
-  return `0x${word(-step * 10n ** 15n)}${word(step * 2_500n * 10n ** 12n)}${word(20_000n * 2n ** 96n + step * 2n ** 70n)}${word(10n ** 20n + step)}${word(198_000n + step)}`
+/** As random as those of real swaps, so that the tables compress as those of a real chain do: all within 10 % of one price. */
+const random = randomOf(1)
+const SWAPS = Array.from({ length: 16_384 }, () => {
+  const [amount, fraction] = [random.bits(60) + 1n, random.bits(32)]
+  const sqrtPrice = 20_000n * 2n ** 96n + random.bits(96) * 500n
+  const words = [-amount, (amount * (24_000n * 2n ** 32n + fraction * 2_000n)) >> 32n, sqrtPrice, random.bits(90)]
+  const tick = BigInt(198_000 + random.between(0, 500))
+  return { data: `0x${[...words, tick].map(word).join('')}`, hash: random.bits(208).toString(16).padStart(52, '0') }
 })
 
 function logsOf(from: number, to: number): string {
@@ -80,8 +85,9 @@ function logsOf(from: number, to: number): string {
     for (let index = 0; index < swaps; index++) {
       const swap = block * SWAPS_PER_BLOCK * BURST.times + index
       const topics = `"${V3_TOPICS.swap}","0x${word(1n)}","0x${word(2n)}"`
+      const { data, hash } = SWAPS[swap % SWAPS.length] as (typeof SWAPS)[number]
       logs.push(
-        `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${DATA[swap % DATA.length]}",${place},"transactionHash":"0x${swap.toString(16).padStart(64, 'd')}","logIndex":"${numberToHex(index)}","removed":false}`,
+        `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${data}",${place},"transactionHash":"0x${hash}${swap.toString(16).padStart(HASH_NUMBER_DIGITS, '0')}","logIndex":"${numberToHex(index)}","removed":false}`,
       )
     }
   }
