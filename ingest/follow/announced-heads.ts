@@ -13,8 +13,8 @@ const NEWEST_SHARE = 0.2
 const MAX_QUIET_INTERVALS = 1.5
 const MAX_QUIET_MS = 20_000
 
-/** The head of a node is requested once in this time, however many blocks are announced. */
-const POLL_MS = 1_000
+/** The head of a node is requested once in this time, however many blocks are announced, and at once where two of them contradict each other. */
+const POLL_MS = 6_000
 /** After a reorg it is requested with each block: an endpoint may announce more blocks that no other one has. */
 const DISTRUST_MS = 600_000
 
@@ -23,8 +23,13 @@ export class AnnouncedHeads {
   readonly #byParent = new Map<string, Header>()
   #arrivedMs: number | undefined
   #intervalMs: number | undefined
+  readonly #pollMs: number
   #polledMs = Number.NEGATIVE_INFINITY
   #distrustedUntilMs = Number.NEGATIVE_INFINITY
+
+  constructor(pollMs = POLL_MS) {
+    this.#pollMs = pollMs
+  }
 
   /** How long from now on the next head is expected to be announced; 0 where it is late, or where nodes announce none. */
   get quietMs(): number {
@@ -35,7 +40,7 @@ export class AnnouncedHeads {
 
   get isPollDue(): boolean {
     const now = performance.now()
-    return now < this.#distrustedUntilMs || now - this.#polledMs >= POLL_MS
+    return now < this.#distrustedUntilMs || now - this.#polledMs >= this.#pollMs
   }
 
   /** A node has told its head, which is on top of the blocks that were read, or not. */
@@ -47,12 +52,21 @@ export class AnnouncedHeads {
   add(head: Header): void {
     // Each endpoint announces it.
     if (this.#byParent.get(head.parentHash)?.hash !== head.hash) this.#noteArrival(performance.now())
+    if (this.#isContradicted(head)) this.#polledMs = Number.NEGATIVE_INFINITY
     this.#byParent.delete(head.parentHash)
     this.#byParent.set(head.parentHash, head)
     for (const oldest of this.#byParent.keys()) {
       if (this.#byParent.size <= MAX_HEADS) break
       this.#byParent.delete(oldest)
     }
+  }
+
+  /** Whether another announced head of its number, or of its parent's, is of another branch. */
+  #isContradicted({ number, hash, parentHash }: Header): boolean {
+    return [...this.#byParent.values()].some(
+      (other) =>
+        (other.number === number && other.hash !== hash) || (other.number === number - 1 && other.hash !== parentHash),
+    )
   }
 
   #noteArrival(now: number): void {

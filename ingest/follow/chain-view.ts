@@ -25,7 +25,7 @@ export type ViewOptions = {
 }
 
 /** Finality is requested with one poll of so many, or rather after their time, and at least every 15 seconds. */
-const FINALITY_POLLS = 6
+const FINALITY_POLLS = 12
 const MAX_FINALITY_AGE_MS = 15_000
 
 /**
@@ -83,8 +83,8 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
 }
 
 /**
- * On chains with several blocks a second, announced blocks that link to the tip are read without a request for the head, but for one a second:
- * a node may announce blocks of a branch that was left.
+ * On chains with several blocks a second, announced blocks that link to the tip are read without a request for the head, but for one in six
+ * seconds: a node may announce blocks of a branch that was left.
  */
 function announcedHeads(newest: Header, finality: Finality): Heads & { chainHead: Header } {
   const final = finality.below(newest.number)

@@ -32,6 +32,8 @@ export type ListenOptions = {
   pools?: ReadonlySet<PoolId> | undefined
   watchHeads?: WatchHeads | undefined
   pollMs?: number
+  /** The head of a node is requested once in this time while announced blocks link to the tip: six seconds where absent. */
+  announcedPollMs?: number
   /** `BLOCK_BY_BLOCK` where absent. */
   live?: LiveReading
   report: Report<IngestFact>
@@ -55,7 +57,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
     if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs })
   }
   const waker = new Waker()
-  const announced = new AnnouncedHeads()
+  const announced = new AnnouncedHeads(options.announcedPollMs)
   const unwatch = options.watchHeads?.((header) => {
     if (header) announced.add(header)
     waker.wake()

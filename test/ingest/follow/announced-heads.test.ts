@@ -54,3 +54,43 @@ describe('the time until the next head is late', () => {
     expect(announced.quietMs).toBeCloseTo(18 * SECOND - 100)
   })
 })
+
+describe('a poll of the head', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+  afterEach(() => void vi.useRealTimers())
+
+  function polled(): AnnouncedHeads {
+    const announced = new AnnouncedHeads()
+    for (const number of [1, 2, 3]) announced.add(head(number))
+    announced.notePoll(true)
+    return announced
+  }
+
+  test('is due once in six seconds', () => {
+    const announced = polled()
+    for (const number of [3, 4, 5]) announced.add(head(number))
+    vi.advanceTimersByTime(5 * SECOND)
+    expect(announced.isPollDue).toBe(false)
+    vi.advanceTimersByTime(SECOND)
+    expect(announced.isPollDue).toBe(true)
+  })
+
+  test.each([
+    ['of the same number', { ...head(3), hash: madeUpHash(3, 1) }],
+    ['below it', { ...head(2), hash: madeUpHash(2, 1) }],
+    ['on another parent', { ...head(4), parentHash: madeUpHash(3, 1) }],
+  ])('is due at once where a head contradicts one that was announced: %s', (_, other) => {
+    const announced = polled()
+    announced.add(other)
+    expect(announced.isPollDue).toBe(true)
+    announced.notePoll(true)
+    expect(announced.isPollDue).toBe(false)
+  })
+
+  test('is due with each block once a head was not on top of the blocks that were read', () => {
+    const announced = polled()
+    announced.notePoll(false)
+    announced.notePoll(true)
+    expect(announced.isPollDue).toBe(true)
+  })
+})

@@ -72,8 +72,8 @@ describe.skipIf(withoutClickHouse)('npm start, after a stop', () => {
     rpc.chain.finalized = FINAL
     rpc.chain.head = FINAL + 4
     await untilStored(second, FINAL + 4)
-    // It requests finality every six seconds, and the next block says what it has read.
-    await sleep(7_000)
+    // It requests finality every twelve seconds, and the next block says what it has read.
+    await sleep(13_000)
     rpc.chain.head = FINAL + 5
     await untilStored(second, FINAL + 5)
     expect(await second.stop()).toBe(0)

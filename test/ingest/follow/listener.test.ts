@@ -67,6 +67,7 @@ function start(options: Options = {}): ArrayLog {
     pools: options.pools,
     watchHeads: options.watchHeads,
     pollMs: options.watchHeads ? 60_000 : 20,
+    announcedPollMs: 1_000,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,
   })
@@ -384,6 +385,15 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     const hashes = messages.slice(-3).map((message) => tipOf(message).hash)
     expect(hashes).toEqual([1, 2, 3].map((it) => madeUpHash(below + it)))
     expect(messages.at(-1)).toEqual(await clean())
+  })
+
+  test('within a second after a poll, beside another one of its number, is not read before the next poll', async () => {
+    const { below, tellAll, clean } = await almostThere(1, 0)
+    const { messages } = await tellAll([below + 1], ([head]) => [
+      head as Header,
+      { ...(head as Header), hash: madeUpHash(below + 1, 7) },
+    ])
+    expect(messages.filter((message) => tipOf(message).number === below + 1)).toEqual([await clean()])
   })
 
   test.each([
