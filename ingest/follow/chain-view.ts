@@ -83,8 +83,8 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
 }
 
 /**
- * On chains with several blocks a second, announced blocks that link to the tip are read without a request for the head, but for one in six
- * seconds: a node may announce blocks of a branch that was left.
+ * Announced blocks that link to the tip are read without a request for the head, but for one in six seconds: a node may announce blocks of a
+ * branch that was left.
  */
 function announcedHeads(newest: Header, finality: Finality): Heads & { chainHead: Header } {
   const final = finality.below(newest.number)
