@@ -43,7 +43,7 @@ const SYMBOL = 'TKN0-USDC'
 const FINAL_DEPTH = 100
 const LISTED_POOL = `INSERT INTO pools
   SELECT * REPLACE ('0xc6962004f452be9203591991d15f6b388e09e8d0' AS pool, '0x82af49447d8a07e3bd95bd0d56f35241523fbab1' AS token0_address, 'WETH' AS token0_symbol)
-  FROM pools WHERE network = '${NETWORK}' AND pool = '${POOL}'`
+  FROM (SELECT * FROM pools WHERE network = '${NETWORK}' AND pool = '${POOL}')`
 
 const begun = Math.floor(Date.now() / 1_000)
 let least: Figures | undefined
