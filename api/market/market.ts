@@ -157,8 +157,8 @@ async function answerTicks(
 /** Without a wait for all pools where the query names one, or a pair of listed tokens. */
 function poolsFor({ pool, symbol, networks = FIRST_NETWORKS }: NamedMarket): ChoosePools {
   return (pools) => {
-    if (pool !== undefined && symbol === undefined) return pools.ofPool(pool)
-    if (symbol === undefined || pool !== undefined) return pools.get()
+    if (pool !== undefined) return symbol === undefined ? pools.ofPool(pool) : pools.get()
+    if (symbol === undefined) return pools.get()
     return pools.ofListed((listed) => matchSymbol(listed, symbol.splits, networks).listed.length > 0)
   }
 }

@@ -23,14 +23,13 @@ export function trustedToken(network: Network, address: string): TrustedToken | 
   return network.trustedTokens.find((token) => token.address.toLowerCase() === address)
 }
 
-/** A token of the curated list, or the chain's native currency. */
-export function isListed(network: Network, address: string): boolean {
-  return address === NATIVE_CURRENCY || trustedToken(network, address) !== undefined
-}
-
-/** Their addresses. */
+/** Addresses of the curated list, and of the chain's native currency. */
 export function listedTokens(network: Network): readonly Address[] {
   return [NATIVE_CURRENCY, ...network.trustedTokens.map(({ address }) => lower(address))]
+}
+
+export function isListed(network: Network, token: Address): boolean {
+  return listedTokens(network).includes(token)
 }
 
 /** The curated symbol where there is one: on-chain symbols can be copied. */
