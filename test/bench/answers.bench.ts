@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { createKey } from '../../api/accounts/keys.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { asker, run } from '../support/candlepool.ts'
+import { inputOf } from '../support/child-input.ts'
 import { figure, quantile, title } from './figure.ts'
 import type { Loaded } from './load-process.ts'
 import { BUCKETS, drawer } from './load-questions.ts'
@@ -93,7 +94,7 @@ async function closedAnswers(url: string): Promise<ReadonlyMap<string, string>> 
 async function startBare(bodies: ReadonlyMap<string, string>): Promise<{ url: string; pid: number; stop(): void }> {
   const script = join(import.meta.dirname, 'bare-answers.ts')
   const child = spawn(process.execPath, ['--import', 'tsx', script], { stdio: ['pipe', 'pipe', 'inherit'] })
-  child.stdin.end(JSON.stringify([...bodies]))
+  inputOf(child).end(JSON.stringify([...bodies]))
   const [port] = await once(child.stdout, 'data')
   return { url: `http://127.0.0.1:${Number(port)}`, pid: child.pid ?? 0, stop: () => void child.kill() }
 }

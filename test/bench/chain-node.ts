@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import { inputOf } from '../support/child-input.ts'
 
 export type ChainNode = {
   url: string
@@ -49,6 +50,7 @@ export async function startChain(chain: Chain): Promise<ChainNode> {
   const shape = [latencyMs, head, swapsPerBlock, network, secondsPerBlock, every, times]
   const args = ['--import', 'tsx', script, ...shape.map(String)]
   const node = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const input = inputOf(node)
   const ended = once(node, 'exit')
   const lines = createInterface(node.stdout)
   const nextLine = async () => ((await once(lines, 'line')) as [string])[0]
@@ -56,13 +58,13 @@ export async function startChain(chain: Chain): Promise<ChainNode> {
   return {
     url,
     async mine() {
-      node.stdin.write('\n')
+      input.write('\n')
       const [number, nanoseconds] = (await nextLine()).split(' ')
       return { number: Number(number), at: Number(nanoseconds) / 1e6 }
     },
-    setLatency: (ms) => void node.stdin.write(`${ms}\n`),
+    setLatency: (ms) => void input.write(`${ms}\n`),
     async stop() {
-      node.stdin.end()
+      input.end()
       await ended
     },
   }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { inputOf } from '../support/child-input.ts'
 import type { Shape } from './synthetic.ts'
 
 export const KEY = 'the-key-of-the-bench-of-the-pipeline'
@@ -33,6 +34,7 @@ export async function startPipelineProcess(
   const args = ['--import', 'tsx', join(import.meta.dirname, 'e2e-process.ts'), folder, KEY, brokers.join(',')]
   const env = { ...process.env, PUBLISH: publish }
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'], env })
+  const input = inputOf(child)
   const ended = once(child, 'exit')
   const lines = createInterface(child.stdout)
   const [url] = (await once(lines, 'line')) as [string]
@@ -51,11 +53,11 @@ export async function startPipelineProcess(
     append(number) {
       return new Promise((resolve) => {
         appended.set(number, resolve)
-        child.stdin.write(`${number}\n`)
+        input.write(`${number}\n`)
       })
     },
     async stop() {
-      child.stdin.end()
+      input.end()
       await ended
     },
   }

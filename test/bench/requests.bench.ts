@@ -12,6 +12,7 @@ import { type ClickHouseClient, createClient } from '@clickhouse/client'
 import { ask } from '../../aggregator/store/store.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { postTo } from '../../infra/rpc/http-post.ts'
+import { inputOf } from '../support/child-input.ts'
 import { createBareTable, insertBare } from './bare-insert.ts'
 import { shapeOf } from './e2e.ts'
 import { type Cost, costOf, figure, quantile, title } from './figure.ts'
@@ -30,7 +31,7 @@ const own = createClient({ url, database, ...users.owner })
 const bare = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, 'bare-answers.ts')], {
   stdio: ['pipe', 'pipe', 'inherit'],
 })
-bare.stdin.end(JSON.stringify([['/', JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'x'.repeat(3_000) })]]))
+inputOf(bare).end(JSON.stringify([['/', JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'x'.repeat(3_000) })]]))
 const [port] = await once(bare.stdout, 'data')
 const node = `http://127.0.0.1:${Number(port)}/`
 const post = postTo(node, 'node', 10_000)

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { openCheckout } from '../support/checkout.ts'
+import { inputOf } from '../support/child-input.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands.ts'
 import { DOCUMENTS } from '../support/documents.ts'
@@ -80,7 +81,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
         const code = error ? Number(error.code ?? 1) : 0
         resolve({ code, output: stdout + (code === 0 ? '' : stderr) })
       })
-      child.stdin?.end('SELECT 1')
+      inputOf(child).end('SELECT 1')
     })
   }
 

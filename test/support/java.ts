@@ -1,6 +1,7 @@
 /** Programs in Java that tests start, and that end with the test's process. */
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inputOf } from './child-input.ts'
 
 const START_TIMEOUT_MS = 60_000
 /** Starts in a second rather than runs fast for hours. */
@@ -22,6 +23,7 @@ export async function startJava(
 ): Promise<JavaProcess> {
   const command = ['java', ...FAST_START, ...args]
   const child = spawn('sh', ['-c', DIE_WITH_PARENT, 'sh', ...command], { stdio: ['pipe', 'pipe', 'pipe'] })
+  const input = inputOf(child)
   let output = ''
   const keep = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-2000)
@@ -30,7 +32,7 @@ export async function startJava(
   child.stderr.on('data', keep)
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const kill = async () => {
-    child.stdin.end()
+    input.end()
     await exited
   }
   const deadline = Date.now() + START_TIMEOUT_MS

@@ -1,6 +1,7 @@
 /** A terminal as its user has it: one command after the other, variables kept, and at most one `npm start` at a time. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { inputOf } from './child-input.ts'
 
 export type Ended = {
   seconds: number
@@ -32,8 +33,7 @@ export function openShell(folder: string, environment: NodeJS.ProcessEnv): Shell
     // Of a process group of its own, as a terminal has it, so that Ctrl-C reaches all of it.
     const options = { cwd: place, env: environment, detached: true } as const
     const child = spawn('bash', ['-c', `${assigned}${command}`], options)
-    // What reads nothing has ended before.
-    child.stdin.on('error', () => undefined).end('SELECT 1')
+    inputOf(child).end('SELECT 1')
     let output = ''
     const looks: (() => void)[] = []
     for (const stream of [child.stdout, child.stderr])

@@ -266,7 +266,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     const { hostname, port } = new URL(service.url)
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     for (let wait = 0; wait < 40; wait++) {
-      const socket = connect(Number(port), hostname)
+      const socket = connect(Number(port), hostname).on('error', () => undefined)
       socket.write(`GET ${TICKS} HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.key}\r\nAccept: text/event-stream\r\n\r\n`)
       await sleep(wait / 2)
       socket.destroy()

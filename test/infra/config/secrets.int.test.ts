@@ -33,7 +33,9 @@ function startGateway(): Promise<{ server: Server; port: number; met: ReadonlySe
     answers[way]?.()
   })
   // The way of a WebSocket.
-  server.on('upgrade', (request, socket) => socket.end(`HTTP/1.1 403 ${request.url}\r\n\r\nCannot GET ${request.url}`))
+  server.on('upgrade', (request, socket) =>
+    socket.on('error', () => undefined).end(`HTTP/1.1 403 ${request.url}\r\n\r\nCannot GET ${request.url}`),
+  )
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => {
       resolve({ server, port: (server.address() as AddressInfo).port, met })
