@@ -4,11 +4,13 @@ import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockRef, RangeOverwrite, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { Job } from '../jobs/job.ts'
 import { ledgerStart, newestBlock } from '../ledger/stored-blocks.ts'
 import { digestOf } from '../store/digest.ts'
+import { filterGroups } from '../store/pool-groups.ts'
 import { ask, insertRows, loadSql, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
-import { filterOf, isDigest, poolsIn, poolsOfFilters, recordFilter } from './pool-filter.ts'
+import { filterOf, poolsOfFilters, recordFilter } from './pool-filter.ts'
 
 export async function recordCoverage(
   client: ClickHouseClient,
@@ -90,7 +92,22 @@ export async function readStoredOverwrites(client: ClickHouseClient, network: Ne
   }
 }
 
-const statedTicks = loadSql(import.meta.url, './wrong_coverage.sql')
+const countedTicks = loadSql(import.meta.url, './counted_ticks.sql')
+
+/** Stored ticks of some blocks and their digest (see digest.ts); all pools where `pools` is empty. */
+export async function countTicks(
+  client: ClickHouseClient,
+  { network, from, to, pools }: BlockRange & { network: NetworkName; pools: readonly PoolId[] },
+): Promise<{ ticks: string; digest: string }> {
+  let [ticks, digest] = [0n, 0n]
+  for (const group of filterGroups(pools)) {
+    const parameters = { network, from, to, pools: group }
+    const [row] = await ask<{ counted_ticks: string; counted_digest: string }>(client, countedTicks, parameters)
+    ticks += BigInt(row?.counted_ticks ?? 0)
+    digest += BigInt(row?.counted_digest ?? 0)
+  }
+  return { ticks: `${ticks}`, digest: `${BigInt.asUintN(64, digest)}` }
+}
 
 /** Cuts covered ranges at block `to`. May be repeated. */
 export async function lowerCoverage(
@@ -105,11 +122,13 @@ export async function lowerCoverage(
      WHERE network = {network:String} AND first <= {to:UInt64} AND last > {to:UInt64}`,
     { network, to: to.number },
   )
+  const poolsOf = await poolsOfFilters(
+    client,
+    network,
+    rows.map(({ filter }) => filter),
+  )
   for (const { from, filter, source } of rows) {
-    // Too many pools for one statement: the range is deleted below, and so read again.
-    if (isDigest(filter)) continue
-    const stated = { network, from, to: to.number, pools: poolsIn(filter) }
-    const [counted] = await ask<{ counted_ticks: string; counted_digest: string }>(client, statedTicks, stated)
+    const counted = await countTicks(client, { network, from, to: to.number, pools: poolsOf.get(filter) ?? [] })
     await run(
       client,
       `INSERT INTO coverage (network, filter, source, first, last, first_time, last_time, ticks, digest, job, version)
@@ -120,7 +139,7 @@ export async function lowerCoverage(
        ORDER BY version DESC LIMIT 1`,
       {
         ...{ network, filter, source, from, to: to.number, time: to.timestamp },
-        ...{ ticks: counted?.counted_ticks ?? '0', digest: counted?.counted_digest ?? '0' },
+        ...counted,
       },
     )
   }
@@ -132,33 +151,30 @@ export async function lowerCoverage(
   }
 }
 
-/** Deletes every covered range that holds any of these blocks, so that it is read again. Call it for each shard. */
-export async function deleteCoverage(
-  shard: ClickHouseClient,
-  network: NetworkName,
-  ranges: readonly BlockRange[],
-): Promise<void> {
-  for (const { from, to } of ranges) {
-    await run(
-      shard,
-      'DELETE FROM coverage WHERE network = {network:String} AND first <= {to:UInt64} AND last >= {from:UInt64}',
-      { network, from, to },
-    )
-  }
-}
-
-/** Ranges that earlier jobs have read for these pools, or for all of them. */
+/** Ranges that jobs have read for these pools, or for all of them; `since`: only this job and later ones. */
 export async function readCoverage(
   client: ClickHouseClient,
   network: NetworkName,
   pools: readonly PoolId[] | undefined,
+  since = 0,
 ): Promise<BlockRange[]> {
   return ask<BlockRange>(
     client,
     `SELECT toFloat64(first) AS "from", toFloat64(last) AS "to" FROM coverage FINAL
-     WHERE network = {network:String} AND filter IN ('', {filter:String})`,
-    { network, filter: filterOf(pools) },
+     WHERE network = {network:String} AND filter IN ('', {filter:String}) AND coverage.job >= {since:UInt32}`,
+    { network, filter: filterOf(pools), since },
   )
+}
+
+/**
+ * Parts of the job's range that it has to read: those that no job has read, or, where it reads `again`, neither it nor a later job. Earlier
+ * coverage stays meanwhile: its ticks are stored until others replace them.
+ */
+export async function unreadRanges(
+  client: ClickHouseClient,
+  { network, id, from, to, pools, again }: Pick<Job, 'network' | 'id' | 'from' | 'to' | 'pools' | 'again'>,
+): Promise<BlockRange[]> {
+  return gapsIn({ from, to }, await readCoverage(client, network, pools, again ? id : 0))
 }
 
 /** An unbroken run of blocks that are stored completely for some pools, by the listener or by one backfill. */

@@ -29,18 +29,20 @@ export type Job = BlockRange & {
   concurrency: number
   /** It stops after about so many requests to endpoints. */
   maxRequests?: number | undefined
+  /** Ranges that earlier jobs have read are read again. */
+  again: boolean
   state: JobState
   /** Why it failed or stopped; while it is open, how far it is, and empty until a process has taken it. */
   reason: string
 }
 
 export type JobRequest = Pick<Job, 'network' | 'from' | 'to' | 'pools' | 'concurrency'> &
-  Partial<Pick<Job, 'resolutions' | 'maxRequests'>>
+  Partial<Pick<Job, 'resolutions' | 'maxRequests' | 'again'>>
 
 /** Makes an open job whose rows beat those of every job before it. */
 export async function openJob(client: ClickHouseClient, request: JobRequest, kind: JobKind = 'backfill'): Promise<Job> {
   const id = await claimJobNumber(client, request.network)
-  const job: Job = { resolutions: [], ...request, id, kind, state: 'open', reason: '' }
+  const job: Job = { resolutions: [], again: false, ...request, id, kind, state: 'open', reason: '' }
   await insertJob(client, job)
   return job
 }
@@ -97,7 +99,11 @@ export function recentJobs(client: ClickHouseClient, network: NetworkName, limit
   )
 }
 
-type JobRow = Omit<Job, 'pools' | 'maxRequests'> & { pools: PoolId[]; max_requests: number }
+type JobRow = Omit<Job, 'pools' | 'maxRequests' | 'again'> & {
+  pools: PoolId[]
+  max_requests: number
+  again: boolean | number
+}
 
 async function readJobs(
   client: ClickHouseClient,
@@ -108,22 +114,35 @@ async function readJobs(
   const rows = await ask<JobRow>(
     client,
     `SELECT network, id, kind, toFloat64(first) AS "from", toFloat64(last) AS "to", pools, resolutions, concurrency, max_requests,
-       state, reason
+       again, state, reason
      FROM jobs FINAL WHERE ${where} ORDER BY ${order}`,
     parameters,
   )
-  return rows.map(({ max_requests, pools, ...row }): Job => {
+  return rows.map(({ max_requests, pools, again, ...row }): Job => {
     const limit = max_requests > 0 && { maxRequests: max_requests }
-    return { ...row, pools: pools.length > 0 ? pools : undefined, ...limit }
+    return { ...row, pools: pools.length > 0 ? pools : undefined, again: Boolean(again), ...limit }
   })
 }
 
 /** Its pools may be too many for a statement's parameter. */
 function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
-  const { network, id, kind, from, to, pools = [], resolutions, concurrency, maxRequests = 0, state, reason } = job
+  const {
+    network,
+    id,
+    kind,
+    from,
+    to,
+    pools = [],
+    resolutions,
+    concurrency,
+    maxRequests = 0,
+    again,
+    state,
+    reason,
+  } = job
   return insertRows(
     client,
-    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version, max_requests)',
+    'jobs (network, id, kind, first, last, pools, resolutions, concurrency, state, reason, created, version, max_requests, again)',
     (out) => {
       out.string(network).uint32(id).string(kind).uint64(from).uint64(to).strings(pools).uint32s(resolutions)
       out
@@ -133,6 +152,7 @@ function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
         .uint32(Math.floor(Date.now() / 1000))
         .uint64(1)
         .uint32(maxRequests)
+        .uint8(again ? 1 : 0)
     },
   )
 }

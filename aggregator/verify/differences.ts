@@ -5,12 +5,11 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
-import { filterGroups } from '../store/pool-groups.ts'
+import { countTicks } from '../history/coverage.ts'
 import { ask, loadSql, MAX_TIME } from '../store/store.ts'
 
 const wrongCandles = loadSql(import.meta.url, './wrong_candles.sql')
 const wrongBlocks = loadSql(import.meta.url, './wrong_blocks.sql')
-const wrongCoverage = loadSql(import.meta.url, '../history/wrong_coverage.sql')
 
 /** A statement returns at most these. */
 export const MAX_DIFFERENCES = 10_000
@@ -99,14 +98,7 @@ export async function coverageOf(
   stated: StoredCoverage,
 ): Promise<Difference[]> {
   const { from, to, pools, ticks, digest } = stated
-  let [countedTicks, countedDigest] = [0n, 0n]
-  for (const group of filterGroups(pools)) {
-    const parameters = { network, from, to, pools: group }
-    const [row] = await ask<{ counted_ticks: string; counted_digest: string }>(client, wrongCoverage, parameters)
-    countedTicks += BigInt(row?.counted_ticks ?? 0)
-    countedDigest += BigInt(row?.counted_digest ?? 0)
-  }
-  const counted = { ticks: `${countedTicks}`, digest: `${BigInt.asUintN(64, countedDigest)}` }
+  const counted = await countTicks(client, { network, from, to, pools })
   if (counted.ticks === ticks && counted.digest === digest) return []
   return [{ kind: 'coverage', from, to, pools, stored: { ticks, digest }, counted }]
 }

@@ -1,11 +1,11 @@
 /** `npm run backfill`: reads a range of final history: in a cluster, beside a running `npm start`, and alone. */
 import { z } from 'zod'
-import { failJob, readJob } from '../../aggregator/jobs/job.ts'
+import { failJob, type JobRequest, readJob } from '../../aggregator/jobs/job.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { CANCELLED } from '../jobs/job-runner.ts'
-import { type HistoryRequest, readHistory } from '../jobs/read-history.ts'
+import { readHistory } from '../jobs/read-history.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print } from '../process/command.ts'
 import { withTables } from '../process/deployment.ts'
@@ -89,7 +89,7 @@ async function cancelBackfill({ network, cancel: id }: z.output<typeof cancelSch
   })
 }
 
-function readRequest(): HistoryRequest | z.output<typeof cancelSchema> {
+function readRequest(): JobRequest | z.output<typeof cancelSchema> {
   const options = {
     network: { type: 'string' },
     'from-block': { type: 'string' },

@@ -1,7 +1,7 @@
 /** Runs the open backfill jobs of a network, one at a time, in the process that owns the tables. */
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
-import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
+import { unreadRanges } from '../../aggregator/history/coverage.ts'
 import {
   failJob,
   finishJob,
@@ -46,7 +46,7 @@ export async function runJobs(
   }
 }
 
-/** Reads what earlier jobs have not read yet, and records in the job's row how it ended. Ends where the job is taken back. */
+/** Reads the ranges of the job that are unread, and records in the job's row how it ended. Ends where the job is taken back. */
 export async function runJob(
   job: Job,
   config: NetworkConfig,
@@ -91,18 +91,19 @@ export async function runJob(
   }
 }
 
-/** The ranges of the job that earlier ones have not read, with the options of their reading. */
-async function rangesOf({ id, network, from, to, pools, concurrency }: Job, endpoints: Endpoints, { owner }: Store) {
+/** The ranges that the job has to read, with the options of their reading. */
+async function rangesOf(job: Job, endpoints: Endpoints, { owner }: Store) {
+  const { id, network, pools, concurrency } = job
   endpoints.finality.wasKnown((await storedChain(owner, network).tip())?.finalized)
-  const ranges = gapsIn({ from, to }, await readCoverage(owner, network, pools))
+  const ranges = await unreadRanges(owner, job)
   const notBefore = await oldestWholeDay(owner)
   return { job: id, ranges, notBefore, pools, storedPools: storedPools(owner, network), concurrency }
 }
 
 /** With the estimate: a job may stop before its state is read for the first time. */
-function stoppedText({ maxRequests }: Job, sent: number, rest: number, estimated: string): string {
+function stoppedText({ maxRequests, again }: Job, sent: number, rest: number, estimated: string): string {
   const [requests, limit] = [sent, maxRequests ?? 0].map((it) => it.toLocaleString('en'))
-  return `Stopped after ${requests} requests, before block ${rest}: --max-requests is ${limit}. What is read stays; the same command, without --again, reads the rest.${estimated && ` Its estimate was ${estimated}.`}`
+  return `Stopped after ${requests} requests, before block ${rest}: --max-requests is ${limit}. What is read stays; the same command ${again ? `from --from-block ${rest} on ` : ''}reads the rest.${estimated && ` Its estimate was ${estimated}.`}`
 }
 
 /** The reason of a job that its operator has taken back. */

@@ -1,5 +1,5 @@
 /** Progress of a backfill: a bar on a terminal, plain lines elsewhere. */
-import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
+import { unreadRanges } from '../../aggregator/history/coverage.ts'
 import type { Job } from '../../aggregator/jobs/job.ts'
 import { ask } from '../../aggregator/store/store.ts'
 import type { Estimate } from '../../ingest/backfill/estimate.ts'
@@ -8,8 +8,9 @@ import type { Store } from '../clickhouse/store.ts'
 export type Progress = { blocks: number; ticks: number }
 
 /** Blocks of the job's range that are complete, and the ticks that this job has stored. */
-export async function readProgress({ owner }: Store, { network, id, from, to, pools }: Job): Promise<Progress> {
-  const gaps = gapsIn({ from, to }, await readCoverage(owner, network, pools))
+export async function readProgress({ owner }: Store, job: Job): Promise<Progress> {
+  const { network, id, from, to } = job
+  const gaps = await unreadRanges(owner, job)
   const missing = gaps.reduce((sum, gap) => sum + gap.to - gap.from + 1, 0)
   const [row] = await ask<{ brought: string }>(
     owner,

@@ -1,9 +1,7 @@
 /** Reads final history: over Kafka in a cluster, in the running process that owns the tables, or in this process alone. */
-import { deleteCoverage } from '../../aggregator/history/coverage.ts'
 import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
@@ -20,11 +18,8 @@ import { withStandaloneAggregator } from './standalone.ts'
 const LINE_MS = 5_000
 const POLL_MS = 300
 
-/** `again`: what earlier jobs have read is read again. */
-export type HistoryRequest = JobRequest & { again: boolean }
-
 /** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
-export async function readHistory(request: HistoryRequest, run: Run): Promise<void> {
+export async function readHistory(request: JobRequest, run: Run): Promise<void> {
   const { tables, log } = run.deployment
   const network = networkOf(request, run)
   const running = await tables.find()
@@ -58,16 +53,16 @@ function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
 }
 
 /** The process that owns the tables reads; this one shows its progress. */
-async function readInOwner(request: HistoryRequest, store: Store, run: Run): Promise<void> {
+async function readInOwner(request: JobRequest, store: Store, run: Run): Promise<void> {
   await requireServed(store, request.network, 'jobs', run.signal)
-  const job = await open(request, store)
+  const job = await openJob(store.owner, request)
   run.signal.addEventListener('abort', () => print(`Job ${job.id} continues in the running process.`), { once: true })
   await followJob(job, store, run, 'jobs')
 }
 
 /** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
 async function readInCluster(
-  request: HistoryRequest,
+  request: JobRequest,
   network: NetworkConfig,
   openBackfillLog: () => Promise<KafkaLog<RangeOverwrite>>,
   store: Store,
@@ -76,7 +71,7 @@ async function readInCluster(
   const served = await servedNetworks(store.owner, 'aggregator')
   if (served.length > 0) await requireServed(store, request.network, 'aggregator', run.signal)
   const history = await openBackfillLog()
-  const job = await open(request, store)
+  const job = await openJob(store.owner, request)
   const reading = runJob(job, network, history, store, run)
   try {
     await followJob(job, store, run, 'aggregator')
@@ -87,10 +82,10 @@ async function readInCluster(
 }
 
 /** Nothing else runs on the tables: this process reads and stores. */
-async function readStandalone(request: HistoryRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+async function readStandalone(request: JobRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
   try {
     await withStandaloneAggregator(network.network.name, store, run, async (history) => {
-      const job = await open(request, store)
+      const job = await openJob(store.owner, request)
       const reading = runJob(job, network, history, store, run)
       await followJob(job, store, run, undefined)
       await reading
@@ -98,12 +93,6 @@ async function readStandalone(request: HistoryRequest, network: NetworkConfig, s
   } finally {
     await store.close()
   }
-}
-
-async function open({ again, ...request }: HistoryRequest, { owner, shards }: Store): Promise<Job> {
-  const range: BlockRange = { from: request.from, to: request.to }
-  if (again) for (const shard of shards) await deleteCoverage(shard, request.network, [range])
-  return openJob(owner, request)
 }
 
 /** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */

@@ -123,7 +123,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     const job = run('backfill', environment('limited'), limited)
     expect(await job.exited).toBe(0)
     const stopped =
-      /Stopped after \d\d requests, before block \d+: --max-requests is 20\. What is read stays; the same command, without --again, reads the rest\. Its estimate was about ([\d,]+) requests, [\d,]+ (?:seconds?|minutes?)\.\n/
+      /Stopped after \d\d requests, before block \d+: --max-requests is 20\. What is read stays; the same command reads the rest\. Its estimate was about ([\d,]+) requests, [\d,]+ (?:seconds?|minutes?)\.\n/
     const [, requests = ''] = stopped.exec(job.output()) ?? []
     expect(Number(requests.replaceAll(',', '')), job.output()).toBeGreaterThan(10)
     expect(job.output()).not.toContain('100.0 %')

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { applyRetention, readHorizon } from '../../aggregator/candles/retention.ts'
-import { deleteCoverage, readCoverage } from '../../aggregator/history/coverage.ts'
+import { lowerCoverage, readCoverage } from '../../aggregator/history/coverage.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
@@ -187,7 +187,8 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     }
     const covered = () => readCoverage(over.owner, network, undefined)
     expect((await covered()).length).toBeGreaterThan(0)
-    for (const shard of over.shards) await deleteCoverage(shard, network, [{ from: 0, to: 1e9 }])
+    const genesis = { number: 0, hash: `0x${'0'.repeat(64)}`, timestamp: 0 } as const
+    await lowerCoverage(over.owner, over.shards, network, genesis)
     expect(await covered()).toEqual([])
   })
 
