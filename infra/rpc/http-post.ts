@@ -3,7 +3,8 @@ import { isAscii } from 'node:buffer'
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { HttpRequestError, ResponseBodyTooLargeError, TimeoutError } from 'viem'
-import { decoded } from '../lib/decoded.ts'
+import { unpacked } from '../lib/decoded.ts'
+import { TooLong } from '../lib/zstd.ts'
 
 /** A range of 20,000 logs is 15 MB; longer answers are refused, and the range is halved. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -70,14 +71,20 @@ function send(url: URL, body: string, signal: AbortSignal): Promise<IncomingMess
 async function textOf(response: IncomingMessage): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of decoded(response)) {
+  for await (const chunk of response as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
-    if (size > MAX_ANSWER_BYTES) throw new ResponseBodyTooLargeError({ maxSize: MAX_ANSWER_BYTES, size })
+    if (size > MAX_ANSWER_BYTES) throw tooLarge(size)
     chunks.push(chunk)
   }
-  const bytes = Buffer.concat(chunks)
+  const bytes = await unpacked(Buffer.concat(chunks), response, MAX_ANSWER_BYTES).catch((error: unknown) => {
+    throw error instanceof TooLong ? tooLarge() : error
+  })
   // An answer is ASCII as a rule, which is not worth decoding: that takes as long as all the rest.
   return isAscii(bytes) ? bytes.toString('latin1') : bytes.toString()
+}
+
+function tooLarge(size = MAX_ANSWER_BYTES + 1): ResponseBodyTooLargeError {
+  return new ResponseBodyTooLargeError({ maxSize: MAX_ANSWER_BYTES, size })
 }
 
 function headersOf({ headersDistinct }: IncomingMessage): Headers {
