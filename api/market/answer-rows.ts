@@ -1,4 +1,5 @@
 /** Rows as JSON answers, streams and files have them. */
+import { TICK_ADDITIONS, type TickAddition } from '../query/include.ts'
 import { formatTime } from '../query/time.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 
@@ -11,7 +12,7 @@ export const CANDLE_COLUMNS = [
   'volume',
 ] as const satisfies readonly (keyof ReturnType<typeof candleRow>)[]
 
-export const TICK_COLUMNS = [
+const TICK_COLUMNS = [
   'id',
   'timestamp',
   'price',
@@ -21,17 +22,23 @@ export const TICK_COLUMNS = [
   'amountUSD',
   'token0',
   'token1',
-  'block',
-  'logIndex',
-  'sender',
 ] as const satisfies readonly (keyof ReturnType<typeof tickRow>)[]
+
+/** The names of the fields of a row, in its order. */
+export function tickColumns(included: readonly TickAddition[] = []) {
+  return [...TICK_COLUMNS, ...included.flatMap((name) => TICK_ADDITIONS[name])]
+}
 
 export function candleRow({ time, open, high, low, close, volume }: CandleView) {
   return { time: formatTime(time), open, high, low, close, volume }
 }
 
-/** `pair`: the symbols in the order of the view. */
-export function tickRow(tick: TickView, [token0, token1]: readonly [string, string]) {
+/** The symbols are in the order of the view; `included` fields follow the others. */
+export function tickRow(
+  tick: TickView,
+  [token0, token1]: readonly [string, string],
+  included: readonly TickAddition[] = [],
+) {
   return {
     id: tick.id,
     timestamp: formatTime(tick.time),
@@ -42,8 +49,7 @@ export function tickRow(tick: TickView, [token0, token1]: readonly [string, stri
     amountUSD: tick.amountUsd,
     token0,
     token1,
-    block: tick.block,
-    logIndex: tick.logIndex,
-    sender: tick.sender ?? null,
+    ...(included.includes('position') && { block: tick.block, logIndex: tick.logIndex }),
+    ...(included.includes('sender') && { sender: tick.sender ?? null }),
   }
 }

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import { include, POOL_ADDITIONS, type PoolAddition, TICK_ADDITIONS } from './include.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
 import { field, type JointRule, type RawParameters, readQuery } from './parameters.ts'
 import { SYMBOL_RULE, splitSymbol } from './symbol.ts'
@@ -97,6 +98,7 @@ export const TickShape = z.object({
   to,
   limit: limit(1000, 100),
   ...usual,
+  include: include(TICK_ADDITIONS),
 })
 
 export const PoolShape = z.object({
@@ -106,11 +108,14 @@ export const PoolShape = z.object({
       'The pair, in either order and any letter case. `ETH` is WETH and native ether alike. One of `symbol` and `pool` is required.',
     ),
   pool: pool.optional().describe('One pool, on each network that has it.'),
+  include: include(POOL_ADDITIONS),
 })
 
 export type CandleQuery = z.output<typeof CandleShape>
 export type TickQuery = z.output<typeof TickShape>
-export type PoolQuery = { symbol: NonNullable<z.output<typeof PoolShape>['symbol']> } | { pool: PoolId }
+export type PoolQuery = ({ symbol: NonNullable<z.output<typeof PoolShape>['symbol']> } | { pool: PoolId }) & {
+  include?: readonly PoolAddition[] | undefined
+}
 
 export function readCandleQuery(parameters: RawParameters): CandleQuery {
   return readQuery(CandleShape, parameters, marketRules)
@@ -121,9 +126,9 @@ export function readTickQuery(parameters: RawParameters): TickQuery {
 }
 
 export function readPoolQuery(parameters: RawParameters): PoolQuery {
-  const { symbol, pool } = readQuery(PoolShape, parameters, poolRules)
-  if (pool !== undefined) return { pool }
-  if (symbol !== undefined) return { symbol }
+  const { symbol, pool, include } = readQuery(PoolShape, parameters, poolRules)
+  if (pool !== undefined) return { pool, include }
+  if (symbol !== undefined) return { symbol, include }
   throw new Error('A query names a symbol or a pool: the rules ensure it.')
 }
 

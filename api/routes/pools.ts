@@ -9,6 +9,7 @@ import { plainText } from '../lib/decimal.ts'
 import type { Market } from '../market/market.ts'
 import { shownSymbol } from '../market/model/listing.ts'
 import type { RankedPool } from '../market/pools/ranked-pools.ts'
+import type { POOL_ADDITIONS, PoolAddition } from '../query/include.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { readPoolQuery } from '../query/query.ts'
 import { formatTime } from '../query/time.ts'
@@ -18,29 +19,40 @@ export function getPools(market: Market, accounts: Accounts): AccountHandler {
     const query = readPoolQuery(parametersOf(req))
     const answer = await accounts.charge(account, 1, () => market.pools(query))
     if (answer.rows.some((state) => state.listing.network.devnet)) setDevnet(res)
-    sendAnswer(res, { data: answer.rows.map(toPool), credits_used: answer.cost }, false)
+    sendAnswer(
+      res,
+      { data: answer.rows.map((state) => toPool(state, query.include)), credits_used: answer.cost },
+      false,
+    )
   }
 }
 
-function toPool(state: RankedPool) {
+/** `included` fields follow the others. */
+function toPool(state: RankedPool, included: readonly PoolAddition[] = []) {
   const { network, pool } = state.listing
   return {
     id: pool.id,
     network: network.name,
     protocolVersion: pool.protocol,
-    venue: venueOf(pool),
     feeTier: String(state.fee),
     liquidity: String(state.liquidity),
     sqrtPrice: String(state.sqrtPriceX96),
     volumeUSD: state.volumeUsd,
     txCount: String(state.transactions),
     totalValueLockedUSD: plainText(state.valueUsd),
+    token0: toToken(network, pool.token0),
+    token1: toToken(network, pool.token1),
+    ...(included.includes('market') && marketOf(state)),
+  }
+}
+
+function marketOf(state: RankedPool): Record<(typeof POOL_ADDITIONS.market)[number], string | number | null> {
+  return {
     price: state.price ?? null,
     change24h: state.change ?? null,
     volumeUSD24h: state.dayVolumeUsd,
     firstSeen: formatTime(state.listing.firstSeen),
-    token0: toToken(network, pool.token0),
-    token1: toToken(network, pool.token1),
+    venue: venueOf(state.listing.pool),
   }
 }
 

@@ -4,7 +4,7 @@ import type { AccountHandler } from '../http/authenticate.ts'
 import { sendRows } from '../http/forms.ts'
 import { setIncomplete, setMarket } from '../http/headers.ts'
 import { knownCost } from '../market/answer.ts'
-import { TICK_COLUMNS, tickRow } from '../market/answer-rows.ts'
+import { tickColumns, tickRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
 import { viewPair } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
@@ -17,8 +17,8 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
     setMarket(res, answer)
     setIncomplete(res, answer.incomplete)
     const pair = viewPair(answer.view)
-    const data = () => answer.rows.map((tick) => tickRow(tick, pair))
+    const data = () => answer.rows.map((tick) => tickRow(tick, pair, query.include))
     const text = () => ({ text: JSON.stringify({ data: data(), credits_used: answer.cost }) })
-    sendRows(req, res, answer, { data, columns: TICK_COLUMNS, text })
+    sendRows(req, res, answer, { data, columns: tickColumns(query.include), text })
   }
 }

@@ -53,19 +53,27 @@ const Pool = z
       .describe('A v3 address or a v4 pool id.'),
     network: network(),
     protocolVersion: z.enum(['dex-v3', 'dex-v4']),
-    venue: z.enum(VENUE_NAMES).describe('The exchange whose factory made the pool.'),
     feeTier: whole().describe('In hundredths of a basis point. Where it is dynamic, that of the last swap.'),
     liquidity: whole().describe('In range, now.'),
     sqrtPrice: whole().describe('√(token1/token0) of raw units, times 2^96.'),
     volumeUSD: decimal().describe('Since the first block that is stored.'),
     txCount: whole().describe('Swaps and changes of liquidity since the first block that is stored.'),
     totalValueLockedUSD: decimal(),
-    price: z.number().nullable().describe('Of token0 in token1, of the last trade; null before the first.'),
-    change24h: z.number().nullable().describe('Of the price, 0.01 is 1 %; null where there was none 24 hours ago.'),
-    volumeUSD24h: decimal().describe('Over the last 24 hours.'),
-    firstSeen: time().describe('The first block that is stored of it.'),
     token0: Token,
     token1: Token,
+    price: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('With `include=market`: of token0 in token1, of the last trade; null before the first.'),
+    change24h: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('With `include=market`: that of the price, 0.01 is 1 %; null where there was none 24 hours ago.'),
+    volumeUSD24h: decimal().optional().describe('With `include=market`: over the last 24 hours.'),
+    firstSeen: time().optional().describe('With `include=market`: the time of the first block that is stored of it.'),
+    venue: z.enum(VENUE_NAMES).optional().describe('With `include=market`: the exchange whose factory made the pool.'),
   })
   .describe('A pool, its tokens in the order on chain.')
 
@@ -92,14 +100,15 @@ const Tick = z
     amountUSD: z.number().min(0).describe('0 where neither token has a price.'),
     token0: z.string().describe('The first symbol of the pair.'),
     token1: z.string().describe('The second symbol of the pair.'),
-    block: count().describe('The number of its block.'),
-    logIndex: count().describe('Its place among the logs of the block.'),
+    block: count().optional().describe('With `include=position`: the number of its block.'),
+    logIndex: count().optional().describe('With `include=position`: its place among the logs of the block.'),
     sender: z
       .string()
       .regex(/^0x[0-9a-f]{40}$/)
       .nullable()
+      .optional()
       .describe(
-        'The contract or account that called the pool, most often a router; null in rows of versions that did not keep it.',
+        'With `include=sender`: the contract or account that called the pool, most often a router; null in rows of versions that did not keep it.',
       ),
   })
   .describe('One swap, as its taker saw it.')

@@ -56,7 +56,7 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const known = new Map(answer.rows.every(isOnLedger) ? [] : before.map(({ key, json }) => [key, json]))
     // Ticks are stored before their block is on the ledger. Those told earlier stay while a rollback lowers the tip: the tables have them.
     const told = answer.rows.flatMap((tick) => {
-      const row = feedRow(tick.id, tick.time, tickRow(tick, pair))
+      const row = feedRow(tick.id, tick.time, tickRow(tick, pair, query.include))
       return isOnLedger(tick) || known.get(row.key) === row.json ? [row] : []
     })
     const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)

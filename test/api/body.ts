@@ -1,4 +1,4 @@
-/** The answers as INTERFACE.md has them, field by field: written from the interface, not from the code. */
+/** The answers as the interface has them, field by field: written from the interface, not from the code. */
 import { z } from 'zod'
 
 const Time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/)
@@ -23,50 +23,55 @@ export const Candles = z.strictObject({
 
 const Token = z.strictObject({ symbol: z.string(), name: z.string(), address: z.string(), decimals: z.int() })
 
-export const Pools = z.strictObject({
-  data: z.array(
-    z.strictObject({
-      id: z.string().regex(/^0x([0-9a-f]{40}|[0-9a-f]{64})$/),
-      network: z.enum(['ethereum', 'arbitrum', 'polygon', 'base', 'optimism']),
-      protocolVersion: z.enum(['dex-v3', 'dex-v4']),
-      venue: z.enum(['uniswap', 'sushi', 'pancake', 'slipstream', 'algebra']),
-      feeTier: z.string().regex(/^\d+$/),
-      liquidity: z.string().regex(/^\d+$/),
-      sqrtPrice: z.string().regex(/^\d+$/),
-      volumeUSD: Decimal,
-      txCount: z.string().regex(/^\d+$/),
-      totalValueLockedUSD: Decimal,
-      price: z.number().nullable(),
-      change24h: z.number().nullable(),
-      volumeUSD24h: Decimal,
-      firstSeen: Time,
-      token0: Token,
-      token1: Token,
-    }),
-  ),
-  credits_used: Credits,
+const Pool = z.strictObject({
+  id: z.string().regex(/^0x([0-9a-f]{40}|[0-9a-f]{64})$/),
+  network: z.enum(['ethereum', 'arbitrum', 'polygon', 'base', 'optimism']),
+  protocolVersion: z.enum(['dex-v3', 'dex-v4']),
+  feeTier: z.string().regex(/^\d+$/),
+  liquidity: z.string().regex(/^\d+$/),
+  sqrtPrice: z.string().regex(/^\d+$/),
+  volumeUSD: Decimal,
+  txCount: z.string().regex(/^\d+$/),
+  totalValueLockedUSD: Decimal,
+  token0: Token,
+  token1: Token,
 })
 
-export const Ticks = z.strictObject({
-  data: z.array(
-    z.strictObject({
-      id: z.string().regex(/^0x[0-9a-f]{64}-\d+$/),
-      timestamp: Time,
-      price: z.number(),
-      side: z.enum(['buy', 'sell']),
-      amount0: Decimal,
-      amount1: Decimal,
-      amountUSD: z.number(),
-      token0: z.string(),
-      token1: z.string(),
-      block: Count,
-      logIndex: Count,
-      sender: z
-        .string()
-        .regex(/^0x[0-9a-f]{40}$/)
-        .nullable(),
-    }),
-  ),
+export const Pools = z.strictObject({ data: z.array(Pool), credits_used: Credits })
+
+const MarketPool = Pool.extend({
+  price: z.number().nullable(),
+  change24h: z.number().nullable(),
+  volumeUSD24h: Decimal,
+  firstSeen: Time,
+  venue: z.enum(['uniswap', 'sushi', 'pancake', 'slipstream', 'algebra']),
+})
+
+/** With `include=market`. */
+export const MarketPools = z.strictObject({ data: z.array(MarketPool), credits_used: Credits })
+
+const Tick = z.strictObject({
+  id: z.string().regex(/^0x[0-9a-f]{64}-\d+$/),
+  timestamp: Time,
+  price: z.number(),
+  side: z.enum(['buy', 'sell']),
+  amount0: Decimal,
+  amount1: Decimal,
+  amountUSD: z.number(),
+  token0: z.string(),
+  token1: z.string(),
+})
+
+export const Ticks = z.strictObject({ data: z.array(Tick), credits_used: Credits })
+
+const Sender = z
+  .string()
+  .regex(/^0x[0-9a-f]{40}$/)
+  .nullable()
+
+/** With `include=position,sender`. */
+export const PlacedTicks = z.strictObject({
+  data: z.array(Tick.extend({ block: Count, logIndex: Count, sender: Sender })),
   credits_used: Credits,
 })
 

@@ -110,7 +110,7 @@ export async function openTopicReader(
   }
 }
 
-/** The body of `/v0/ticks?pool=…`, ascending. */
+/** The rows of `/v0/ticks?pool=…&include=position,sender`, ascending. */
 export function ticksOf({ ticks }: TopicReader, pool: string) {
   return [...ticks.values()]
     .filter((tick) => tick.pool === pool && tick.op === 'insert')

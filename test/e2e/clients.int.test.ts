@@ -53,9 +53,9 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     const range = await closedRange(5)
     const { pool } = await client().candles({ symbol: PAIR, interval: '1m' })
     const ticks: AnsweredTick[] = []
-    for await (const page of client().tickPages({ pool, ...range })) ticks.unshift(...page.rows)
+    for await (const page of client().tickPages({ pool, ...range, include: 'position' })) ticks.unshift(...page.rows)
     expect(ticks.length).toBeGreaterThan(1_000)
-    const places = ticks.map(({ block, logIndex }) => block * 1e6 + logIndex)
+    const places = ticks.map(({ block = 0, logIndex = 0 }) => block * 1e6 + logIndex)
     expect(places).toEqual([...new Set(places)].sort((one, other) => one - other))
     const candles: AnsweredCandle[] = []
     for await (const page of client().candlePages({ pool, interval: '1m', ...range })) candles.unshift(...page.rows)
@@ -88,7 +88,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
       }
     }
     await expect(follow()).rejects.toThrow(/abort/i)
-    const { rows } = await client().ticks({ pool, limit: 1_000 })
+    const { rows } = await client().ticks({ pool, limit: 1_000, include: 'position' })
     const known = folded.rowsOf(pool)
     expect(known.length).toBe(20)
     expect(rows).toEqual(expect.arrayContaining(known))

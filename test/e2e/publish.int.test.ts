@@ -170,7 +170,7 @@ describe.skipIf(withoutClickHouse || kafkaOrSkip().skip)('the public topics of a
     let to = new Date(DAY.end * 1000)
     for (;;) {
       const { data } = await ask<Page<Row>>(
-        `/v0/ticks?pool=${DAY_POOL}&from=2024-01-05&to=${to.toISOString()}&limit=1000`,
+        `/v0/ticks?pool=${DAY_POOL}&from=2024-01-05&to=${to.toISOString()}&limit=1000&include=position,sender`,
       )
       const known = found.size
       for (const tick of data) found.set(tick.id, tick)

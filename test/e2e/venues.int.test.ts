@@ -7,7 +7,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { SwapFees } from '../../ingest/pools/swap-fees.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
-import { Pools } from '../api/body.ts'
+import { MarketPools } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
@@ -148,8 +148,8 @@ describe.skipIf(withoutClickHouse)('venues beside Uniswap', () => {
 
   test('their pools name the venue, and the most traded of them leads', async () => {
     await mine()
-    const { body } = await service.get('/v0/pools?symbol=USDC-WETH')
-    const { data } = Pools.parse(body)
+    const { body } = await service.get('/v0/pools?symbol=USDC-WETH&include=market')
+    const { data } = MarketPools.parse(body)
     const named = new Map(data.map(({ id, venue }) => [id, venue]))
     for (const { id, venue } of venues.pools) expect(named.get(id)).toBe(venue)
     expect(named.get(markets.market('v3 USDC/WETH 500').id)).toBe('uniswap')
@@ -225,16 +225,16 @@ describe.skipIf(withoutClickHouse)('venues beside Uniswap', () => {
     const refused = [...venues.impostors, markets.foreignMarket.id]
     const skipped = pipeline.facts.filter((fact) => fact.kind === 'pool-skipped').map(({ pool }) => pool)
     expect(skipped).toEqual(expect.arrayContaining(refused))
-    const { body } = await service.get('/v0/pools?symbol=USDC-WETH&limit=100')
-    for (const { id } of Pools.parse(body).data) expect(refused).not.toContain(id)
+    const { body } = await service.get('/v0/pools?symbol=USDC-WETH&include=market')
+    for (const { id } of MarketPools.parse(body).data) expect(refused).not.toContain(id)
     for (const { pool } of await ticksIn(database)) expect(refused).not.toContain(pool)
   })
 
   test('where they are not enabled they neither lead nor are listed, though the tables have them', async () => {
     const plain = await serviceOf(markets.network, database)
     try {
-      const { body } = await plain.get('/v0/pools?symbol=USDC-WETH&limit=100')
-      const { data } = Pools.parse(body)
+      const { body } = await plain.get('/v0/pools?symbol=USDC-WETH&include=market')
+      const { data } = MarketPools.parse(body)
       expect(new Set(data.map(({ venue }) => venue))).toEqual(new Set(['uniswap']))
       const lead = await plain.get('/v0/candles?symbol=USDC-WETH&interval=1h')
       expect(lead.headers.get('X-Market-Venue')).toBe('uniswap')

@@ -33,8 +33,8 @@ const PATHS = [
   ),
   `/v0/candles?${RANGE}&interval=5m&price=spot`,
   `/v0/candles?symbol=WETH-USDC&interval=1m&limit=50&to=${LAST.toISOString()}`,
-  `/v0/ticks?${RANGE}&limit=1000`,
-  `/v0/pools?pool=${DAY_POOL}`,
+  `/v0/ticks?${RANGE}&limit=1000&include=position,sender`,
+  `/v0/pools?pool=${DAY_POOL}&include=market`,
 ]
 
 /** The node, and the environment of the processes that read it. */

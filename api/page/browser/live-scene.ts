@@ -11,7 +11,7 @@ import { amountText } from './lib/format.ts'
 import { pause, untilVisible } from './lib/wait.ts'
 import { openCandleQuery, type SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
-import { candleQuery, dayQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
+import { candleQuery, dayQuery, pairQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
 import type { CarriedData, SceneData } from './scene-data.ts'
 import { openSceneStreams, type SceneStreams, type ToldAnswer } from './scene-streams.ts'
@@ -241,7 +241,7 @@ class LiveScene implements Live {
   async #pool(signal: AbortSignal): Promise<number> {
     this.#times.pool = performance.now()
     const { id, network, tokens } = this.#scene.listing
-    const { body } = await this.#options.ask('pools', { symbol: tokens.join('-') }, signal)
+    const { body } = await this.#options.ask('pools', pairQuery(tokens.join('-')), signal)
     const found = body.data.find((one) => one.id === id && one.network === network)
     if (found) this.#change({ scene: { ...this.#held.scene, listing: toListing(found) } })
     return body.credits_used

@@ -7,7 +7,7 @@ import type { ChartCandle } from './chart/candles.ts'
 import type { Bodies, StreamApi } from './lib/client.ts'
 import type { SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
-import { candleQuery, type Scene, tickQuery } from './market/scene.ts'
+import { candleQuery, type Scene, tickStreamQuery } from './market/scene.ts'
 
 /** Rows of each stream: as many as an answer has. */
 const ROWS = 100
@@ -79,7 +79,7 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
           on.candles({ rows: rowsOf([...rows]), ...answer }, signal),
         ),
         ...(tellTicks
-          ? [follow<TickRow>('ticks', tickQuery(scene), signal, (answer) => tellTicks(answer, signal))]
+          ? [follow<TickRow>('ticks', tickStreamQuery(scene), signal, (answer) => tellTicks(answer, signal))]
           : []),
         hidden(signal),
       ])

@@ -16,7 +16,16 @@ import { startAggregator } from '../../aggregator/running.ts'
 import { asBlocks, fullBlocks, mine, withOwnTransactions } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { type Service, startService } from '../service.ts'
-import { type AnswerRow, DAYS, FIRST_SECOND, ODD_POOLS, pagesOf, placed, storeOddMarket } from './exported.ts'
+import {
+  type AnswerRow,
+  DAYS,
+  FIRST_SECOND,
+  ODD_POOLS,
+  pagesOf,
+  placed,
+  storeOddMarket,
+  ticksPath,
+} from './exported.ts'
 
 const CLOCK = () => new Date((FIRST_SECOND + DAYS * 86_400) * 1_000)
 
@@ -70,7 +79,7 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     expect(manifest.rows).toBe(rows.length)
     expect(rows.length).toBeGreaterThan(1_000)
     for (const { id } of ODD_POOLS) {
-      const answered = await pagesOf(service, `/v0/ticks?pool=${id}&price=${price}`, 0)
+      const answered = await pagesOf(service, ticksPath(`pool=${id}&price=${price}`), 0)
       expect(byPool(rows, id)).toEqual(placed('ethereum', id, answered))
     }
     expect(Object.keys(rows[0] ?? {})).toEqual(EXPORTED_COLUMNS.ticks.map(({ name }) => name))
@@ -107,7 +116,7 @@ describe.skipIf(withoutClickHouse)('an export', () => {
     expect(view.forward).toBe(false)
     const asked = `pool=${id}&symbol=${encodeURIComponent(text)}`
     const ticks = await write({ view })
-    const answered = await pagesOf(service, `/v0/ticks?${asked}`, 0)
+    const answered = await pagesOf(service, ticksPath(asked), 0)
     expect(await linesOf(ticks.manifest)).toEqual(placed('ethereum', id, answered))
     await rm(folder, { recursive: true })
     const candles = await write({ view, what: 'candles', interval: 3_600 })

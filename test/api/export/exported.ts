@@ -52,6 +52,11 @@ export async function storeOddMarket({ client }: TestDatabase, seed = 1): Promis
 
 export type AnswerRow = Record<string, string | number>
 
+/** The ticks of `pool=…`, with all columns of an export. */
+export function ticksPath(asked: string): string {
+  return `/v0/ticks?${asked}&include=position,sender`
+}
+
 /** All rows of a query over HTTP, oldest first, page by page. */
 export async function pagesOf(service: Service, path: string, fromSecond: number): Promise<AnswerRow[]> {
   const isTicks = path.startsWith('/v0/ticks')

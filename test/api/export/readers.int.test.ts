@@ -23,7 +23,7 @@ import { openVenv } from '../../support/python.ts'
 import { inSoak } from '../../support/sample.ts'
 import { storeDay } from '../../tour/day.ts'
 import { type Service, startService } from '../service.ts'
-import { pagesOf, placed } from './exported.ts'
+import { pagesOf, placed, ticksPath } from './exported.ts'
 
 const HISTORY_DAYS = Number(process.env['HISTORY_DAYS'] ?? 0)
 const PACKAGES = ['duckdb==2.0.0', 'numpy==2.4.6', 'pandas==3.1.1', 'polars==2.1.0', 'pyarrow==26.0.1']
@@ -96,7 +96,7 @@ describe.skipIf(withoutClickHouse)('an export that is read back', () => {
   ): Promise<number> {
     const pools = await queryRows<{ pool: PoolId }>(client, 'SELECT DISTINCT pool FROM ticks ORDER BY pool')
     const asked = (pool: string) =>
-      what === 'ticks' ? `/v0/ticks?pool=${pool}` : `/v0/candles?pool=${pool}&interval=${interval}&fill=none`
+      what === 'ticks' ? ticksPath(`pool=${pool}`) : `/v0/candles?pool=${pool}&interval=${interval}&fill=none`
     const time = what === 'ticks' ? 'timestamp' : 'time'
     const byDay = new Map<string, string[]>()
     for (const { pool } of pools) {

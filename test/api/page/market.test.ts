@@ -98,9 +98,6 @@ describe('orientation', () => {
       amountUSD: 2,
       token0: 'USDC',
       token1: 'WETH',
-      block: 1,
-      logIndex: 2,
-      sender: null,
     }
     expect(flipTick(tick)).toEqual({
       ...tick,

@@ -15,7 +15,7 @@ import { type Service, startService } from '../service.ts'
 const NETWORK: Network = NETWORKS.ethereum
 const [POOL = { id: '' }] = POOLS
 const LIMIT = 100
-const TICKS = `/v0/ticks?pool=${POOL.id}&limit=${LIMIT}`
+const TICKS = `/v0/ticks?pool=${POOL.id}&limit=${LIMIT}&include=position`
 const CANDLES = `/v0/candles?pool=${POOL.id}&interval=1s&fill=none&limit=${LIMIT}`
 const TIPS = /FROM blocks FINAL/
 const CHANGES = /toString\(version\)[\s\S]*FROM changes/

@@ -109,7 +109,7 @@ function queryOf(random: Random): Query {
   const pool = (POOLS[random.between(0, POOLS.length - 1)] ?? POOLS[0])?.id ?? ''
   const limit = random.between(1, 60)
   if (random.chance(0.5)) {
-    const path = `/v0/ticks?pool=${pool}&networks=${NETWORK}&limit=${limit}`
+    const path = `/v0/ticks?pool=${pool}&networks=${NETWORK}&limit=${limit}&include=position`
     return { path, pool, limit, seconds: 3_600, isTicks: true }
   }
   const [interval, seconds] = random.pick<readonly [string, number]>([

@@ -106,20 +106,27 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
   }
 
   const CANDLES = `/v0/candles?pool=${POOL.id}&interval=1m&limit=20`
-  const TICKS = `/v0/ticks?pool=${POOL.id}&limit=30`
+  const TICKS = `/v0/ticks?pool=${POOL.id}&limit=30&include=position`
+  const PLAIN_TICKS = `/v0/ticks?pool=${POOL.id}&limit=30`
 
-  test.each([CANDLES, `${CANDLES}&fill=none&price=spot`, TICKS])('of %s begins with its answer', async (path) => {
-    const reader = await open(path)
-    await atTip(reader)
-    const { body, headers } = await service.get(path)
-    const { data, credits_used } = body as { data: unknown; credits_used: number }
-    const [first] = reader.events
-    expect(first).toMatchObject({ event: 'snapshot', data: { network: 'ethereum', pool: POOL.id, data, credits_used } })
-    expect(first?.data['pair']).toBe(headers.get('x-market-pair'))
-    expect(reader.response.headers.get('x-market-pool')).toBe(POOL.id)
-    expect(reader.response.headers.get('cache-control')).toContain('no-transform')
-    expect(headers.get('vary')).toContain('Accept')
-  })
+  test.each([CANDLES, `${CANDLES}&fill=none&price=spot`, TICKS, PLAIN_TICKS])(
+    'of %s begins with its answer',
+    async (path) => {
+      const reader = await open(path)
+      await atTip(reader)
+      const { body, headers } = await service.get(path)
+      const { data, credits_used } = body as { data: unknown; credits_used: number }
+      const [first] = reader.events
+      expect(first).toMatchObject({
+        event: 'snapshot',
+        data: { network: 'ethereum', pool: POOL.id, data, credits_used },
+      })
+      expect(first?.data['pair']).toBe(headers.get('x-market-pair'))
+      expect(reader.response.headers.get('x-market-pool')).toBe(POOL.id)
+      expect(reader.response.headers.get('cache-control')).toContain('no-transform')
+      expect(headers.get('vary')).toContain('Accept')
+    },
+  )
 
   test('says the changes of each block, and folds to the answer', async () => {
     const [candles, ticks] = [await open(CANDLES), await open(TICKS)]
@@ -131,6 +138,30 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     }
     expect(candles.events.some(({ event }) => event === 'candle')).toBe(true)
     expect(ticks.events.filter(({ event }) => event === 'tick').length).toBeGreaterThan(0)
+  })
+
+  test('tells each tick with the fields that were asked for', async () => {
+    const asked = [PLAIN_TICKS, TICKS, `${TICKS},sender`]
+    const readers = await Promise.all(asked.map((path) => open(path)))
+    await growBy(2)
+    for (const [index, reader] of readers.entries()) {
+      await atTip(reader)
+      const { data } = (await service.get(asked[index] ?? '')).body as { data: object[] }
+      const newest = reader.events.filter(({ event }) => event === 'tick').map(({ data }) => data)
+      expect(newest).toEqual(data.slice(-2).map((row) => ({ network: 'ethereum', pool: POOL.id, ...row })))
+    }
+    const counts = readers.map(
+      ({ events }) => Object.keys(events.find(({ event }) => event === 'tick')?.data ?? {}).length,
+    )
+    expect(counts).toEqual([11, 13, 14])
+  })
+
+  test('is not resumed by the id of a stream with other fields', async () => {
+    const first = await open(TICKS)
+    await atTip(first)
+    const second = await open(PLAIN_TICKS, { 'Last-Event-ID': first.folded.lastId ?? '' })
+    await atTip(second)
+    expect(second.events[0]?.event).toBe('snapshot')
   })
 
   test('retracts what a reorg removes, newest first, before what replaces it', async () => {

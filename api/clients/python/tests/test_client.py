@@ -52,7 +52,7 @@ def test_a_range_of_candles_is_that_of_single_requests(client: Client):
 
 def test_a_range_of_ticks_has_each_once_in_the_order_of_the_chain(client: Client):
     start, end = closed_range(client, 6)
-    answer = client.ticks(PAIR, from_=start, to=end)
+    answer = client.ticks(PAIR, from_=start, to=end, include=["position"])
     assert len(answer.rows) > 1_000
     places = [(row["block"], row["logIndex"]) for row in answer.rows]
     assert places == sorted(set(places))
@@ -72,7 +72,9 @@ def test_data_frames_have_a_utc_index_and_exact_amounts(client: Client):
 
 def test_pools_usage_and_health(client: Client):
     [first, *_] = client.pools(PAIR)
-    assert client.pools(pool=first["id"])[0]["id"] == first["id"]
+    assert "price" not in first
+    [same] = client.pools(pool=first["id"], include=["market"])
+    assert same["id"] == first["id"] and same["price"] is not None
     assert client.usage()["subscription_plan"] == "operator"
     assert client.health()["status"] == "ok"
 

@@ -77,8 +77,9 @@ export function createClient(options: ClientOptions) {
     },
     streamCandles: (query: StreamedQuery<CandleParameters>, signal?: AbortSignal) =>
       streamOf(options, '/v0/candles', query, signal),
+    /** With `include=position` unless the query has another list: `FoldedRows` orders the ticks of one second by it. */
     streamTicks: (query: StreamedQuery<TickParameters>, signal?: AbortSignal) =>
-      streamOf(options, '/v0/ticks', query, signal),
+      streamOf(options, '/v0/ticks', { include: 'position', ...query }, signal),
 
     /** As ccxt has it: `WETH/USDC`, or a pool; at most `limit` from `since` (ms) on, else the newest. Any number is paged. */
     async fetchOHLCV(symbol: string, timeframe = '1m', since?: number, limit = MAX_CANDLES): Promise<Ohlcv[]> {

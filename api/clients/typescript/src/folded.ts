@@ -3,7 +3,7 @@ import type { StreamEvent } from './stream.ts'
 
 type RowFields = Record<string, unknown>
 
-/** Rows by pool: candles by their `time`, ticks by their `id`. */
+/** Rows by pool: candles by their `time`, ticks by their `id`, in the order of an answer where the stream has `include=position`. */
 export class FoldedRows {
   readonly #limit: number
   readonly #rows = new Map<string, Map<string, RowFields>>()
@@ -43,13 +43,17 @@ export class FoldedRows {
 }
 
 function inOrder(rows: ReadonlyMap<string, RowFields>): RowFields[] {
-  return [...rows.values()].sort((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1))
+  return [...rows.values()].sort((one, other) => {
+    const [place, next] = [placeOf(one), placeOf(other)]
+    if (place === next) return 0
+    return place < next ? -1 : 1
+  })
 }
 
 const timeOf = (row: RowFields) => String(row['time'] ?? row['timestamp'])
 const keyOf = (row: RowFields) => String(row['id'] ?? row['time'])
 
-/** Ticks of one second are in the order of the chain. */
+/** Ticks of one second are in the order of the chain; without a position, in that of their arrival. */
 function placeOf(row: RowFields): string {
   const digits = (name: string) => String(row[name] ?? '').padStart(12, '0')
   return `${timeOf(row)} ${digits('block')} ${digits('logIndex')}`

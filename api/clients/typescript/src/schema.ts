@@ -148,11 +148,6 @@ export interface components {
             network: "ethereum" | "arbitrum" | "polygon" | "base" | "optimism";
             /** @enum {string} */
             protocolVersion: "dex-v3" | "dex-v4";
-            /**
-             * @description The exchange whose factory made the pool.
-             * @enum {string}
-             */
-            venue: "uniswap" | "sushi" | "pancake" | "slipstream" | "algebra";
             /** @description In hundredths of a basis point. Where it is dynamic, that of the last swap. */
             feeTier: string;
             /** @description In range, now. */
@@ -164,20 +159,25 @@ export interface components {
             /** @description Swaps and changes of liquidity since the first block that is stored. */
             txCount: string;
             totalValueLockedUSD: string;
-            /** @description Of token0 in token1, of the last trade; null before the first. */
-            price: number | null;
-            /** @description Of the price, 0.01 is 1 %; null where there was none 24 hours ago. */
-            change24h: number | null;
-            /** @description Over the last 24 hours. */
-            volumeUSD24h: string;
-            /**
-             * Format: date-time
-             * @description The first block that is stored of it.
-             * @example 2024-01-05T00:00:00Z
-             */
-            firstSeen: string;
             token0: components["schemas"]["Token"];
             token1: components["schemas"]["Token"];
+            /** @description With `include=market`: of token0 in token1, of the last trade; null before the first. */
+            price?: number | null;
+            /** @description With `include=market`: that of the price, 0.01 is 1 %; null where there was none 24 hours ago. */
+            change24h?: number | null;
+            /** @description With `include=market`: over the last 24 hours. */
+            volumeUSD24h?: string;
+            /**
+             * Format: date-time
+             * @description With `include=market`: the time of the first block that is stored of it.
+             * @example 2024-01-05T00:00:00Z
+             */
+            firstSeen?: string;
+            /**
+             * @description With `include=market`: the exchange whose factory made the pool.
+             * @enum {string}
+             */
+            venue?: "uniswap" | "sushi" | "pancake" | "slipstream" | "algebra";
         };
         Pools: {
             /** @description Of all networks, most valuable first. */
@@ -218,12 +218,12 @@ export interface components {
             token0: string;
             /** @description The second symbol of the pair. */
             token1: string;
-            /** @description The number of its block. */
-            block: number;
-            /** @description Its place among the logs of the block. */
-            logIndex: number;
-            /** @description The contract or account that called the pool, most often a router; null in rows of versions that did not keep it. */
-            sender: string | null;
+            /** @description With `include=position`: the number of its block. */
+            block?: number;
+            /** @description With `include=position`: its place among the logs of the block. */
+            logIndex?: number;
+            /** @description With `include=sender`: the contract or account that called the pool, most often a router; null in rows of versions that did not keep it. */
+            sender?: string | null;
         };
         Ticks: {
             /** @description Ascending by block, and by log index within a block. */
@@ -807,6 +807,8 @@ export interface operations {
                 symbol?: string;
                 /** @description One pool, on each network that has it. It must be a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits). */
                 pool?: string;
+                /** @description Fields that each row has after the others, at no cost: `market` adds `price`, `change24h`, `volumeUSD24h`, `firstSeen`, `venue`. It must be a comma-separated list of market, each at most once. */
+                include?: string;
             };
             header?: never;
             path?: never;
@@ -1005,6 +1007,8 @@ export interface operations {
                 networks?: string;
                 /** @description `execution` is what the taker paid, fee included; `spot` is where the swap left the pool. */
                 price?: "execution" | "spot";
+                /** @description Fields that each row has after the others, at no cost: `position` adds `block`, `logIndex`; `sender` adds `sender`. It must be a comma-separated list of position, sender, each at most once. */
+                include?: string;
             };
             header?: never;
             path?: never;

@@ -3,7 +3,7 @@ import type { TokenFile } from '../../tokens.ts'
 import type { QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
 import { usualPair } from './orientation.ts'
-import { type ShownPool, toListing } from './scene.ts'
+import { pairQuery, type ShownPool, toListing } from './scene.ts'
 
 export type FoundPools = {
   /** Direction of the price. */
@@ -15,7 +15,7 @@ export type FoundPools = {
 
 /** Rejects with a refusal where no pool trades the pair. */
 export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal): Promise<FoundPools> {
-  const { body } = await ask('pools', { symbol: pair }, signal)
+  const { body } = await ask('pools', pairQuery(pair), signal)
   const listings = body.data.map(toListing)
   const [chosen] = listings
   if (chosen === undefined) throw new Refusal('question', `No pool that is stored here trades ${pair}.`, 0)

@@ -41,6 +41,16 @@ export function tickQuery(scene: Scene, from?: string): Record<string, string> {
   return { ...poolQuery(scene), price: scene.price, limit: '100', ...(from !== undefined && { from }) }
 }
 
+/** `FoldedRows` orders the ticks of one second by their position. */
+export function tickStreamQuery(scene: Scene): Record<string, string> {
+  return { ...tickQuery(scene), include: 'position' }
+}
+
+/** With the venue of each pool. */
+export function pairQuery(pair: string): Record<string, string> {
+  return { symbol: pair, include: 'market' }
+}
+
 /** A day of 15-minute candles: their volumes add up to that of 24 h. */
 export function dayQuery(scene: Scene): Record<string, string> {
   return { ...poolQuery(scene), interval: '15m', limit: '96' }

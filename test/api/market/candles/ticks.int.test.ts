@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
-import { Ticks } from '../../body.ts'
+import { PlacedTicks, Ticks } from '../../body.ts'
 import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, ROUTER, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
 
@@ -56,12 +56,18 @@ describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
         amountUSD: 2_050,
         token0: 'WETH',
         token1: 'USDC',
-        block: expect.any(Number),
-        logIndex: expect.any(Number),
-        sender: ROUTER,
       },
     ])
     expect(credits_used).toBe(2)
+  })
+
+  test('include=position,sender has the place of each swap on the chain, and who called the pool', async () => {
+    const { body } = await service.get(`/v0/ticks?pool=${MAIN}&${MORNING}&include=position,sender`)
+    const { data } = PlacedTicks.parse(body)
+    const places = data.map(({ block, logIndex }) => block * 1e6 + logIndex)
+    expect(places).toEqual([...new Set(places)].sort((one, other) => one - other))
+    expect(data.map(({ id }) => Number(id.split('-')[1]))).toEqual(data.map(({ logIndex }) => logIndex))
+    expect(data.at(-1)?.sender).toBe(ROUTER)
   })
 
   test('limit keeps the newest that end at to, and to itself is outside', async () => {

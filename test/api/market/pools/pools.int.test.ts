@@ -4,7 +4,7 @@ import { rollBack } from '../../../../aggregator/ledger/rollback.ts'
 import { tombstoneVersion } from '../../../../aggregator/store/version.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { block, liquidity, openStore, poolOf } from '../../../support/store.ts'
-import { Pools } from '../../body.ts'
+import { MarketPools } from '../../body.ts'
 import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, START, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
 
@@ -24,9 +24,9 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
   })
 
   async function ask(symbol: string) {
-    const { status, body } = await service.get(`/v0/pools?symbol=${encodeURIComponent(symbol)}`)
+    const { status, body } = await service.get(`/v0/pools?symbol=${encodeURIComponent(symbol)}&include=market`)
     expect(status, JSON.stringify(body)).toBe(200)
-    return Pools.parse(body)
+    return MarketPools.parse(body)
   }
 
   test('pools of all networks, most valuable first, tokens in on-chain order', async () => {
@@ -36,28 +36,30 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       id: POOLS.main.id,
       network: 'ethereum',
       protocolVersion: 'dex-v3',
-      venue: 'uniswap',
       feeTier: '500',
       liquidity: '777',
       sqrtPrice: String(POOLS.main.initialSqrtPriceX96),
       volumeUSD: '12150',
       txCount: '6',
       totalValueLockedUSD: '2000000',
+      token0: { symbol: 'USDC', name: 'USD Coin', address: POOLS.main.token0.address, decimals: 6 },
+      token1: { symbol: 'WETH', name: 'Wrapped Ether', address: POOLS.main.token1.address, decimals: 18 },
       price: 1 / 2000,
       change24h: null,
       volumeUSD24h: '12150',
       firstSeen: '2024-01-05T00:00:00Z',
-      token0: { symbol: 'USDC', name: 'USD Coin', address: POOLS.main.token0.address, decimals: 6 },
-      token1: { symbol: 'WETH', name: 'Wrapped Ether', address: POOLS.main.token1.address, decimals: 18 },
+      venue: 'uniswap',
     })
     expect(credits_used).toBe(1)
   })
 
   test('one pool by its id, on each network that has it', async () => {
     const [listed] = (await ask('WETH-USDC')).data
-    const { status, body } = await service.get(`/v0/pools?pool=${POOLS.main.id.toUpperCase().replace('0X', '0x')}`)
+    const { status, body } = await service.get(
+      `/v0/pools?pool=${POOLS.main.id.toUpperCase().replace('0X', '0x')}&include=market`,
+    )
     expect([status, body]).toEqual([200, { data: [listed], credits_used: 1 }])
-    const twins = Pools.parse((await service.get(`/v0/pools?pool=${POOLS.silent.id}`)).body).data
+    const twins = MarketPools.parse((await service.get(`/v0/pools?pool=${POOLS.silent.id}&include=market`)).body).data
     expect(twins.map(({ network }) => network).sort()).toEqual(['arbitrum', 'ethereum'])
     expect(twins.map(({ price, change24h, volumeUSD24h }) => [price, change24h, volumeUSD24h])).toEqual([
       [null, null, '0'],
@@ -70,7 +72,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
   test('price and volume of the last day move with the clock', async () => {
     const clock = () => new Date((minute(119) + 86_400 + 30) * 1000)
     const later = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-    const { data } = Pools.parse((await later.get(`/v0/pools?pool=${POOLS.main.id}`)).body)
+    const { data } = MarketPools.parse((await later.get(`/v0/pools?pool=${POOLS.main.id}&include=market`)).body)
     await later.stop()
     // The trade of minute 119 is both the newest and the one of a day ago.
     expect(data[0]).toMatchObject({ price: 1 / 2000, change24h: 0, volumeUSD24h: '0' })

@@ -110,9 +110,10 @@ class Client:
         limit: int | None = None,
         networks: Sequence[str] | None = None,
         price: str | None = None,
+        include: Sequence[str] | None = None,
     ) -> Answer[Tick]:
         """With `from_` and without `limit`, every tick of the range once, page by page; else one request."""
-        query = _query(symbol, pool, from_, to, networks, price)
+        query = _query(symbol, pool, from_, to, networks, price, include=_listed(include))
         if limit is not None or from_ is None:
             return self._page("/v0/ticks", {**query, **_given(limit=limit)})
         pages: list[Answer[Tick]] = []
@@ -130,8 +131,11 @@ class Client:
             known = {row["id"] for row in rows}
             query["to"] = _text(_moment(oldest) + timedelta(seconds=1))
 
-    def pools(self, symbol: str | None = None, *, pool: str | None = None) -> list[Pool]:
-        return self._get("/v0/pools", _given(symbol=symbol, pool=pool)).json()["data"]
+    def pools(
+        self, symbol: str | None = None, *, pool: str | None = None, include: Sequence[str] | None = None
+    ) -> list[Pool]:
+        query = _given(symbol=symbol, pool=pool, include=_listed(include))
+        return self._get("/v0/pools", query).json()["data"]
 
     def usage(self) -> Usage:
         return self._get("/v0/usage", {}).json()
@@ -146,9 +150,15 @@ class Client:
         return self._follow("/v0/candles", _given(symbol=symbol, pool=pool, interval=interval, **more))
 
     def stream_ticks(
-        self, symbol: str | None = None, *, pool: str | Sequence[str] | None = None, **more: Any
+        self,
+        symbol: str | None = None,
+        *,
+        pool: str | Sequence[str] | None = None,
+        include: Sequence[str] | None = None,
+        **more: Any,
     ) -> Iterator[Event]:
-        return self._follow("/v0/ticks", _given(symbol=symbol, pool=pool, **more))
+        """As `stream_candles`. With `include=["position"]` a row says its block, which orders the ticks of one second."""
+        return self._follow("/v0/ticks", _given(symbol=symbol, pool=pool, include=_listed(include), **more))
 
     def _follow(self, path: str, query: dict[str, Any]) -> Iterator[Event]:
         @contextmanager
@@ -214,9 +224,12 @@ def _query(
     price: str | None,
     **more: Any,
 ) -> dict[str, Any]:
-    listed = None if networks is None else ",".join([networks] if isinstance(networks, str) else networks)
     times = {"from": None if from_ is None else _text(from_), "to": None if to is None else _text(to)}
-    return _given(symbol=symbol, pool=pool, networks=listed, price=price, **times, **more)
+    return _given(symbol=symbol, pool=pool, networks=_listed(networks), price=price, **times, **more)
+
+
+def _listed(names: Sequence[str] | None) -> str | None:
+    return None if names is None else names if isinstance(names, str) else ",".join(names)
 
 
 def _given(**values: Any) -> dict[str, Any]:

@@ -29,19 +29,19 @@ class Pool(TypedDict):
     id: str
     network: Literal["ethereum", "arbitrum", "polygon", "base", "optimism"]
     protocolVersion: Literal["dex-v3", "dex-v4"]
-    venue: Literal["uniswap", "sushi", "pancake", "slipstream", "algebra"]
     feeTier: str
     liquidity: str
     sqrtPrice: str
     volumeUSD: str
     txCount: str
     totalValueLockedUSD: str
-    price: float | None
-    change24h: float | None
-    volumeUSD24h: str
-    firstSeen: str
     token0: Token
     token1: Token
+    price: NotRequired[float | None]
+    change24h: NotRequired[float | None]
+    volumeUSD24h: NotRequired[str]
+    firstSeen: NotRequired[str]
+    venue: NotRequired[Literal["uniswap", "sushi", "pancake", "slipstream", "algebra"]]
 
 
 class Tick(TypedDict):
@@ -56,9 +56,9 @@ class Tick(TypedDict):
     amountUSD: float
     token0: str
     token1: str
-    block: int
-    logIndex: int
-    sender: str | None
+    block: NotRequired[int]
+    logIndex: NotRequired[int]
+    sender: NotRequired[str | None]
 
 
 class UsageCreditsMinute(TypedDict):

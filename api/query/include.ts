@@ -1,0 +1,27 @@
+/** `include`: what a query asks for beyond the fields that every row has. */
+import { field } from './parameters.ts'
+
+/** The fields that each name adds to a tick, in the order in which they follow the others. */
+export const TICK_ADDITIONS = { position: ['block', 'logIndex'], sender: ['sender'] } as const
+export type TickAddition = keyof typeof TICK_ADDITIONS
+
+/** The same of a pool. */
+export const POOL_ADDITIONS = { market: ['price', 'change24h', 'volumeUSD24h', 'firstSeen', 'venue'] } as const
+export type PoolAddition = keyof typeof POOL_ADDITIONS
+
+/** The names of `additions` that are asked for, in the order of `additions`: the order of the query does not matter. */
+export function include<Name extends string>(additions: Readonly<Record<Name, readonly string[]>>) {
+  const names = Object.keys(additions) as Name[]
+  const name = `\\s*(?:${names.join('|')})\\s*`
+  const read = (text: string): readonly Name[] | undefined => {
+    const asked = text.split(',').map((part) => part.trim())
+    const known = names.filter((one) => asked.includes(one))
+    // A name that is unknown or repeated makes the list longer than what is known of it.
+    return known.length === asked.length ? known : undefined
+  }
+  const notation = { pattern: `^${name}(?:,${name}){0,${names.length - 1}}$`, examples: [names.join()] }
+  const meanings = names.map((one) => `\`${one}\` adds ${additions[one].map((added) => `\`${added}\``).join(', ')}`)
+  return field(`a comma-separated list of ${names.join(', ')}, each at most once`, read, notation)
+    .optional()
+    .describe(`Fields that each row has after the others, at no cost: ${meanings.join('; ')}.`)
+}
