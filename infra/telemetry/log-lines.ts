@@ -2,6 +2,7 @@
 import { type DestinationStream, pino } from 'pino'
 import pretty from 'pino-pretty'
 import type { Report } from '../../ingest/model/report.ts'
+import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
 import type { Config } from '../config/config.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
@@ -14,6 +15,13 @@ const THROTTLED: ReadonlySet<Fact['kind']> = new Set([
   'usage-not-stored',
   'log-broken',
   'balances-unread',
+  'rpc-failed',
+  'endpoint-recovered',
+  'backfill-waiting',
+  'audit-waiting',
+  'store-failed',
+  'publish-failed',
+  'verify-failed',
 ])
 
 /** `hide` takes secrets out of a text. */
@@ -28,7 +36,7 @@ export function openLogLines(
     const [worth, sentence] = LOG_MESSAGES[fact.kind]
     if (!logger.isLevelEnabled(worth)) return
     const { kind, ...fields } = fact
-    const alike = THROTTLED.has(kind) ? repeats(`${kind} ${reasonOf(fact)}`) : 0
+    const alike = THROTTLED.has(kind) ? repeats(eventOf(fact)) : 0
     if (alike === undefined) return
     logger[worth](
       { kind, ...(redacted(fields, hide) as object), ...(alike > 0 && { alike }) },
@@ -41,6 +49,16 @@ function standardError(): DestinationStream {
   return process.stderr.isTTY
     ? pretty({ destination: 2, ignore: 'pid,hostname,kind', translateTime: 'HH:MM:ss', singleLine: true })
     : pino.destination(2)
+}
+
+/** Failures of one endpoint are one event, whatever it answers and whatever waits for it: a fault shows in many texts. */
+function eventOf(fact: Fact): string {
+  const network = 'network' in fact ? fact.network : ''
+  if (fact.kind === 'endpoint-recovered') return `${fact.kind} ${network} ${fact.endpoint}`
+  const failed = 'error' in fact && fact.error instanceof RpcFailed ? fact.error.endpoint : undefined
+  const endpoint = fact.kind === 'rpc-failed' ? (fact.endpoint ?? failed) : failed
+  if (endpoint !== undefined) return `endpoint ${network} ${endpoint}`
+  return `${fact.kind} ${network} ${reasonOf(fact)}`
 }
 
 function reasonOf(fact: Fact): string {

@@ -16,7 +16,7 @@ export const LOG_MESSAGES = {
   'rpc-erred': ['trace', 'a request to an endpoint failed'],
   'rpc-failed': ['warn', 'a request to the chain failed and is retried'],
   'endpoint-disabled': ['error', 'the endpoint belongs to another chain and is not used any more: correct its address'],
-  'endpoint-cooling': ['info', 'the endpoint has failed and is paused; others are used'],
+  'endpoint-cooling': ['debug', 'the endpoint has failed and is paused; others are used meanwhile'],
   'endpoint-recovered': ['info', 'the endpoint answers again'],
   'endpoint-behind': ['warn', 'the endpoint is behind the others and is used last'],
   'endpoint-omitted-logs': ['warn', 'the endpoint left out logs that its own receipts have; they were added'],
@@ -50,7 +50,7 @@ export const LOG_MESSAGES = {
   'rewind-failed': ['warn', 'blocks could not be removed; the tables are unchanged'],
   verified: ['trace', 'a slice of what is stored agrees with its ticks, but for mismatches that are reported'],
   'verify-mismatch': ['error', 'what is stored is not what its ticks come to; the command repairs it'],
-  'verify-passed': ['info', 'all that is stored and final was compared with its ticks; the next pass begins'],
+  'verify-passed': ['debug', 'all that is stored and final was compared with its ticks; the next pass begins'],
   'verify-failed': ['warn', 'the permanent verification could not read the tables; it resumes after a wait'],
   'rolled-back': ['info', 'blocks that the chain has replaced are removed from the tables'],
   'message-rejected': [

@@ -19,8 +19,19 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'rpc-called'; endpoint: string; method: string; ms: number }
   /** One unit of work that an endpoint failed to do. Operators see the facts below. */
   | { kind: 'rpc-erred'; endpoint: string; problem: RpcProblemKind }
-  /** `endpoint` is a host; both are absent where the failure is not one endpoint's. */
-  | { kind: 'rpc-failed'; endpoint?: string; problem?: RpcProblemKind; error: unknown; retryMs: number }
+  /**
+   * `endpoint` is a host; both are absent where the failure is not one endpoint's. `method` and `blocks` name the request, where one failed
+   * and not the use of an answer.
+   */
+  | {
+      kind: 'rpc-failed'
+      endpoint?: string
+      problem?: RpcProblemKind
+      method?: string
+      blocks?: string
+      error: unknown
+      retryMs: number
+    }
   /** Its chain id differs; it is not used again. */
   | { kind: 'endpoint-disabled'; endpoint: string; chainId: number; expected: number }
   | { kind: 'endpoint-cooling'; endpoint: string; problem: RpcProblemKind; ms: number; failures: number }

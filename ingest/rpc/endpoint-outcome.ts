@@ -16,14 +16,16 @@ export function recordAnswer(report: ReportEndpoint, endpoint: Endpoint, epoch: 
   if (failures > 0) report({ kind: 'endpoint-recovered', endpoint: endpoint.name, failures })
 }
 
-export type Failure = { epoch: number; error: unknown; problem: RpcProblem; run: RunOptions }
+/** `isAlone`: there is no other endpoint. */
+export type Failure = { epoch: number; error: unknown; problem: RpcProblem; run: RunOptions; isAlone: boolean }
 
 /** Records a failure. True where a repeated request to this endpoint cannot help. */
 export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failure: Failure): boolean {
   const { name } = endpoint
-  const { epoch, error, problem, run } = failure
+  const { epoch, error, problem, run, isAlone } = failure
   report({ kind: 'rpc-erred', endpoint: name, problem: problem.kind })
-  const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, error } as const
+  const asked = error instanceof RpcFailed ? error.asked : undefined
+  const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, ...asked, error } as const
   switch (problem.kind) {
     case 'too-many-results':
       recordAnswer(report, endpoint, epoch)
@@ -34,7 +36,7 @@ export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failur
       return true
     case 'behind':
       recordAnswer(report, endpoint, epoch)
-      if (endpoint.setBehind(true)) report(behindFact(endpoint, run.atLeast))
+      if (endpoint.setBehind(true)) report(isAlone ? { ...fact, retryMs: 0 } : behindFact(endpoint, run.atLeast))
       return true
     case 'unsupported':
       recordAnswer(report, endpoint, epoch)

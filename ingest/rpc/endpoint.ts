@@ -1,5 +1,6 @@
 /** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
+import { noteAsked } from './asked.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
@@ -61,6 +62,7 @@ export class Endpoint {
         return answer
       } catch (error) {
         const problem = classify(error)
+        noteAsked(error, args)
         if (problem.kind === 'rate-limited') this.limiter.refused(sentAt, problem.retryAfterMs)
         throw error
       } finally {

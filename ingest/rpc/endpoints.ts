@@ -78,7 +78,13 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
     penalize(client, error) {
       const endpoint = endpoints.find((it) => it.has(client))
       if (!endpoint) return
-      recordFailure(report, endpoint, { epoch: endpoint.breaker.begin(), error, problem: error.problem, run: {} })
+      recordFailure(report, endpoint, {
+        epoch: endpoint.breaker.begin(),
+        error,
+        problem: error.problem,
+        run: {},
+        isAlone: isAlone(endpoints),
+      })
     },
   }
 }
@@ -153,12 +159,17 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         throw problem ? new RpcFailed(endpoint.name, problem, error) : error
       }
       failure = new RpcFailed(endpoint.name, problem, error)
-      if (recordFailure(report, endpoint, { epoch, error: failure, problem, run })) left.delete(endpoint)
+      if (recordFailure(report, endpoint, { epoch, error: failure, problem, run, isAlone: isAlone(endpoints) }))
+        left.delete(endpoint)
       // A narrower range is faster than another endpoint, which most likely answers the same.
       if (problem.kind === 'too-many-results' && (run.blocks ?? 1) > 1) throw failure
     }
   }
   throw failure ?? new Error('There is no RPC endpoint to ask.')
+}
+
+function isAlone(endpoints: readonly Endpoint[]): boolean {
+  return endpoints.filter((it) => !it.disabled).length < 2
 }
 
 /** In the background; at most once in `compareMs`. */

@@ -1,6 +1,7 @@
 /** Classification of RPC errors: providers report the same few problems with different texts and codes. */
 import { BaseError, RpcRequestError } from 'viem'
 import type { RpcProblem } from '../model/rpc-problem.ts'
+import { type Asked, askedOf, describeAsked } from './asked.ts'
 import { hostsOnly } from './hosts-only.ts'
 
 /** An answer that is well-formed for the transport and cannot be used. */
@@ -19,9 +20,14 @@ export class RpcFailed extends Error {
   override readonly name = 'RpcFailed'
   readonly endpoint: string
   readonly problem: RpcProblem
+  /** The request that failed; absent where an answer cannot be used. */
+  readonly asked: Asked | undefined
 
   constructor(endpoint: string, problem: RpcProblem, error: unknown) {
-    super(`${endpoint} did not answer as it was asked (${problem.kind}): ${wordsOf(error)}`)
+    const asked = askedOf(error)
+    const what = asked ? describeAsked(asked) : 'as it was asked'
+    super(`${endpoint} did not answer ${what} (${problem.kind}): ${wordsOf(error)}`)
+    this.asked = asked
     this.endpoint = endpoint
     this.problem = problem
   }

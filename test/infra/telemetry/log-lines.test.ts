@@ -5,6 +5,7 @@ import { createRedactor } from '../../../infra/config/secrets.ts'
 import type { Fact } from '../../../infra/telemetry/fact.ts'
 import { openLogLines } from '../../../infra/telemetry/log-lines.ts'
 import { LOG_MESSAGES } from '../../../infra/telemetry/log-messages.ts'
+import { RpcFailed } from '../../../ingest/rpc/rpc-error.ts'
 
 type Line = { level: number; kind: string; msg: string; [field: string]: unknown }
 
@@ -86,6 +87,34 @@ test('an outage is a line in ten seconds, not one for each request that it fails
   vi.advanceTimersByTime(10_000)
   fail('ClickHouse is away')
   expect(lines.at(-1)).toMatchObject({ error: 'ClickHouse is away', alike: 99 })
+})
+
+test('failures of one endpoint are a line in ten seconds, whatever they are and whatever waits for them', () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const lines: Line[] = []
+  const report = openLogLines('info', (text) => text, { write: (text) => void lines.push(JSON.parse(text)) })
+  const fail = (endpoint: string, block: number) => {
+    const error = new RpcFailed(endpoint, { kind: 'timeout' }, new Error(`Block ${block} took too long.`))
+    report({ kind: 'rpc-failed', network, endpoint, problem: 'timeout', error, retryMs: 1 })
+    report({ kind: 'endpoint-cooling', network, endpoint, problem: 'timeout', ms: 1, failures: 1 })
+    report({ kind: 'backfill-waiting', network, from: block, error, retryMs: 1 })
+    report({ kind: 'endpoint-recovered', network, endpoint, failures: 1 })
+  }
+  for (let block = 0; block < 10; block++) fail('a.example', block)
+  fail('b.example', 1)
+  const told = () => lines.map(({ kind, error, endpoint, alike }) => [kind, error ?? endpoint, alike])
+  expect(told()).toEqual([
+    ['rpc-failed', 'a.example did not answer as it was asked (timeout): Block 0 took too long.', undefined],
+    ['endpoint-recovered', 'a.example', undefined],
+    ['rpc-failed', 'b.example did not answer as it was asked (timeout): Block 1 took too long.', undefined],
+    ['endpoint-recovered', 'b.example', undefined],
+  ])
+  vi.advanceTimersByTime(10_000)
+  fail('a.example', 10)
+  expect(told().slice(4)).toEqual([
+    ['rpc-failed', 'a.example did not answer as it was asked (timeout): Block 10 took too long.', 19],
+    ['endpoint-recovered', 'a.example', 9],
+  ])
 })
 
 test('each kind has a sentence of its own, which is more than its name', () => {

@@ -178,6 +178,30 @@ describe('lagging node', () => {
   })
 })
 
+test('a node alone that lacks a block is named with the request, and is behind no other', async () => {
+  const { facts, factsOf } = await expectCleanOver([first])
+  first.chain.head -= 8
+  const failed = await until(
+    async () => factsOf('rpc-failed').find(({ problem }) => problem === 'behind'),
+    'it is named',
+  )
+  expect(failed).toMatchObject({ endpoint: hostOf(first) })
+  expect(facts.filter(({ kind }) => kind === 'endpoint-behind')).toEqual([])
+})
+
+test('a failed request is named with its method and its blocks', async () => {
+  first.faults.onCall = (method) => {
+    if (method === 'eth_getLogs') first.faults.nextStatus = [500]
+  }
+  const { factsOf } = await expectCleanOver([first, second])
+  expect(factsOf('rpc-failed')[0]).toMatchObject({
+    endpoint: hostOf(first),
+    method: expect.stringMatching(/^eth_/),
+    blocks: expect.stringMatching(/^\d+( to \d+)?$/),
+    error: { message: expect.stringMatching(/ did not answer eth_\w+ of blocks? \d+( to \d+)? \(unreachable\): /) },
+  })
+})
+
 test('empty answers past its head are not believed', async () => {
   // It claims to be at the head, and has blocks up to somewhere in the middle of the final ones.
   first.chain.head = FINALIZED - 300
