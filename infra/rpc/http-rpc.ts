@@ -1,24 +1,21 @@
-/** JSON-RPC over HTTP: what is asked in one turn goes out as one batch, and answers are told apart by id, never by place. */
-import { type Client, createClient, custom, HttpRequestError, RpcRequestError } from 'viem'
-import { BadAnswer } from '../../ingest/rpc/rpc-error.ts'
+/** JSON-RPC over HTTP: calls of one turn go out as one batch, as large as the endpoint takes it, and answers are told apart by id, never by place. */
+import { type Client, createClient, custom, TimeoutError } from 'viem'
+import { isAboutBatches, isWorthSplitting, saysTheSame, settleBatch, type Unanswered } from './batch-answer.ts'
+import { BatchSize } from './batch-size.ts'
+import { isAnswer, isRange, type JsonRpcResponse, type PendingCall, settle } from './call.ts'
 import { postTo } from './http-post.ts'
+import { inFlight } from './in-flight.ts'
 
-type PendingCall = {
-  body: { jsonrpc: '2.0'; id: number; method: string; params?: unknown }
-  resolve(result: unknown): void
-  reject(error: unknown): void
-}
+type Transport = { name: string; post: (body: object) => Promise<unknown>; size: BatchSize }
 
-type JsonRpcResponse = { id?: unknown; result?: unknown; error?: { code: number; message: string } }
+/** Requests at once: an endpoint that takes single calls only gets hundreds of them in one turn. */
+const MAX_IN_FLIGHT = 16
 
-const MAX_BATCH = 100
-
-/** Sends each request once: `ingest/rpc/endpoints.ts` decides on retries. `name` identifies the endpoint in errors. */
+/** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. `name` identifies the endpoint in errors. */
 export function openHttp(url: string, name: string, timeoutMs: number): Client {
-  const post = postTo(url, name, timeoutMs)
+  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(url, name, timeoutMs)), size: new BatchSize() }
   let waiting: PendingCall[] = []
   let lastId = 0
-  let takesBatches = true
 
   function request({ method, params }: { method: string; params?: unknown }): Promise<unknown> {
     return new Promise((resolve, reject) => {
@@ -29,72 +26,88 @@ export function openHttp(url: string, name: string, timeoutMs: number): Client {
   }
 
   function sendWaiting(): void {
-    const asked = waiting
+    const calls = waiting
     waiting = []
-    for (const batch of batchesOf(asked)) send(batch)
-  }
-
-  function send(batch: readonly PendingCall[]): void {
-    if (batch.length === 1 || !takesBatches) {
-      for (const asked of batch) askAlone(asked).catch(asked.reject)
-      return
-    }
-    askTogether(batch).catch((error: unknown) => {
-      if (isAboutBatches(error)) {
-        takesBatches = false
-        return send(batch)
-      }
-      for (const asked of batch) asked.reject(error)
-    })
-  }
-
-  async function askAlone(asked: PendingCall): Promise<void> {
-    const answer = (await post(asked.body)) as JsonRpcResponse | null
-    settle(asked, Array.isArray(answer) ? answer[0] : answer)
-  }
-
-  async function askTogether(batch: readonly PendingCall[]): Promise<void> {
-    const answers = await post(batch.map(({ body }) => body))
-    // One object stands for a whole batch where the gateway refuses it.
-    if (!Array.isArray(answers))
-      throw new HttpRequestError({ url: name, status: 200, details: JSON.stringify(answers) })
-    const byId = new Map(answers.map((answer: JsonRpcResponse | null) => [answer?.id ?? undefined, answer]))
-    // A response without an id applies to the requests that have no response of their own.
-    for (const asked of batch) settle(asked, byId.get(asked.body.id) ?? byId.get(undefined))
-  }
-
-  function settle({ body, resolve, reject }: PendingCall, answer: JsonRpcResponse | null | undefined): void {
-    if (answer?.error) reject(new RpcRequestError({ body, error: answer.error, url: name }))
-    else if (answer?.result !== undefined) resolve(answer.result)
-    else {
-      const cause = new BadAnswer('malformed', `The node answered neither a result nor an error to ${body.method}.`)
-      reject(new HttpRequestError({ url: name, cause }))
-    }
+    if (to.size.isSuspect && calls.length > 1) void sendSingly(to, calls)
+    else for (const batch of batchesOf(calls, to.size.most)) void send(to, batch)
   }
 
   return createClient({ name, transport: custom({ request }, { retryCount: 0 }) })
 }
 
+/** The last batch had no answer in time: where single calls have one, the endpoint may never answer a batch. */
+async function sendSingly(to: Transport, calls: readonly PendingCall[]): Promise<void> {
+  const failures = await Promise.all(calls.map((call) => sendAlone(to, call)))
+  if (failures.every(isAnswer)) to.size.confirmed()
+}
+
+/** Settles every call. False where the endpoint failed to answer one of them. */
+async function send(to: Transport, batch: readonly PendingCall[]): Promise<boolean> {
+  const { size } = to
+  const [first] = batch
+  if (first && batch.length === 1) return isAnswer(await sendAlone(to, first))
+  const unanswered = await sendTogether(to, batch)
+  if (!unanswered) {
+    size.answered(batch.length)
+    return true
+  }
+  if (isWorthSplitting(unanswered.error)) return sendSmaller(to, unanswered, batch.length)
+  if (unanswered.error instanceof TimeoutError) size.late(batch.length)
+  for (const call of unanswered.calls) call.reject(unanswered.error)
+  return false
+}
+
+/** The first call goes out alone, and shows whether the batch failed or the endpoint; then the others, by what was learnt. */
+async function sendSmaller(to: Transport, { calls, error, isRefusal }: Unanswered, length: number): Promise<boolean> {
+  const { size } = to
+  const [first, ...others] = calls
+  const failure = first && (await sendAlone(to, first))
+  if (calls.length === length && (!isAnswer(failure) || saysTheSame(failure, error))) {
+    for (const call of others) call.reject(error)
+    return false
+  }
+  if (isRefusal) size.refused(length)
+  const half = Math.max(1, Math.floor(length / 2))
+  const next = others.slice(0, half)
+  const isNext = next.length === 0 || (await send(to, next))
+  const rest = batchesOf(others.slice(half), Math.min(half, size.most))
+  const areLast = await Promise.all(rest.map((batch) => send(to, batch)))
+  const areAnswered = isAnswer(failure) && isNext && areLast.every((it) => it)
+  if (areAnswered && !isRefusal) size.doubted(length)
+  return areAnswered
+}
+
+/** Returns the error of the call, if any. */
+async function sendAlone({ name, post }: Transport, call: PendingCall): Promise<unknown> {
+  try {
+    const answer = (await post(call.body)) as JsonRpcResponse | null
+    return settle(call, Array.isArray(answer) ? answer[0] : answer, name)
+  } catch (error) {
+    call.reject(error)
+    return error
+  }
+}
+
+async function sendTogether({ name, post }: Transport, batch: readonly PendingCall[]) {
+  try {
+    return settleBatch(batch, await post(batch.map(({ body }) => body)), name)
+  } catch (error) {
+    return { calls: batch, error, isRefusal: isAboutBatches(error) }
+  }
+}
+
 /** One range of logs a batch at most: its answer is long, and the next one's is on its way while it is read. */
-function batchesOf(asked: readonly PendingCall[]): PendingCall[][] {
+function batchesOf(calls: readonly PendingCall[], most: number): PendingCall[][] {
   const batches: PendingCall[][] = []
   let hasRange = false
-  for (const one of asked) {
+  for (const call of calls) {
     const last = batches.at(-1)
-    if (last && last.length < MAX_BATCH && !(hasRange && isRange(one))) last.push(one)
+    if (last && last.length < most && !(hasRange && isRange(call))) last.push(call)
     else {
-      batches.push([one])
+      batches.push([call])
       hasRange = false
     }
-    hasRange ||= isRange(one)
+    hasRange ||= isRange(call)
   }
   return batches
-}
-
-function isRange({ body: { method, params } }: PendingCall): boolean {
-  return method === 'eth_getLogs' && Array.isArray(params) && 'fromBlock' in params[0]
-}
-
-function isAboutBatches(error: unknown): boolean {
-  return error instanceof HttpRequestError && error.status !== 429 && /\bbatch/i.test(error.details)
 }
