@@ -184,10 +184,13 @@ function announce(
   { key, code, notes }: { key: string; code: string; notes: readonly Note[] },
 ): void {
   const isDevnet = networks.some(({ network }) => network.devnet)
-  const names = networks.map(({ network }) => network.name).join(', ')
+  const namesOf = (some: readonly NetworkConfig[]) => some.map(({ network }) => network.name).join(', ')
+  const names = namesOf(networks)
+  const ofPublic = namesOf(networks.filter(({ isPublic }) => isPublic))
   const shownHost = host.includes(':') ? `[${host}]` : host
   const base = `http://${shownHost}:${port}`
   const what = isDevnet ? `a local DEVNET that stands in for ${names}: real Uniswap contracts, made-up trades` : names
+  const advice = `  Public endpoints, shared and slow, serve ${ofPublic}: set ${ofPublic.split(', ')[0]?.toUpperCase()}_RPC_URL to your own.`
   process.stdout.write(
     [
       '',
@@ -197,6 +200,7 @@ function announce(
             `Candlepool runs, but it does not read ${notes.map(({ network }) => network).join(', ')} yet. What is stored is answered.`,
             ...notes.map(({ network, text }) => `  ${network}: ${text}`),
           ]),
+      ...(ofPublic === '' ? [] : [advice]),
       '',
       `  Page  ${base}/#code=${code}`,
       `  API   ${base}/v0`,

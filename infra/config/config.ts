@@ -24,7 +24,7 @@ export type NetworkConfig = {
   network: Network
   /** http(s) and ws(s), in the order of preference. */
   urls: readonly string[]
-  /** True where no endpoint is configured and a public one is used. */
+  /** True where no endpoint is configured and public ones are used. */
   isPublic: boolean
   start: StartBlock
   /** Requests to its endpoints; unlimited where absent. */
@@ -214,7 +214,7 @@ function chainOf(
     const further = furtherVenues.get(name) ?? []
     return {
       network: further.length > 0 ? { ...NETWORKS[name], venues: further } : NETWORKS[name],
-      urls: urls ?? [PUBLIC_URLS[name]],
+      urls: urls ?? PUBLIC_URLS[name],
       isPublic: urls === undefined,
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
       budget: all[`${name.toUpperCase()}_RPC_BUDGET`] as BudgetLimits | undefined,

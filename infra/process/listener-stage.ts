@@ -8,8 +8,10 @@ import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import { WrongChain } from '../../ingest/model/errors.ts'
 import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
+import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { getHead } from '../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
+import { sharedHosts } from '../../ingest/rpc/voice.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { connectChain } from '../rpc/chain-client.ts'
@@ -32,9 +34,10 @@ export async function listenAndAudit(
   const budget = run.deployment.budgets.open(config, store, report)
   const { endpoints, watchHeads } = connectChain(urls, { network, report, signal, budget })
   if (isPublic) {
-    const advice = `It is shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
-    report({ kind: 'public-endpoint', network: network.name, url: urls[0] ?? '', advice })
+    const advice = `They are shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
+    report({ kind: 'public-endpoint', network: network.name, hosts: urls.map(hostOf), advice })
   }
+  for (const host of sharedHosts(urls)) report({ kind: 'shared-host', network: network.name, host })
   const connected = async () => {
     // Endpoints check their chain id before the first request: a wrong chain fails here, before anything is stored.
     await endpoints.run(getHead)

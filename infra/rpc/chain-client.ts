@@ -4,6 +4,7 @@ import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest/rpc/endpoints.ts'
 import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { getHead, type Header } from '../../ingest/rpc/rpc.ts'
+import { type VoicedClient, voicesOf } from '../../ingest/rpc/voice.ts'
 import { openHttp } from './http-rpc.ts'
 import { openSocket, type Socket } from './socket.ts'
 
@@ -21,11 +22,13 @@ const TIMEOUT_MS = 20_000
 export function connectChain(urls: readonly string[], options: ChainOptions = {}): ChainClient {
   const { timeoutMs = TIMEOUT_MS, signal = new AbortController().signal } = options
   const sockets: Socket[] = []
-  const clients = namesOf(urls).map(([url, name]) => {
-    if (!/^wss?:/.test(url)) return openHttp(url, name, timeoutMs)
+  const voices = voicesOf(urls)
+  const clients = namesOf(urls).map(([url, name], index): VoicedClient => {
+    const voice = voices[index] ?? name
+    if (!/^wss?:/.test(url)) return { ...openHttp(url, name, timeoutMs), voice }
     const socket = openSocket(url, name, timeoutMs, signal)
     sockets.push(socket)
-    return socket.client
+    return { ...socket.client, voice }
   })
   return {
     endpoints: endpointsOf(clients, options),

@@ -11,7 +11,9 @@ import type { LogFact } from '../kafka/facts.ts'
 export type StageName = 'listener' | 'aggregator' | 'api'
 
 export type ProcessFact =
-  | { kind: 'public-endpoint'; network: NetworkName; url: string; advice: string }
+  | { kind: 'public-endpoint'; network: NetworkName; hosts: readonly string[]; advice: string }
+  /** Several addresses of one kind are on a host that is not this machine. */
+  | { kind: 'shared-host'; network: NetworkName; host: string }
   | { kind: 'earlier-start'; network: NetworkName; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
   | { kind: 'tables-ready' }

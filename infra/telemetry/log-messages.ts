@@ -111,7 +111,11 @@ export const LOG_MESSAGES = {
   // The process
   'tables-ready': ['info', 'the tables are there and up to date'],
   'first-data': ['info', 'the newest blocks are read and stored; the API answers meanwhile'],
-  'public-endpoint': ['warn', 'no endpoint is configured; a public one is used'],
+  'public-endpoint': ['warn', 'no endpoint is configured; public ones are used'],
+  'shared-host': [
+    'warn',
+    'several addresses of this host count as several nodes, each of which may confirm another one',
+  ],
   'earlier-start': ['warn', 'the configured start lies before what is stored; a backfill reads what is missing'],
   'another-devnet': ['warn', 'this is another chain than the stored one; a new store is begun beside it'],
   'stage-started': ['debug', 'a stage begins'],

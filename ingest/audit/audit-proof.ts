@@ -8,6 +8,7 @@ import { bitsOf } from '../rpc/bloom.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { getHeader, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer, classify, RpcFailed } from '../rpc/rpc-error.ts'
+import { voiceOf } from '../rpc/voice.ts'
 
 export type ProvenBlock = {
   header: BlockHeader
@@ -19,7 +20,7 @@ export type ProvenBlock = {
 type BlockProof = ProvenBlock & { client: Client; isProven: boolean }
 
 /**
- * One endpoint suffices where its receipts match the bloom; else a second one must agree. Undefined where no proof exists. Throws
+ * One endpoint suffices where its receipts match the bloom; else one of another voice must agree. Undefined where no proof exists. Throws
  * `RpcFailed` where a later attempt may succeed.
  */
 export async function proveBlock(
@@ -34,7 +35,7 @@ export async function proveBlock(
       atLeast: number,
       notFirst: one.client,
     })
-    return other.isProven || (other.client !== one.client && isSame(one, other)) ? other : undefined
+    return other.isProven || (voiceOf(other.client) !== voiceOf(one.client) && isSame(one, other)) ? other : undefined
   } catch (error) {
     if (error instanceof RpcFailed && CANNOT_TELL.some((kind) => kind === error.problem.kind)) return undefined
     throw error

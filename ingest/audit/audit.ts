@@ -29,7 +29,7 @@ export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{
   })
 }
 
-/** Reads the range from another endpoint than `first`, waiting for it where it rests. Where there is none, from the same. */
+/** Reads the range from an endpoint of another voice than that of `first`, waiting for it where it rests. Where there is none, from the same. */
 export async function readAgain(
   endpoints: Endpoints,
   filter: LogFilter,

@@ -3,13 +3,14 @@ import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { Priority } from './rate-limiter.ts'
+import { voiceOf } from './voice.ts'
 
 export type RunOptions = {
   /** Endpoints known to be below this block come last. */
   atLeast?: number | undefined
   /** Width of the requested range: endpoints known to refuse it come last. */
   blocks?: number
-  /** This client comes last. */
+  /** Endpoints of this client's voice come last. */
   notFirst?: Client
   /** `live` where absent. */
   priority?: Priority
@@ -37,7 +38,7 @@ export async function chooseEndpoint(
 function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions): number[] {
   return [
     Number(endpoint.waitMs() > 0),
-    Number(endpoint.has(notFirst)),
+    Number(endpoint.voice === voiceOf(notFirst)),
     Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
     Number(endpoint.isBehind),
     Number(endpoint.maxBlocks < blocks),

@@ -6,6 +6,7 @@ import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 import { classify } from './rpc-error.ts'
+import type { VoicedClient } from './voice.ts'
 
 export type EndpointContext = {
   policy: RetryPolicy
@@ -22,6 +23,8 @@ const HEAD_IS_NEWS_MS = 10_000
 export class Endpoint {
   /** The host; never the path, which contains a key. */
   readonly name: string
+  /** An answer is confirmed by another voice only, see voice.ts. */
+  readonly voice: string
   /** Requests through it keep to the rate limit and the budget. */
   readonly client: Client
   /** The same for backfills and audits: requests of `client` are sent first. */
@@ -37,8 +40,9 @@ export class Endpoint {
   #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
 
-  constructor(name: string, client: Client, context: EndpointContext) {
+  constructor(name: string, voice: string, client: Client, context: EndpointContext) {
     this.name = name
+    this.voice = voice
     this.#policy = context.policy
     this.breaker = new CircuitBreaker(context.policy)
     this.limiter = new RateLimiter(context.policy)
@@ -69,7 +73,8 @@ export class Endpoint {
         onCalled(args.method, performance.now() - began)
       }
     }
-    return { ...client, request: request as Client['request'] }
+    const own: VoicedClient = { ...client, voice: this.voice, request: request as Client['request'] }
+    return own
   }
 
   /** Whether a task received this client. */

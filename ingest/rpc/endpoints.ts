@@ -14,6 +14,7 @@ import { type CompareHeads, compareHeads } from './head-comparison.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
 import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
+import { type VoicedClient, voiceOf } from './voice.ts'
 
 export type Endpoints = {
   /**
@@ -23,7 +24,7 @@ export type Endpoints = {
   run<T>(task: (client: Client) => Promise<T>, options?: RunOptions): Promise<T>
   /** The widest range of blocks that a usable endpoint is not known to refuse. */
   maxBlocks(): number
-  /** Milliseconds until another endpoint than this one is usable; 0 where there is no other. */
+  /** Milliseconds until an endpoint of another voice than this one's is usable; 0 where there is none. */
   waitForOther(client: Client): number
   /** Finality as the endpoints report it. */
   finality: Finality
@@ -41,8 +42,8 @@ export type EndpointsOptions = {
   budget?: RequestBudget | undefined
 }
 
-/** `clients` in order of preference; a client's `name`, its host, appears in facts. Clients must not retry. */
-export function endpointsOf(clients: readonly Client[], options: EndpointsOptions = {}): Endpoints {
+/** `clients` in order of preference; a client's `name`, its host, appears in facts. One without a `voice` has its own. Clients must not retry. */
+export function endpointsOf(clients: readonly VoicedClient[], options: EndpointsOptions = {}): Endpoints {
   const { network, budget, signal = new AbortController().signal } = options
   const retryPolicy = { ...RETRY_POLICY, ...options.retryPolicy }
   // Every waiting request adds a listener.
@@ -50,10 +51,15 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
   const report: ReportEndpoint = (fact) => {
     if (network) options.report?.({ network: network.name, ...fact })
   }
-  const endpoints = clients.map((client) => {
+  const endpoints = clients.map((client, index) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
-    return new Endpoint(endpoint, client, { policy: retryPolicy, budget, signal, onCalled })
+    return new Endpoint(endpoint, client.voice ?? `${endpoint} of place ${index}`, client, {
+      policy: retryPolicy,
+      budget,
+      signal,
+      onCalled,
+    })
   })
   const finality = new Finality()
   const group: EndpointGroup = {
@@ -72,7 +78,7 @@ export function endpointsOf(clients: readonly Client[], options: EndpointsOption
       return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.maxBlocks))
     },
     waitForOther(client) {
-      const others = endpoints.filter((it) => !it.has(client) && !it.disabled)
+      const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
     penalize(client, error) {

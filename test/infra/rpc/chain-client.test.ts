@@ -7,18 +7,22 @@ import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
+import { sharedHosts, voicesOf } from '../../../ingest/rpc/voice.ts'
 import { DAY } from '../../support/recorded.ts'
-import { startRecordedDay } from '../../support/recorded-day.ts'
-import type { RpcServer } from '../../support/rpc-server.ts'
+import { recordedDayChain, startRecordedDay } from '../../support/recorded-day.ts'
+import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
 
 const CHAINS = { ethereum: mainnet, arbitrum, polygon, base, optimism } as const
 
 describe('a network that is named without an address', () => {
-  test.each(NETWORK_NAMES)('%s is read from the public endpoint of its chain', (name) => {
+  test.each(NETWORK_NAMES)('%s is read from several public endpoints of different operators', (name) => {
     const { chain } = readConfig({ NETWORKS: name })
-    const [url] = CHAINS[name].rpcUrls.default.http
-    expect(chain).toMatchObject({ kind: 'networks', networks: [{ network: { name }, urls: [url], isPublic: true }] })
-    expect(new URL(url).protocol).toBe('https:')
+    expect(chain).toMatchObject({ kind: 'networks', networks: [{ network: { name }, isPublic: true }] })
+    const urls = chain.kind === 'networks' ? (chain.networks[0]?.urls ?? []) : []
+    expect(urls[0]).toBe(CHAINS[name].rpcUrls.default.http[0])
+    expect(urls.map((url) => new URL(url).protocol)).toEqual(['https:', 'https:', 'https:'])
+    const operators = urls.map((url) => new URL(url).hostname.split('.').slice(-2).join('.'))
+    expect(new Set(operators).size).toBe(3)
     expect(NETWORKS[name].chainId).toBe(CHAINS[name].id)
   })
 
@@ -78,6 +82,31 @@ describe('endpoints by their addresses', () => {
     expect(node.headers.authorization).toBe(`Basic ${Buffer.from('me:se cret').toString('base64')}`)
     node.faults.reset = true
     await expect(endpoints.run(getHead)).rejects.not.toThrow('cret')
+  })
+
+  test('of one host name are one voice, an http and a ws one; a second of a kind is another', () => {
+    const urls = ['https://a.example/1', 'wss://a.example:8546', 'https://b.example', 'http://a.example:8545']
+    expect(voicesOf([...urls, 'ws://[::1]:1', 'http://[::1]:2'])).toEqual([
+      ...['a.example', 'a.example', 'b.example', 'a.example #2'],
+      ...['[::1]', '[::1]'],
+    ])
+    expect(sharedHosts(urls)).toEqual(['a.example'])
+    expect(sharedHosts(['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://[::1]:1', 'http://[::1]:2'])).toEqual([])
+  })
+
+  test('of one voice are no second opinion: another voice is asked, or there is none', async () => {
+    const second = await startRpcServer({ ...recordedDayChain() }, 'localhost')
+    const gone = 'ws://127.0.0.1:9'
+    const { endpoints } = connect([node.url, gone, second.url])
+    const first = await endpoints.run(async (client) => client)
+    const asked = await endpoints.run(async (client) => client, { notFirst: first })
+    expect(asked.name).toBe(new URL(second.url).host)
+    await second.stop()
+
+    const alone = connect([node.url, gone]).endpoints
+    const only = await alone.run(async (client) => client)
+    expect((await alone.run(async (client) => client, { notFirst: only })).name).toBe(only.name)
+    expect(alone.waitForOther(only)).toBe(0)
   })
 
   test('a head without an answer is undefined, and soon', async () => {

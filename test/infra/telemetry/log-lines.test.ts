@@ -153,7 +153,7 @@ test('keys and passwords are in no line, however they come into it', () => {
   const lines = linesOf(
     [
       { kind: 'rpc-failed', network, error, retryMs: 1 },
-      { kind: 'public-endpoint', network, url: environment.ETHEREUM_RPC_URL, advice: quoted },
+      { kind: 'public-endpoint', network, hosts: [environment.ETHEREUM_RPC_URL], advice: quoted },
       { kind: 'store-failed', network, error: quoted, retryMs: 1 },
       { kind: 'engine-ended', exit: { code: 1, signal: null, expected: false, lastLines: [quoted] } },
       { kind: 'request-failed', requestId: '1', path: `/v0/${own}`, error },
