@@ -6,6 +6,7 @@ import type { Report } from '../ingest/model/report.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { openAuthThrottle } from './http/auth-throttle.ts'
 import { limitHeaders, openAuthenticate, openIdentify } from './http/authenticate.ts'
+import { openClientAddress, type TrustedProxies } from './http/client-address.ts'
 import { CANDLES_PATH, type DirectCandles, openDirectCandles } from './http/direct-candles.ts'
 import { inForms } from './http/forms.ts'
 import {
@@ -50,6 +51,8 @@ export type AppOptions = {
   /** Origins whose pages may frame the chart at /embed, beside this one. */
   embedOrigins?: readonly string[] | undefined
   concurrency?: ConcurrencyBounds
+  /** Proxies whose X-Forwarded-For counts; without them, a request counts for its peer. */
+  trustedProxies?: TrustedProxies | undefined
   /** Exchanges the code of the printed link for a key; without it no code is valid. */
   pageCode?: PageCode | undefined
 }
@@ -62,12 +65,21 @@ export function createApp(options: AppOptions): RequestListener {
     ...accounts,
     charge: (account, known, query) => accounts.charge(account, known, () => limit(query)),
   }
-  const streaming = { market, accounts: charging, feeds: openFeeds(market, report), clock, report, open: new Map() }
+  const addressOf = openClientAddress(options.trustedProxies)
+  const streaming = {
+    market,
+    addressOf,
+    accounts: charging,
+    feeds: openFeeds(market, report),
+    clock,
+    report,
+    open: new Map(),
+  }
   const identify = openIdentify({ accounts, failures: openAuthThrottle(), clock })
-  const authenticate = openAuthenticate(identify, accounts)
+  const authenticate = openAuthenticate(identify, accounts, addressOf)
   const bodies = openKeptBodies()
   const bodyOf = (answer: MarketAnswer<CandleView>) => candlesBody(bodies, answer)
-  const direct = openDirectCandles({ market, accounts: charging, identify, origins, report, bodyOf })
+  const direct = openDirectCandles({ market, accounts: charging, identify, addressOf, origins, report, bodyOf })
   const document = openApi()
   const udf = Object.fromEntries(
     Object.entries(udfRoutes(market, charging, clock)).map(([path, handler]) => [path, authenticate(handler)]),
@@ -92,7 +104,10 @@ export function createApp(options: AppOptions): RequestListener {
   app.use(requestIds(report), securityHeaders(), crossOrigin(origins), requireHost(), limitUrlLength(), compression())
   app.use(directFailures(direct, accounts))
   // Before the page's files, which are in the same folder.
-  app.route('/page/code').post(postPageCode(pageCode, clock)).all(methodNotAllowed('POST'))
+  app
+    .route('/page/code')
+    .post(postPageCode(pageCode, clock, addressOf))
+    .all(methodNotAllowed('POST'))
   app
     .route('/page/pairs')
     .get(authenticate(getPagePairs(market, charging)))

@@ -24,8 +24,8 @@ export type Account = {
 }
 
 export type Accounts = {
-  /** Undefined for an unknown key. `eager`: a key that is not cached is read at once, else within a second. */
-  find(key: string, eager: boolean): Promise<Account | undefined>
+  /** Undefined for an unknown key. Keys that are not cached are read for one address after the other. */
+  find(key: string, address: string): Promise<Account | undefined>
   countCall(account: Account): Promise<void>
   /**
    * Runs the query once the known part of its cost is reserved; throws a 429 where no credit is left. A refused query (a problem below 500)
@@ -62,8 +62,8 @@ export function openAccounts(options: {
   const reportPlan = planReporter(report)
 
   return {
-    async find(key, eager) {
-      const record = await keys.find(hashKey(key), eager)
+    async find(key, address) {
+      const record = await keys.find(hashKey(key), address)
       return record && toAccount(record, reportPlan)
     },
     async countCall(account) {

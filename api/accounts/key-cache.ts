@@ -1,24 +1,31 @@
 /** Caches the keys that are in use: a key is read at its first use, and again after each change of its row. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import DataLoader from 'dataloader'
 import { pieces } from '../../ingest/lib/pieces.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import { queryRows, readSql } from '../lib/store.ts'
+import { MAX_HASHES_PER_QUERY, openKeyLookups } from './key-lookups.ts'
 import { type KeyHash, type KeyRecord, keysByHash } from './keys.ts'
 
 export type KeyCache = {
-  /** Undefined where the key is unknown or revoked. `eager`: a key that is not cached is read at once, else in a batch within a second. */
-  find(hash: KeyHash, eager: boolean): Promise<KeyRecord | undefined>
+  /**
+   * Undefined where the key is unknown or revoked. Keys that are not cached are read for one address after the other. Rejects with
+   * `store_unavailable`, and with `overloaded` where too many wait.
+   */
+  find(hash: KeyHash, address: string): Promise<KeyRecord | undefined>
 }
 
 const CHANGED = readSql(new URL('./keys-changed.sql', import.meta.url))
-const MAX_HASHES_PER_QUERY = 1_000
 /** A change is visible at most so long after its timestamp; a later one is found after MAX_AGE_MS. */
 const OVERLAP_MS = 10_000
+/** A cached key that is older is read again at its next use. */
 const MAX_AGE_MS = 60_000
-/** Addresses with too many failures share one read of keys in this time. */
-const DEFERRED_MS = 1_000
-const MAX_DEFERRED = 1_000
+const FORGET_MS = 3_600_000
+/** A cached key takes about half a kilobyte. */
+const MAX_HELD = 10_000
+/** Bounds the statements that unknown keys cause: 40 a second, and 40,000 keys. */
+const PAUSE_MS = 25
+/** Keys that are cached already wait for no address. */
+const ANY_ADDRESS = ''
 
 type CachedKey = { record: KeyRecord; since: number }
 
@@ -26,39 +33,31 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
   /** In the order of their reads. */
   const held = new Map<KeyHash, CachedKey>()
   let refreshedAt = performance.now()
-  let deferredCount = 0
-  let lastRead: Promise<unknown> = Promise.resolve()
   const changes = cachedValue(refreshChanged, freshMs)
-  // One statement at a time: keys that are requested meanwhile share the next one.
-  const immediate = new DataLoader(read, {
-    cache: false,
-    maxBatchSize: MAX_HASHES_PER_QUERY,
-    batchScheduleFn: (send) => void lastRead.then(send),
-  })
-  const deferred = new DataLoader(read, {
-    cache: false,
-    maxBatchSize: MAX_HASHES_PER_QUERY,
-    batchScheduleFn: (send) => void setTimeout(send, DEFERRED_MS),
-  })
+  // Separate, so that unknown keys delay no key that is in use.
+  const again = openKeyLookups(read, 0)
+  const first = openKeyLookups(read, PAUSE_MS)
 
-  async function read(hashes: readonly KeyHash[]): Promise<(KeyRecord | undefined)[]> {
+  async function read(hashes: readonly KeyHash[]): Promise<ReadonlyMap<KeyHash, KeyRecord>> {
     const since = performance.now()
-    const reading = keysByHash(client, [...new Set(hashes)])
-    lastRead = reading.catch(() => undefined)
-    const good = (await reading).filter(({ revoked }) => revoked === undefined)
-    const found = new Map(good.map((record) => [record.hash, record]))
+    const valid = (await keysByHash(client, hashes)).filter(({ revoked }) => revoked === undefined)
+    const found = new Map(valid.map((record) => [record.hash, record]))
     for (const hash of hashes) {
       held.delete(hash)
       const record = found.get(hash)
       if (record !== undefined) held.set(hash, { record, since })
     }
-    return hashes.map((hash) => found.get(hash))
+    for (const hash of held.keys()) {
+      if (held.size <= MAX_HELD) break
+      held.delete(hash)
+    }
+    return found
   }
 
   async function refreshChanged(): Promise<void> {
     const now = performance.now()
     for (const [hash, { since }] of held) {
-      if (now - since < MAX_AGE_MS) break
+      if (now - since < FORGET_MS) break
       held.delete(hash)
     }
     if (held.size > 0) {
@@ -72,16 +71,11 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
   }
 
   return {
-    async find(hash, eager) {
+    async find(hash, address) {
       await changes.get()
       const known = held.get(hash)
-      if (known !== undefined && performance.now() - known.since < MAX_AGE_MS) return known.record
-      if (eager) return immediate.load(hash)
-      if (deferredCount >= MAX_DEFERRED) return undefined
-      deferredCount += 1
-      return deferred.load(hash).finally(() => {
-        deferredCount -= 1
-      })
+      if (known === undefined) return first.find(hash, address)
+      return performance.now() - known.since < MAX_AGE_MS ? known.record : again.find(hash, ANY_ADDRESS)
     },
   }
 }

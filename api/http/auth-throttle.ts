@@ -1,4 +1,4 @@
-/** Counts bad keys by address: after too many, unknown keys are read rarely, so that guessing is slow and costs the store little. */
+/** Counts bad keys by address, and says until when an address has sent too many. A good key is never looked up here. */
 
 export type AuthThrottle = {
   recordFailure(address: string, now: number): void

@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from 'express'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { Problem } from '../lib/problem.ts'
 import type { AuthThrottle } from './auth-throttle.ts'
+import type { ClientAddress } from './client-address.ts'
 import { beforeHead } from './headers.ts'
 
 /** A route of an authenticated account. */
@@ -18,18 +19,18 @@ export function openIdentify(options: { accounts: Accounts; failures: AuthThrott
     const now = clock().getTime() / 1000
     const wait = failures.retryAfterSeconds(address, now)
     const [key] = keys
-    // A throttled address cannot cause a read at once; a valid key passes all the same.
-    const account = keys.length === 1 && key !== undefined ? await accounts.find(key, wait === 0) : undefined
+    // Wrong keys of the same address change nothing for a right one.
+    const account = keys.length === 1 && key !== undefined ? await accounts.find(key, address) : undefined
     if (account !== undefined) return account
     failures.recordFailure(address, now)
     throw wait > 0 ? tooManyFailures(wait) : unauthorized(keys.length)
   }
 }
 
-export function openAuthenticate(identify: Identify, accounts: Accounts): Authenticate {
+export function openAuthenticate(identify: Identify, accounts: Accounts, addressOf: ClientAddress): Authenticate {
   return (handler) =>
     async function authenticated(req, res) {
-      const account = await identify(req.headersDistinct['x-api-key'] ?? [], req.ip ?? req.socket.remoteAddress ?? '')
+      const account = await identify(req.headersDistinct['x-api-key'] ?? [], addressOf(req))
       limitHeaders(res, accounts, account)
       await accounts.countCall(account)
       await handler(account, req, res)

@@ -12,6 +12,7 @@ import type { Market } from '../market/market.ts'
 import type { CandleView } from '../market/model/orientation.ts'
 import type { CandleQuery } from '../query/query.ts'
 import type { Identify } from './authenticate.ts'
+import type { ClientAddress } from './client-address.ts'
 import { cacheHeaders, incompleteHeader, marketHeaders } from './headers.ts'
 import { isHost, originHeaders, REQUEST_ID, securityHeaderValues } from './http.ts'
 import { type Encoding, encodedText, type KeptBody } from './kept-bodies.ts'
@@ -37,11 +38,12 @@ export function openDirectCandles(options: {
   market: Market
   accounts: Accounts
   identify: Identify
+  addressOf: ClientAddress
   origins: readonly string[] | undefined
   report: Report<ApiFact>
   bodyOf(answer: MarketAnswer<CandleView>): KeptBody
 }): DirectCandles {
-  const { market, accounts, identify, origins, report, bodyOf } = options
+  const { market, accounts, identify, addressOf, origins, report, bodyOf } = options
   /** Least recently noted first. */
   const queries = new Map<string, CandleQuery>()
   const failures = new WeakMap<IncomingMessage, DirectFailure>()
@@ -52,7 +54,7 @@ export function openDirectCandles(options: {
     const began = performance.now()
     let account: Account | undefined
     try {
-      account = await identify([plain.key], req.socket.remoteAddress ?? '')
+      account = await identify([plain.key], addressOf(req))
       await accounts.countCall(account)
       const found = await accounts.charge(account, knownCost(query), () => market.candles(query))
       const requestId = randomUUID()

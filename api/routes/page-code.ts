@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { openAuthThrottle } from '../http/auth-throttle.ts'
 import { tooManyFailures } from '../http/authenticate.ts'
+import type { ClientAddress } from '../http/client-address.ts'
 import { sendAnswer } from '../http/headers.ts'
 import { CODE_MINUTES, type PageCode } from '../http/page-code.ts'
 import { Problem } from '../lib/problem.ts'
@@ -10,11 +11,11 @@ import { Problem } from '../lib/problem.ts'
 export const CODE_HEADER = 'X-Page-Code'
 
 /** The code is in a header that CORS does not allow to other origins. */
-export function postPageCode(code: PageCode, clock: () => Date): RequestHandler {
+export function postPageCode(code: PageCode, clock: () => Date, addressOf: ClientAddress): RequestHandler {
   const failures = openAuthThrottle()
   return function exchange(req, res) {
     const now = clock().getTime() / 1000
-    const address = req.ip ?? req.socket.remoteAddress ?? ''
+    const address = addressOf(req)
     const given = req.get(CODE_HEADER)
     const key = given === undefined ? undefined : code.exchange(given)
     if (key !== undefined) return sendAnswer(res, { key }, false)

@@ -3,6 +3,7 @@ import type { Request } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
+import type { ClientAddress } from '../http/client-address.ts'
 import { type EventStream, eventStream } from '../http/event-stream.ts'
 import { setIncomplete, setMarket } from '../http/headers.ts'
 import type { ApiFact } from '../lib/fact.ts'
@@ -27,6 +28,7 @@ export type StreamOptions = {
   market: Market
   accounts: Accounts
   feeds: Feeds
+  addressOf: ClientAddress
   clock: () => Date
   report: Report<ApiFact>
   /** Open streams by account. */
@@ -142,14 +144,19 @@ function requireFree(streams: number, { plan }: Account): void {
 }
 
 /** One credit for each minute that begins after the first. A key that is revoked, or has no credit left, ends the stream. */
-function chargeMinutes({ accounts }: StreamOptions, account: Account, req: Request, events: EventStream): void {
+function chargeMinutes(
+  { accounts, addressOf }: StreamOptions,
+  account: Account,
+  req: Request,
+  events: EventStream,
+): void {
   const endOn = (error: unknown) => {
     // A failure of the service does not end what it has sold.
     if (error instanceof Problem && PROBLEMS[error.code].status < 500) events.end(error)
   }
   const charge = () => accounts.charge(account, 1, async () => ({ cost: 1 })).catch(endOn)
   const checkKey = async () => {
-    const found = await accounts.find(req.get('X-API-KEY') ?? '', true)
+    const found = await accounts.find(req.get('X-API-KEY') ?? '', addressOf(req))
     if (!found) throw new Problem('unauthorized', 'The key in X-API-KEY is no longer known.')
   }
   const timers = [setInterval(charge, MINUTE_MS), setInterval(() => checkKey().catch(endOn), KEY_CHECK_MS)]

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Retention } from '../../aggregator/candles/retention.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
+import type { TrustedProxies } from '../../api/http/client-address.ts'
 import { parseStart, type StartBlock } from '../../ingest/follow/start-block.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
@@ -17,7 +18,7 @@ import { type PublishConfig, publishConfigOf, publishVariables } from './publish
 import { retentionOf, retentionVariables } from './retention-config.ts'
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
-import { coreShare, list, listOf, matching, numberUpTo, origin } from './values.ts'
+import { coreShare, list, listOf, matching, numberUpTo, origin, trustedProxies } from './values.ts'
 import { venues, venuesByNetwork } from './venues-config.ts'
 
 export type NetworkConfig = {
@@ -60,6 +61,8 @@ export type Config = {
   corsOrigins: readonly string[] | undefined
   /** Origins whose pages may frame the chart at /embed, beside the service's own; none where absent. */
   embedOrigins: readonly string[] | undefined
+  /** Proxies in front of the API whose X-Forwarded-For counts; none where absent. */
+  trustedProxies: TrustedProxies | undefined
   bootstrapApiKey: string | undefined
   logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -124,6 +127,7 @@ const schema = z.object({
     .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
     .optional(),
   EMBED_ORIGINS: listOf(origin, 'names no origin').optional(),
+  TRUST_PROXY: trustedProxies.optional(),
   BOOTSTRAP_API_KEY: z
     .string()
     .min(16, 'is shorter than 16 characters: it could be guessed')
@@ -175,6 +179,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     readyTipSeconds: it.READY_TIP_SECONDS,
     corsOrigins: it.CORS_ORIGINS,
     embedOrigins: it.EMBED_ORIGINS,
+    trustedProxies: it.TRUST_PROXY,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
   }

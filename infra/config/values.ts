@@ -1,5 +1,6 @@
 /** Kinds of values that several variables have. */
 import { z } from 'zod'
+import { isProxyAddress, type TrustedProxies } from '../../api/http/client-address.ts'
 
 /** Comma separated. */
 export const list = z.string().transform((text) =>
@@ -36,3 +37,17 @@ export const origin = z
   .toLowerCase()
   .regex(ORIGIN, NO_ORIGIN)
   .refine((text) => URL.canParse(text) && new URL(text).origin === text, NO_ORIGIN)
+
+const NO_PROXIES =
+  'is neither a number of proxies from 1 to 32 nor a list of their addresses, such as 10.0.0.0/8, loopback or uniquelocal'
+
+/** As `trust proxy` of Express, without the value that trusts every address: a client could then claim any. */
+export const trustedProxies = z.union(
+  [
+    matching(/^([1-9]|[12]\d|3[0-2])$/, NO_PROXIES).transform((text): TrustedProxies => ({ hops: Number(text) })),
+    listOf(z.string().refine(isProxyAddress, NO_PROXIES), NO_PROXIES).transform(
+      (addresses): TrustedProxies => ({ addresses }),
+    ),
+  ],
+  NO_PROXIES,
+)

@@ -35,8 +35,8 @@ export async function startApi(
   const market = openMarket({ reader: store.reader, networks, clock, pollMs, report })
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
-  const { host, port, corsOrigins: origins, embedOrigins } = config
-  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, pageCode })
+  const { host, port, corsOrigins: origins, embedOrigins, trustedProxies } = config
+  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, trustedProxies, pageCode })
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })

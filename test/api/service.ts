@@ -4,6 +4,7 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { createApp } from '../../api/app.ts'
+import type { TrustedProxies } from '../../api/http/client-address.ts'
 import { openPageCode } from '../../api/http/page-code.ts'
 import { type ServerTimeouts, serve } from '../../api/http/server.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'
@@ -40,6 +41,7 @@ export async function startService(options: {
   cacheBytes?: number
   billingStart?: Date
   embedOrigins?: readonly string[]
+  trustedProxies?: TrustedProxies
   timeouts?: Partial<ServerTimeouts>
 }): Promise<Service> {
   const {
@@ -66,7 +68,8 @@ export async function startService(options: {
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
   const pageCode = openPageCode(clock)
-  const app = createApp({ market, accounts, clock, report, pageCode, embedOrigins: options.embedOrigins })
+  const { embedOrigins, trustedProxies } = options
+  const app = createApp({ market, accounts, clock, report, pageCode, embedOrigins, trustedProxies })
   const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...timeouts })
   const url = `http://127.0.0.1:${serving.port}`
   return {

@@ -11,6 +11,7 @@ import { inSoak } from '../../support/sample.ts'
 
 const PROCESSES = 5
 const LIMIT = PLANS.free.minute
+const ADDRESS = '127.0.0.1'
 /** The limit, and what a tenth of it adds. */
 const BOUND = LIMIT * 1.1
 
@@ -36,7 +37,7 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
   const openAll = (count = PROCESSES) => Array.from({ length: count }, () => open())
   const newKey = () => createKey({ client: database.client, plan: 'free', name: 'test' })
   async function find(accounts: Accounts, key: string): Promise<Account> {
-    const account = await accounts.find(key, true)
+    const account = await accounts.find(key, ADDRESS)
     if (account === undefined) throw new Error('The key is not known.')
     return account
   }
@@ -246,7 +247,7 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
       // It is seen all the same what changes.
       const record = (await listKeys(database.client)).find(({ hash }) => hash === hashKey(key))
       await revokeKey({ client: database.client, id: record?.id ?? '' })
-      await expect.poll(() => one.find(key, false), { timeout: 10_000, interval: 300 }).toBeUndefined()
+      await expect.poll(() => one.find(key, ADDRESS), { timeout: 10_000, interval: 300 }).toBeUndefined()
     },
   )
 })

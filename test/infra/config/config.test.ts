@@ -191,6 +191,17 @@ describe('the environment', () => {
     expect(() => readConfig({ EMBED_ORIGINS: ' , ' })).toThrow('EMBED_ORIGINS names no origin')
   })
 
+  test('proxies are trusted by number or by address, and never all addresses', () => {
+    expect(readConfig({}).trustedProxies).toBeUndefined()
+    expect(readConfig({ TRUST_PROXY: '2' }).trustedProxies).toEqual({ hops: 2 })
+    const { trustedProxies } = readConfig({ TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1' })
+    expect(trustedProxies).toEqual({ addresses: ['loopback', '10.0.0.0/8', '2001:db8::1'] })
+    for (const text of ['true', '0', '33', '1.5', '10.0.0.0/0', '::/0', 'proxy.example.org', ',', '10.0.0.1 10.0.0.2'])
+      expect(() => readConfig({ TRUST_PROXY: text }), text).toThrow(
+        'TRUST_PROXY is neither a number of proxies from 1 to 32 nor a list of their addresses, such as 10.0.0.0/8',
+      )
+  })
+
   test('a cluster is named with the address of each of its servers', () => {
     const CLICKHOUSE_URL = 'http://a.example:8123, http://b.example:8123'
     const { store } = readConfig({ CLICKHOUSE_URL, CLICKHOUSE_CLUSTER: 'market' })
