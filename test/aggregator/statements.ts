@@ -44,6 +44,39 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
   }
 }
 
+/** Statements that match are held while they are told to be: before they are sent, or before their answer arrives. */
+export function held(client: ClickHouseClient, pattern: RegExp, when: 'sent' | 'answered') {
+  let onHeld: (() => void) | undefined
+  let onRelease = () => {}
+  let released = Promise.resolve()
+  const wait = async (asked: unknown) => {
+    if (!onHeld || !pattern.test((asked as { query: string }).query)) return
+    onHeld()
+    await released
+  }
+  return {
+    client: intercepted(client, async (send, _statement, [asked]) => {
+      if (when === 'sent') await wait(asked)
+      const answer = await send()
+      if (when === 'answered') await wait(asked)
+      return answer
+    }),
+    /** Resolves once a statement is held. */
+    hold(): Promise<void> {
+      released = new Promise((resolve) => {
+        onRelease = resolve
+      })
+      return new Promise((resolve) => {
+        onHeld = resolve
+      })
+    },
+    release() {
+      onHeld = undefined
+      onRelease()
+    },
+  }
+}
+
 /** The table of an insert of rows. */
 export function tableOf(options: unknown): string | undefined {
   return /^INSERT INTO (\w+)(?: \([^)]*\))? (?:FORMAT|SELECT \* FROM input)/.exec(

@@ -1,7 +1,6 @@
 /** The cache of candles: an answer is at most a second older than the tables, and at rest equal to them. `STEPS=100` is a long random life. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
@@ -9,7 +8,7 @@ import type { Network, NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool, PoolId } from '../../../../ingest/model/pool.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
-import { intercepted } from '../../../aggregator/statements.ts'
+import { held, intercepted } from '../../../aggregator/statements.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
 import { until } from '../../../support/candlepool.ts'
 import {
@@ -277,9 +276,11 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
 
   test('while flushes are heard of, the tables are hardly asked where they stand', async () => {
     const network = 'base'
+    const own = await freshDatabase()
+    onTestFinished(own.drop)
     let [looks, counts, began] = [0, 0, 0]
     let written: Promise<unknown> = Promise.resolve()
-    const client = intercepted(database.client, async (send, _statement, [asked]) => {
+    const client = intercepted(own.client, async (send, _statement, [asked]) => {
       const { query } = asked as { query: string }
       if (/^-- What was written of a network/.test(query)) looks++
       if (!/^-- Goes up with each write/.test(query)) return send()
@@ -292,15 +293,16 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     const plans = fullBlocks(12, SEED).map((plan, index) => (index === 0 ? { ...plan, pools: POOLS } : plan))
     const chain = mine([], plans)
     const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)
-    const key = services[0]?.key ?? ''
-    const options = { networks: [{ ...NETWORK, name: network }], clock, key } as const
-    const [told, bare] = [
-      await startService({ ...options, client, freshMs: 60_000 }),
-      await startService({ ...options, client: database.client }),
-    ]
-    const aggregator = await startAggregator(database.client, { network, onWritten: told.look })
+    const options = { networks: [{ ...NETWORK, name: network }], clock } as const
+    const told = await startService({ ...options, client, freshMs: 60_000 })
+    const bare = await startService({ ...options, client: own.client, key: told.key })
+    const writing = held(own.client, /INSERT INTO candles/, 'sent')
+    const aggregator = await startAggregator(writing.client, { network, onWritten: told.look })
     const question = '/v0/candles?symbol=TT-USD&networks=base&interval=1m'
     await aggregator.append([asRange(network, chain.slice(0, 1))])
+    // A service without a query for two seconds applies no notification, and the count that would find the write is held here until the answers are
+    // the same: they would differ for `freshMs`. An open stream keeps the service listening, however long an append takes.
+    const stream = await openStream(told, `/v0/candles?pool=${POOLS[0]?.id}&networks=base&interval=1m`)
     async function add(block: Chain[number]): Promise<void> {
       await aggregator.append(asBlocks(network, [block]))
       const isSame = async () => expect(rows(await told.get(question))).toEqual(rows(await bare.get(question)))
@@ -309,7 +311,13 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     for (const [index, block] of chain.slice(1).entries()) {
       // The first one finds all that was there before.
       if (index === 1) [looks, began] = [0, performance.now()]
+      const begun = index === 4 ? writing.hold() : undefined
       written = add(block)
+      if (begun) {
+        await begun
+        await sleep(2_100)
+        writing.release()
+      }
       await written
       const before = counts
       const counted = async () => (await told.get(question)) && counts
@@ -317,6 +325,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     }
     // Some come by the clock, in five seconds one; without flushes there would be one for each block and more.
     expect(looks - Math.ceil((performance.now() - began) / 5_000)).toBeLessThan(4)
+    stream.close()
     for (const service of [told, bare]) await service.stop()
     await aggregator.stop()
   })
@@ -488,6 +497,16 @@ function questionOf(random: Random, now: number): string {
   return `/v0/candles?${market}&interval=${interval}&fill=${fill}&${rest}`
 }
 
+/** A stream of candles that is read, and so stays open. */
+async function openStream({ url, key }: Service, path: string): Promise<{ close(): void }> {
+  const stop = new AbortController()
+  const headers = { 'X-API-KEY': key, Accept: 'text/event-stream' }
+  const response = await fetch(url + path, { headers, signal: stop.signal })
+  expect(response.status).toBe(200)
+  void response.text().catch(() => undefined)
+  return { close: () => stop.abort() }
+}
+
 async function tipSeen(service: Service): Promise<number | undefined> {
   const { body } = await service.get('/v0/health')
   return (body as { networks: [{ tip?: { number: number } }] }).networks[0].tip?.number
@@ -521,37 +540,4 @@ function onePlan(seed: number): BlockPlan {
   const [plan] = fullBlocks(1, seed)
   if (!plan) throw new Error('One was asked for.')
   return plan
-}
-
-/** Statements that match are held while they are told to be: before they are sent, or before their answer arrives. */
-function held(client: ClickHouseClient, pattern: RegExp, when: 'sent' | 'answered') {
-  let onHeld: (() => void) | undefined
-  let onRelease = () => {}
-  let released = Promise.resolve()
-  const wait = async (asked: unknown) => {
-    if (!onHeld || !pattern.test((asked as { query: string }).query)) return
-    onHeld()
-    await released
-  }
-  return {
-    client: intercepted(client, async (send, _statement, [asked]) => {
-      if (when === 'sent') await wait(asked)
-      const answer = await send()
-      if (when === 'answered') await wait(asked)
-      return answer
-    }),
-    /** Resolves once a statement is held. */
-    hold(): Promise<void> {
-      released = new Promise((resolve) => {
-        onRelease = resolve
-      })
-      return new Promise((resolve) => {
-        onHeld = resolve
-      })
-    },
-    release() {
-      onHeld = undefined
-      onRelease()
-    },
-  }
 }
