@@ -90,11 +90,12 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
     // The second notification of a flush ends what the first one began, whether queries arrive or not.
     if (!activity.isActive() && !flushes.isAhead(network)) return age.missed(network)
-    if (flushed && (age.isFollowed(network) || flushes.isAhead(network))) {
+    if (flushed && (age.isFollowed(network) || flushes.isAhead(network, flushed.sequence))) {
       logs.get(network)?.skip(flushed.sequence)
       return flushes.apply({ network, flushed })
     }
-    if (!flushed) flushes.onOtherWrite(network)
+    // The poll reads it. A flush on top of it is applied only once that poll has ended.
+    age.missed(network)
     // After the flushes before it, so that the poll reads their rows.
     await serialize(async () => undefined)
     await polled.reload()
@@ -179,7 +180,7 @@ function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'a
       polledMs = began
       for (const [network, at] of missedMs) if (at <= began) missedMs.delete(network)
     },
-    /** A write of this process was not applied, as no query had come for a while. */
+    /** A write of this process is not applied: a rollback or an overwrite, a flush on top of one, or any while no query comes. A poll that begins later reads it. */
     missed: (network: NetworkName) => void missedMs.set(network, performance.now()),
     isUnpolled,
     /** A write may be applied as it is: what came before it is. */

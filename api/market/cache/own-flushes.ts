@@ -13,10 +13,11 @@ type FlushNotice = WriteEvent & { flushed: FlushEvent }
 export type OwnFlushes = {
   /** Called in the order of the notifications; `work` runs after that of all earlier ones. */
   apply(notice: FlushNotice): Promise<void>
-  /** Another write of this process, such as a rollback: the next flush may be of another branch. */
-  onOtherWrite(network: NetworkName): void
-  /** True from the first notification of a flush until its ledger row is recorded: the tip in memory is newer than the stored one. */
-  isAhead(network: NetworkName): boolean
+  /**
+   * True from the first notification of a flush, of this one where `sequence` is given, until its ledger row is recorded: the tip in memory is
+   * newer than the stored one.
+   */
+  isAhead(network: NetworkName, sequence?: bigint): boolean
   /** When the newest flush was applied, on the clock of `performance.now`. */
   appliedMs(network: NetworkName): number | undefined
 }
@@ -36,16 +37,18 @@ export function openOwnFlushes(options: {
   const applied = new Map<NetworkName, bigint>()
   const ahead = new Map<NetworkName, bigint>()
   const appliedMs = new Map<NetworkName, number>()
-  const rewritten = new Set<NetworkName>()
 
-  async function put(network: NetworkName, flushed: FlushEvent, isAfterRewrite: boolean): Promise<void> {
+  async function put(network: NetworkName, flushed: FlushEvent): Promise<void> {
     const { tip, touched, buckets, sequence, version } = flushed
     const now = performance.now()
     const cached = touched.filter(({ pool }) => cache.has(listingKey(network, pool)))
     for (const { pool } of cached) cache.markStale(listingKey(network, pool))
     if (buckets) refresh.put(network, buckets)
     else await refresh.readChanged(network, new Map(cached.map((change) => [change.pool, { ...change, version }])))
-    onChange(network, isAfterRewrite ? undefined : touched.map(({ pool }) => pool))
+    onChange(
+      network,
+      touched.map(({ pool }) => pool),
+    )
     applied.set(network, sequence)
     if (setTip(network, tip)) appliedMs.set(network, now)
   }
@@ -54,15 +57,13 @@ export function openOwnFlushes(options: {
     async apply({ network, flushed }) {
       const { sequence, isRecorded, touched, balances } = flushed
       ahead.set(network, sequence)
-      const isAfterRewrite = rewritten.delete(network)
       await serialize(async () => {
         try {
-          if ((applied.get(network) ?? 0n) < sequence) await put(network, flushed, isAfterRewrite)
+          if ((applied.get(network) ?? 0n) < sequence) await put(network, flushed)
         } catch (error) {
           // The change log skips this sequence, so that no poll would repair the cache.
           cache.evictAll()
           onChange(network)
-          if (isAfterRewrite) rewritten.add(network)
           throw error
         } finally {
           if (isRecorded && ahead.get(network) === sequence) ahead.delete(network)
@@ -74,8 +75,7 @@ export function openOwnFlushes(options: {
         if (balances.length > 0) onChange(network, balances)
       })
     },
-    onOtherWrite: (network) => void rewritten.add(network),
-    isAhead: (network) => ahead.has(network),
+    isAhead: (network, sequence = ahead.get(network)) => ahead.has(network) && ahead.get(network) === sequence,
     appliedMs: (network) => appliedMs.get(network),
   }
 }

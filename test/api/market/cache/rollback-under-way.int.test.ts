@@ -1,11 +1,20 @@
 /** Answers while a rollback is under way: the ledger has its lower tip, and the candles are still those of the branch that is being taken back. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { storedChain } from '../../../../aggregator/ledger/stored-blocks.ts'
 import type { Network } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import type { PoolId } from '../../../../ingest/model/pool.ts'
 import { type Running, startAggregator } from '../../../aggregator/running.ts'
-import { intercepted } from '../../../aggregator/statements.ts'
-import { asBlocks, type Chain, fullBlocks, mine, POOLS, withOwnTransactions } from '../../../support/chain.ts'
+import { held, intercepted } from '../../../aggregator/statements.ts'
+import {
+  asBlocks,
+  type BlockPlan,
+  type Chain,
+  fullBlocks,
+  mine,
+  POOLS,
+  withOwnTransactions,
+} from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { type Gate, startGate } from '../../../support/gate.ts'
 import { type Service, startService } from '../../service.ts'
@@ -18,6 +27,8 @@ const CHANGES = /INSERT INTO changes/
 /** The cache's statement for the candles that a change names. */
 const REFRESH = /^-- The candles of some pools and resolutions that hold a second/
 const RECOMPUTED = /INSERT INTO candles/
+/** A poll's statement for the changes since the one before. */
+const READ_CHANGES = /^-- What was written of a network since/
 
 describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
   let database: TestDatabase
@@ -85,6 +96,54 @@ describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
     )
     await another.stop()
     await expect.poll(askAll, { timeout: 5_000 }).toEqual(asStored)
+  })
+
+  test('the first block of the new branch is not shown before the cache has what the rollback took back', async () => {
+    const network = 'ethereum'
+    const own = await freshDatabase()
+    const reading = held(own.client, READ_CHANGES, 'answered')
+    const [one, other] = POOLS.map(({ id }) => id)
+    const block = (pool: PoolId | undefined, seed: number): BlockPlan => {
+      const [plan] = fullBlocks(1, seed)
+      if (!plan || !pool) throw new Error('There are three pools.')
+      return { ...plan, pools: [...POOLS], secondsLater: 5, ticks: plan.ticks.map((tick) => ({ ...tick, pool })) }
+    }
+    const plansOf = (branch: string, ...pools: (PoolId | undefined)[]) =>
+      withOwnTransactions(
+        pools.map((pool, index) => block(pool, branch.length + index)),
+        branch,
+      )
+    const abandoned = mine([], plansOf('first', one, other, one, other))
+    const branch = mine(abandoned.slice(0, 2), plansOf('another', one, one, one), 'another')
+    const options = { networks: [NETWORK], clock: () => new Date(time(branch.at(-1))) }
+    // States are shown from memory for so long, and thus while the poll is late.
+    const told = await startService({ ...options, client: reading.client, freshMs: 60_000 })
+    const bare = await startService({ ...options, client: own.client, key: told.key })
+    const aggregator = await startAggregator(own.client, { network, onWritten: told.look })
+    onTestFinished(async () => {
+      reading.release()
+      await aggregator.stop()
+      for (const service of [told, bare]) await service.stop()
+      await own.drop()
+    })
+    const questions = [one, other].flatMap((pool) =>
+      ['1s', '1m'].map((interval) => `/v0/candles?pool=${pool}&interval=${interval}&fill=none&limit=100`),
+    )
+    const seen = async (from: Service) => ({
+      tip: ((await from.get('/v0/health')).body as { networks: { tip?: { hash: string } }[] }).networks[0]?.tip?.hash,
+      rows: await Promise.all(questions.map(async (each) => ((await from.get(each)).body as { data: unknown }).data)),
+    })
+    await aggregator.append(asBlocks(network, abandoned))
+    await expect.poll(() => seen(told), { timeout: 20_000 }).toEqual(await seen(bare))
+    const before = await seen(told)
+    const late = reading.hold()
+    await aggregator.append(asBlocks(network, branch.slice(2)))
+    await late
+    // The rollback has been announced, and so has the block on top of it; what the rollback changed is still being read.
+    expect(await seen(told)).toEqual(before)
+    reading.release()
+    await expect.poll(() => seen(told), { timeout: 20_000 }).toEqual(await seen(bare))
+    expect((await seen(told)).tip).toBe(branch.at(-1)?.hash)
   })
 
   test('a poll that fails once it has seen the end does not keep the branch before it', async () => {
