@@ -24,8 +24,8 @@ import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { randomOf } from '../simulation/random.ts'
+import { acceptWebSockets, type WebSocketPeer } from '../support/web-socket.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
-import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
 const [
   latency = '0',

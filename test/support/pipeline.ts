@@ -7,16 +7,19 @@ import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { listen } from '../../ingest/follow/listener.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import type { BlockRef, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import { until } from './candlepool.ts'
 import type { TestDatabase } from './clickhouse.ts'
 
 export type Pipeline = {
   facts: (IngestFact | AggregatorFact)[]
+  endpoints: Endpoints
   /** Where jobs state what they have read. */
   history: TickLog<RangeOverwrite>
   /** Resolves once the ledger's tip is this block. */
@@ -26,10 +29,13 @@ export type Pipeline = {
 
 export type PipelineOptions = {
   network: Network
-  url: string
+  /** One address, or several in the order of preference. */
+  url: string | readonly string[]
   database: TestDatabase
-  pools?: ReadonlySet<PoolId>
+  pools?: ReadonlySet<PoolId> | undefined
   firstBlock?: number
+  /** In place of `firstBlock`. */
+  start?: StartBlock
 }
 
 /** Reads the chain from its first block on, or from where the tables end. */
@@ -39,6 +45,7 @@ export async function openPipeline({
   database,
   pools,
   firstBlock = 0,
+  start = { kind: 'block', number: firstBlock },
 }: PipelineOptions): Promise<Pipeline> {
   const facts: Pipeline['facts'] = []
   const stopping = new AbortController()
@@ -48,7 +55,7 @@ export async function openPipeline({
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-  const { endpoints, watchHeads } = connectChain([url], { network, ...shared })
+  const { endpoints, watchHeads } = connectChain([url].flat(), { network, ...shared })
   const stages = [
     aggregate(store, { network: network.name, log, history, position, ...shared }),
     listen(endpoints, {
@@ -56,7 +63,7 @@ export async function openPipeline({
       log,
       stored,
       storedPools: storedPools(store, network.name),
-      start: { kind: 'block', number: firstBlock },
+      start,
       pools,
       watchHeads,
       pollMs: 100,
@@ -67,6 +74,7 @@ export async function openPipeline({
   ended.catch(() => undefined)
   return {
     facts,
+    endpoints,
     history,
     async untilStored({ number, hash }) {
       const look = async () => ((await stored.tip())?.hash === hash ? true : undefined)
