@@ -4,6 +4,7 @@ import type { BlockHeader, UnixSeconds } from '../model/message.ts'
 import type { Endpoints } from './endpoints.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
 import { BadAnswer, RpcFailed } from './rpc-error.ts'
+import { withSilentBlocks } from './silent-blocks.ts'
 
 export type LogRange = {
   from: number
@@ -88,10 +89,11 @@ export async function readLogs(client: Client, filter: LogFilter, from: number, 
 
 /** The header of the first block is the lower bound of all times; a pruned node may lack it. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
-  const [{ logs, last }, first] = await Promise.all([
+  const [{ logs: told, last }, first] = await Promise.all([
     readLogs(client, filter, from, to),
     from < to ? getHeader(client, from) : undefined,
   ])
+  const logs = await withSilentBlocks(client, filter, { from, to, logs: told })
   const earliest = from < to ? (first?.timestamp ?? 0) : last.timestamp
   return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }
 }
