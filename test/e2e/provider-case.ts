@@ -1,7 +1,8 @@
 /** One fault of a provider: a listener from an empty store, a backfill and an audit over it, and what the tables have then. */
-import { parseAbi, parseEventLogs, type RpcLog } from 'viem'
+import { type Hash, numberToHex } from 'viem'
 import { createAudit } from '../../aggregator/audit/audit.ts'
 import { readRecords } from '../../aggregator/history/audit-record.ts'
+import { rpcOver } from '../../infra/devnet/rpc.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -12,6 +13,7 @@ import type { ProviderFault } from '../support/provider-faults.ts'
 import { DAY, DAY_POOL, madeUpHash } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { type RecordedChain, type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { swapsInLogs, swapsInTables } from './chain-swaps.ts'
 
 /** Alone over HTTP, with a sound endpoint second, or alone over WebSocket. */
 export type ProviderWay = 'alone' | 'beside' | 'socket'
@@ -33,10 +35,6 @@ const JOB = 1
 const recorded = recordedDayChain()
 const LOGS = recorded.logs.filter((log) => Number(log.blockNumber) <= HEAD + NEW_BLOCKS)
 const START_SECONDS = recorded.timestampOf(HEAD) - recorded.timestampOf(START)
-
-const swapAbi = parseAbi([
-  'event Swap(address indexed sender, address indexed recipient, int256 amount0, int256 amount1, uint160 sqrtPriceX96, uint128 liquidity, int24 tick)',
-])
 
 export async function runProviderCase(
   { begin, pools }: ProviderFault,
@@ -87,9 +85,11 @@ async function timed(work: () => Promise<void>): Promise<ProviderOutcome> {
 async function follow({ chain, node, database, pipeline, boundMs }: Running): Promise<void> {
   for (let block = HEAD; block <= HEAD + NEW_BLOCKS; block++) {
     chain.head = block
-    const { hash } = await headerOf(node, block)
+    const hash = await hashOf(node, block)
     await within(pipeline.untilStored({ number: block, hash }), boundMs, `block ${block} is stored`)
   }
+  const resumed = pipeline.facts.flatMap((fact) => (fact.kind === 'resumed' ? fact.firstBlock : []))
+  expectEqual(resumed, [START], 'the first block')
   await compare(node, database, { from: START, to: HEAD + NEW_BLOCKS })
 }
 
@@ -118,24 +118,11 @@ async function auditAll({ node, database, pipeline, boundMs }: Running): Promise
 }
 
 type Blocks = { from: number; to: number }
-type StoredTick = Record<'block' | 'index' | 'sqrt' | 'amount0' | 'amount1' | 'liquidity' | 'tick', string>
 
 /** Ticks as they are stored and swaps as the sound node has them. */
-async function compare({ url }: RpcServer, { client }: TestDatabase, { from, to }: Blocks): Promise<void> {
-  const [fromBlock, toBlock] = [`0x${from.toString(16)}`, `0x${to.toString(16)}`]
-  const logs = (await ask(url, 'eth_getLogs', [{ fromBlock, toBlock, address: DAY_POOL }])) as RpcLog[]
-  const swaps = parseEventLogs({ abi: swapAbi, logs }).map(({ blockNumber, logIndex, args }): StoredTick => {
-    const { amount0, amount1, sqrtPriceX96: sqrt, liquidity, tick } = args
-    // A tick has the amounts as the taker sees them.
-    const numbers = { block: blockNumber, index: logIndex, sqrt, amount0: -amount0, amount1: -amount1, liquidity, tick }
-    return Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, String(value)])) as StoredTick
-  })
-  const query = `SELECT block, log_index AS index, sqrt_price AS sqrt, amount0, amount1, liquidity, pool_tick AS tick
-    FROM ticks FINAL WHERE block BETWEEN {from:UInt64} AND {to:UInt64} ORDER BY block, log_index`
-  const answer = await client.query({ query, query_params: { from, to }, format: 'JSONStringsEachRow' })
-  const ticks = await answer.json<StoredTick>()
-  const sorted = (rows: readonly StoredTick[]) => rows.map((row) => JSON.stringify(Object.entries(row).sort()))
-  expectEqual(sorted(ticks), sorted(swaps), `ticks of blocks ${from} to ${to}`)
+async function compare({ url }: RpcServer, database: TestDatabase, range: Blocks): Promise<void> {
+  const [ticks, swaps] = await Promise.all([swapsInTables(database, range), swapsInLogs(url, range, DAY_POOL)])
+  expectEqual(ticks, swaps, `ticks of blocks ${range.from} to ${range.to}`)
 }
 
 function expectEqual(is: readonly unknown[], wanted: readonly unknown[], what: string): void {
@@ -143,14 +130,9 @@ function expectEqual(is: readonly unknown[], wanted: readonly unknown[], what: s
   throw new Error(`${what}: ${is.length} rows, wanted ${wanted.length}; ${JSON.stringify(is).slice(0, 200)}`)
 }
 
-async function headerOf({ url }: RpcServer, block: number) {
-  return (await ask(url, 'eth_getBlockByNumber', [`0x${block.toString(16)}`, false])) as { hash: `0x${string}` }
-}
-
-async function ask(url: string, method: string, params: readonly unknown[]): Promise<unknown> {
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await fetch(url, { method: 'POST', body })
-  return ((await answer.json()) as { result: unknown }).result
+async function hashOf({ url }: RpcServer, block: number): Promise<Hash> {
+  const [header] = await rpcOver(url)([{ method: 'eth_getBlockByNumber', params: [numberToHex(block), false] }])
+  return (header as { hash: Hash }).hash
 }
 
 /** The recorded pool among others that never trade. */

@@ -46,7 +46,11 @@ export async function startAnvil(
   options: { genesisSeconds?: UnixSeconds; slotsInAnEpoch?: number } = {},
 ): Promise<TestAnvil> {
   const node = await startNode({ genesisSeconds: GENESIS_SECONDS, ...options })
-  const chain = await openChain(node)
+  return testNode(node, await openChain(node))
+}
+
+/** A node that mines on request, as anvil does. */
+export function testNode(node: Pick<TestAnvil, 'httpUrl' | 'wsUrl' | 'rpc' | 'stop'>, chain: Chain): TestAnvil {
   const { rpc, httpUrl, wsUrl, stop } = node
   async function block(tag: number | 'latest' | 'finalized'): Promise<MinedBlock> {
     const [answer] = await rpc([
@@ -116,7 +120,7 @@ const NO_DECIMALS: TokenPlan = { symbol: 'NODEC', name: 'No Decimals', decimals:
 const PRICES = { ...FIRST_PRICES, NODEC: 1e-18 }
 const HOOK_ARTIFACT = '@uniswap/v4-core/out/DynamicFeesTestHook.sol/DynamicFeesTestHook.json'
 /** The lowest bits of a hook's address say when it is called: after initialize and before each swap. */
-const HOOK: Address = '0xd000000000000000000000000000000000001080'
+export const HOOK: Address = '0xd000000000000000000000000000000000001080'
 const hookAbi = parseAbi(['function setManager(address manager)', 'function setFee(uint24 fee)'])
 const DEPTH: MarketPlan['depth'] = [{ usd: 10_000_000 }]
 
@@ -130,10 +134,7 @@ export async function deployMarkets(
   const { timestamp } = await block('latest')
   await deployContracts(chain, deployment, timestamp + 1)
   const foreign = { ...deployment, factory: await deployForeignFactory(chain, deployer, timestamp + 2) }
-  const artifact = JSON.parse(
-    readFileSync(createRequire(import.meta.url).resolve(HOOK_ARTIFACT), 'utf8'),
-  ) as HookArtifact
-  await rpc([{ method: 'anvil_setCode', params: [HOOK, artifact.deployedBytecode.object] }])
+  await rpc([{ method: 'anvil_setCode', params: [HOOK, hookCode()] }])
   const toHook = (data: Hex): Transaction => ({ from: deployer, to: HOOK, data })
   await chain.send([toHook(encodeFunctionData({ abi: hookAbi, functionName: 'setManager', args: [poolManager] }))])
 
@@ -172,7 +173,10 @@ export async function deployMarkets(
   }
 }
 
-type HookArtifact = { deployedBytecode: { object: Hex } }
+export function hookCode(): Hex {
+  const artifact = readFileSync(createRequire(import.meta.url).resolve(HOOK_ARTIFACT), 'utf8')
+  return (JSON.parse(artifact) as { deployedBytecode: { object: Hex } }).deployedBytecode.object
+}
 
 function nameOf({ place, token0, token1, fee }: DevMarket): string {
   return `${place.kind} ${token0.symbol}/${token1.symbol} ${fee}`

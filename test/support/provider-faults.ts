@@ -8,7 +8,7 @@ import type { RecordedChain } from './rpc-server.ts'
 export type FaultPlace = { chain: RecordedChain; cut: number }
 
 export type ProviderFault = {
-  /** As in the table of `infra/docs/configuration.md`, or in that of the report. */
+  /** Faults of one kind have one letter. */
   row: string
   title: string
   /** A fault that ends by itself counts calls, never time. */
@@ -17,8 +17,6 @@ export type ProviderFault = {
   isHttp?: true
   /** So many pools are asked for, of which one trades. */
   pools?: number
-  /** What an operator reads where the endpoint alone cannot be used: it recovers when the fault ends. */
-  lacks?: RegExp
 }
 
 const error = (code: number, message: string): GatewayOutcome => ({ error: { code, message } })
