@@ -78,8 +78,8 @@ describe.skipIf(withoutClickHouse)('the MCP server', () => {
     expect(told(text).body).toEqual(body)
     expect(told(text).headers).toMatchObject({ 'x-market-pool': POOLS.main.id, 'x-market-pair': 'WETH-USDC' })
     for (const [name, values] of [
-      ['ticks', { pool: POOLS.main.id, limit: 2 }],
-      ['pools', { symbol: 'WETH-USDC' }],
+      ['ticks', { pool: POOLS.main.id, limit: 2, include: 'position' }],
+      ['pools', { symbol: 'WETH-USDC', include: 'market' }],
       ['usage', {}],
     ] as const)
       expect((await call(name, values)).isError, name).toBe(false)
