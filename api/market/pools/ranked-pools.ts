@@ -3,14 +3,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { decimalText } from '../../lib/decimal.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
-import {
-  type DayPrice,
-  type MarketStore,
-  type PoolState,
-  readDayPrice,
-  readHeld,
-  readPoolStates,
-} from './pool-state.ts'
+import { type DayPrice, type MarketStore, type PoolState, readDayPrice, readPoolStates } from './pool-state.ts'
 import { readVolumes } from './volumes.ts'
 
 const MAX_POOLS = 100
@@ -22,19 +15,14 @@ export type RankedPool = PoolState &
     dayVolumeUsd: string
   }
 
-/** At most 100, by the value held over the last 24 hours, weighted by time: liquidity that was added for a moment does not raise a pool. */
+/** At most 100, by the value that each row shows. */
 export async function readRankedPools(
   store: MarketStore,
   listings: readonly Listing[],
   now: UnixSeconds,
 ): Promise<readonly RankedPool[]> {
-  const [states, held] = await Promise.all([readPoolStates(store, listings), readHeld(store, listings, now)])
-  const ranked = states
-    .map((state, index) => ({ state, heldUsd: held[index] ?? 0 }))
-    .sort(byHeldValue)
-    .slice(0, MAX_POOLS)
-    .map(({ state }) => state)
-  return withLastDay(store, ranked, now)
+  const states = await readPoolStates(store, listings)
+  return withLastDay(store, states.toSorted(byValue).slice(0, MAX_POOLS), now)
 }
 
 async function withLastDay(
@@ -51,12 +39,6 @@ async function withLastDay(
       dayVolumeUsd: decimalText((volumes[index] ?? NO_VOLUME).usdMicros, 6),
     })),
   )
-}
-
-type HeldState = { state: PoolState; heldUsd: number }
-
-function byHeldValue(one: HeldState, other: HeldState): number {
-  return other.heldUsd - one.heldUsd || byValue(one.state, other.state)
 }
 
 function byValue(one: PoolState, other: PoolState): number {
