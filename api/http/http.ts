@@ -22,6 +22,8 @@ const EXPOSED = [
   'X-Market-Final-Until',
   'X-Market-Incomplete',
   'X-Market-Lead',
+  'X-Market-Lead-Pool',
+  'X-Market-More-Pools',
   'X-Market-Network',
   'X-Market-Pair',
   'X-Market-Pool',

@@ -15,6 +15,16 @@ export class Groups<Key, T> {
     return group instanceof Set ? [...group] : [group]
   }
 
+  countOf(key: Key): number {
+    const group = this.#groups.get(key)
+    return group instanceof Set ? group.size : Number(group !== undefined)
+  }
+
+  has(key: Key, value: T): boolean {
+    const group = this.#groups.get(key)
+    return group instanceof Set ? group.has(value) : group !== undefined && group === value
+  }
+
   *values(): Generator<T> {
     for (const group of this.#groups.values()) {
       if (group instanceof Set) yield* group

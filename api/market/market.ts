@@ -17,17 +17,27 @@ import { isComplete, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
-import { FIRST_NETWORKS, poolsOfId, poolsOfPair } from './find/find.ts'
-import { matchSymbol } from './find/symbol.ts'
+import { FIRST_NETWORKS, findLeadNow, poolsOfId, poolsOfPair } from './find/find.ts'
+import { hasListed, searchesOf } from './find/symbol.ts'
+import type { Listing } from './model/listing.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
 import { type MarketOverview, readOverview } from './pools/market-overview.ts'
 import { findNewPools } from './pools/new-pools.ts'
 import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
+import type { MarketStore } from './pools/pool-state.ts'
 import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
 import { type ChoosePools, type MarketSources, openSources } from './sources.ts'
 
-export type PoolsAnswer = { rows: readonly RankedPool[]; cost: number }
+export type PoolsAnswer = {
+  rows: readonly RankedPool[]
+  /** Pools of the pair beside these rows. */
+  more: number
+  /** The pool whose prices are those of the pair: its value is the highest or not. */
+  lead: Listing | undefined
+  cost: number
+}
+
 export type NetworkStatus = { network: Network; tip: Tip | undefined; halts: readonly Halt[] }
 
 export type Market = {
@@ -98,7 +108,7 @@ export function openMarket(options: {
     async pairsOf(token) {
       const { store } = await sources.snapshot([])
       const at = wholeSecond(now())
-      return summarizePairs(store, await readFigures(store, poolsOfToken(store.catalogue, token), at), at)
+      return summarizePairs(store, await readFigures(store, await poolsOfToken(store, token), at), at)
     },
     async status() {
       const [states, halted] = await Promise.all([sources.states(), halts.get()])
@@ -159,7 +169,7 @@ function poolsFor({ pool, symbol, networks = FIRST_NETWORKS }: NamedMarket): Cho
   return (pools) => {
     if (pool !== undefined) return symbol === undefined ? pools.ofPool(pool) : pools.get()
     if (symbol === undefined) return pools.get()
-    return pools.ofListed((listed) => matchSymbol(listed, symbol.splits, networks).listed.length > 0)
+    return pools.ofListed((listed) => hasListed(searchesOf(listed, symbol.splits, networks)))
   }
 }
 
@@ -170,8 +180,24 @@ async function answerPools(
   now: UnixSeconds,
 ): Promise<PoolsAnswer> {
   const { store } = await sources.snapshot(networks, poolsFor({ ...query, networks }))
-  const listings =
-    'pool' in query ? poolsOfId(store, query.pool, networks) : await poolsOfPair(store, query.symbol, networks)
+  const { listings, count, lead } = await poolsNamed(store, networks, query, now)
   const rows = await readRankedPools(store, listings, now)
-  return { rows, cost: 1 + Math.floor(rows.length / 20) }
+  return { rows, lead, more: Math.max(0, count - rows.length), cost: 1 + Math.floor(rows.length / 20) }
+}
+
+async function poolsNamed(
+  store: MarketStore,
+  networks: readonly NetworkName[],
+  query: PoolQuery,
+  now: UnixSeconds,
+): Promise<{ listings: readonly Listing[]; count: number; lead?: Listing | undefined }> {
+  if ('pool' in query) {
+    const listings = poolsOfId(store, query.pool, networks)
+    return { listings, count: listings.length }
+  }
+  const [pools, lead] = await Promise.all([
+    poolsOfPair(store, query.symbol, networks),
+    findLeadNow(store, query.symbol, networks, now),
+  ])
+  return { ...pools, lead }
 }

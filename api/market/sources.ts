@@ -20,6 +20,7 @@ import { type CataloguePools, openCatalogue } from './pools/catalogue.ts'
 import type { Catalogue } from './pools/network-pools.ts'
 import { openPoolRows } from './pools/pool-rows.ts'
 import type { MarketStore } from './pools/pool-state.ts'
+import { openTopPools } from './pools/top-pools.ts'
 
 export type ChoosePools = (pools: CataloguePools) => Promise<Catalogue>
 
@@ -66,10 +67,12 @@ export function openSources(options: SourceOptions): MarketSources {
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
+  const top = openTopPools(reader, freshMs)
   const newestTicks = new NewestTicks((request) => readTicks(reader, request))
   const closedTicks = coalesced<readonly TickView[]>(freshMs)
   const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
     rows.evict(network, pools)
+    top.touch(network, pools)
     newestTicks.evict(network, pools)
   }
   const names = networks.map((network) => network.name)
@@ -82,7 +85,7 @@ export function openSources(options: SourceOptions): MarketSources {
     async snapshot(asked = EXPANDED_NETWORKS, choose = (pools) => pools.get()) {
       const [states, known] = await Promise.all([poller.states(), choose(catalogue)])
       requireStored(states, asked)
-      return { states, store: { cache, rows, catalogue: known } }
+      return { states, store: { cache, rows, top, catalogue: known } }
     },
     states: poller.states,
     ticks(request, closed) {

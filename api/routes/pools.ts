@@ -19,6 +19,9 @@ export function getPools(market: Market, accounts: Accounts): AccountHandler {
     const query = readPoolQuery(parametersOf(req))
     const answer = await accounts.charge(account, 1, () => market.pools(query))
     if (answer.rows.some((state) => state.listing.network.devnet)) setDevnet(res)
+    const { lead } = answer
+    if (lead) res.set('X-Market-Lead-Pool', `${lead.network.name}/${lead.pool.id}`)
+    if (answer.more > 0) res.set('X-Market-More-Pools', String(answer.more))
     sendAnswer(
       res,
       { data: answer.rows.map((state) => toPool(state, query.include)), credits_used: answer.cost },

@@ -29,6 +29,16 @@ export const HEADERS = {
       'Present where the pool with most volume does not answer a symbol: `deviating-price` (its prices in the range are more than 1 % from those of the pair) or `unheld-volume` (its volume is more than what it held over the day, and another counts for more), and its id, as `reason; passed-over=id`.',
     schema: text,
   },
+  'X-Market-Lead-Pool': {
+    description:
+      'Present where the pair has a pool: `network/id` of the one that leads it on all networks over the last 24 hours. The most valuable pool may have a price of its own.',
+    schema: text,
+  },
+  'X-Market-More-Pools': {
+    description:
+      'Present where the pair has more pools than the answer: how many, all of them worth no more than its last one.',
+    schema: { type: 'integer', minimum: 1 },
+  },
   'X-Market-Final-Until': {
     description:
       'Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it.',

@@ -59,11 +59,11 @@ export const OPERATIONS: Readonly<Record<string, OperationPlan>> = {
     id: 'pools',
     summary: 'The pools of a pair, or one pool, on all networks',
     description:
-      'At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.',
+      'At most 100, by `totalValueLockedUSD`, the most valuable first; `X-Market-More-Pools` says how many more there are. A pair that nothing trades has an empty list.',
     credits: '1, plus 1 for each full 20 pools.',
     parameters: PoolShape,
     answer: 'Pools',
-    headers: ['X-Candlepool-Devnet'],
+    headers: ['X-Market-Lead-Pool', 'X-Market-More-Pools', 'X-Candlepool-Devnet'],
     problems: [...STORED, 'unknown_pool'],
     needsKey: true,
   },

@@ -1,4 +1,5 @@
 /** Finds the one pool that answers a query. */
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
@@ -9,11 +10,13 @@ import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, shownSymbol } from '../model/listing.ts'
 import { type PairView, viewPair } from '../model/orientation.ts'
 import type { Catalogue } from '../pools/network-pools.ts'
+import { type Match, matchIn } from '../pools/pair-search.ts'
 import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
 import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
-import { type Candidate, hasTraded, leadOf, type PassedOver, SMALL_POOL_USD } from './lead.ts'
-import { type Match, matchSymbol, type SymbolMatches } from './symbol.ts'
+import { type Candidate, hasTraded, leadOf, type PassedOver } from './lead.ts'
+import { type PairPools, pairPools } from './pair-pools.ts'
+import { type SymbolSearches, searchesOf } from './symbol.ts'
 
 /** A query without `networks` searches the first ones, and where these have no trade in the range the expanded ones. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
@@ -41,9 +44,11 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
 /** The pool in the order of the pair, whose symbols are curated or on-chain ones. Throws `invalid_parameters` where they are not the pool's tokens. */
 export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: PairView): PairView {
   const { network, pool } = listing
-  const { listed, unlisted } = matchSymbol(catalogue, symbol.splits, [network.name])
-  const match = [...listed, ...unlisted].find((it) => it.listing === listing)
-  if (match) return match
+  const { listed, unlisted } = searchesOf(catalogue, symbol.splits, [network.name])
+  for (const search of [...listed, ...unlisted]) {
+    const match = matchIn(search, listing)
+    if (match) return match
+  }
   const isCalled = (token: Token, name: string) =>
     [token.symbol, shownSymbol(network, token)].some((it) => it.toLowerCase() === name)
   for (const forward of [true, false]) {
@@ -62,37 +67,55 @@ export async function findLead(
   scope: SearchScope,
 ): Promise<{ view: PairView; probed: number; passedOver: PassedOver | undefined }> {
   let probed = scope.networks ?? FIRST_NETWORKS
-  let resolution = matchSymbol(store.catalogue, symbol.splits, probed)
-  let candidates = await candidatesOf(store, resolution, scope)
-  if (scope.networks === undefined && !candidates.some(hasTraded)) {
+  let found = await candidatesOf(store, symbol, probed, scope)
+  if (scope.networks === undefined && !found.candidates.some(hasTraded)) {
     probed = EXPANDED_NETWORKS
-    resolution = matchSymbol(store.catalogue, symbol.splits, probed)
-    candidates = await candidatesOf(store, resolution, scope)
+    found = await candidatesOf(store, symbol, probed, scope)
   }
-  const lead = await leadAmong(store, candidates, scope)
-  if (lead === undefined) throw noMatch(resolution, symbol, probed, [...store.catalogue.keys()])
+  const lead = await leadAmong(store, found.candidates, scope)
+  if (lead === undefined) throw noMatch(found, symbol, probed, [...store.catalogue.keys()])
   return { ...lead, probed: probed.length }
+}
+
+/** The pool that leads the pair over the last 24 hours on all of these networks; undefined where none has a pool. */
+export async function findLeadNow(
+  store: MarketStore,
+  symbol: NamedPair,
+  networks: readonly NetworkName[],
+  now: UnixSeconds,
+): Promise<Listing | undefined> {
+  const day = { from: now - 86_400, to: now }
+  const scope = { networks, range: day, day }
+  const { candidates } = await candidatesOf(store, symbol, networks, scope)
+  return (await leadAmong(store, candidates, scope))?.view.listing
 }
 
 type TradedMatch = Match & Pick<Candidate, 'trades' | 'rangeUsdMicros' | 'dayUsdMicros'>
 
-/** The pair's pools with their volumes. */
+type FoundCandidates = Pick<SymbolSearches, 'tokensKnown' | 'sameToken'> &
+  Pick<PairPools, 'areUntrusted'> & { candidates: readonly TradedMatch[] }
+
+/** The pair's pools that may lead, with their volumes. */
 async function candidatesOf(
   store: MarketStore,
-  resolution: SymbolMatches,
+  symbol: NamedPair,
+  networks: readonly NetworkName[],
   { range, day }: SearchScope,
-): Promise<readonly TradedMatch[]> {
-  const matches = await trustedMatches(store, resolution)
+): Promise<FoundCandidates> {
+  const searches = searchesOf(store.catalogue, symbol.splits, networks)
+  const { matches, areUntrusted } = await pairPools(store, searches, 'lead')
   const listings = listingsOf(matches)
   const [ranges, days] = await Promise.all([
     readVolumes(store.cache, listings, range),
     readVolumes(store.cache, listings, day),
   ])
-  return matches.map((match, index) => {
+  const candidates = matches.map((match, index) => {
     const { trades, usdMicros: rangeUsdMicros } = ranges[index] ?? NO_VOLUME
     const { usdMicros: dayUsdMicros } = days[index] ?? NO_VOLUME
     return { ...match, trades, rangeUsdMicros, dayUsdMicros }
   })
+  const { tokensKnown, sameToken } = searches
+  return { tokensKnown, sameToken, areUntrusted, candidates }
 }
 
 type LeadChoice = { view: PairView; passedOver: PassedOver | undefined }
@@ -131,20 +154,14 @@ function isReference({ network, pool }: Listing): boolean {
   return network.referencePools.some((reference) => reference.pool.toLowerCase() === pool.id)
 }
 
-/** Every pool of a pair on these networks. */
+/** The most valuable pools of a pair on these networks, and the number of all. */
 export async function poolsOfPair(
   store: MarketStore,
   symbol: NamedPair,
   networks: readonly NetworkName[],
-): Promise<readonly Listing[]> {
-  return listingsOf(await trustedMatches(store, matchSymbol(store.catalogue, symbol.splits, networks)))
-}
-
-/** Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens. */
-async function trustedMatches(store: MarketStore, { listed, unlisted }: SymbolMatches): Promise<readonly Match[]> {
-  if (listed.length > 0 || unlisted.length === 0) return listed
-  const values = await readValues(store, listingsOf(unlisted))
-  return unlisted.filter((_, index) => (values[index] ?? 0) >= SMALL_POOL_USD)
+): Promise<{ listings: readonly Listing[]; count: number }> {
+  const { matches, count } = await pairPools(store, searchesOf(store.catalogue, symbol.splits, networks), 'value')
+  return { listings: listingsOf(matches), count }
 }
 
 /** One for each network that has it. Throws `unknown_pool` where none does. */
@@ -176,14 +193,14 @@ function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkNa
 }
 
 function noMatch(
-  { tokensKnown, sameToken, unlisted }: SymbolMatches,
+  { tokensKnown, sameToken, areUntrusted }: FoundCandidates,
   symbol: NamedPair,
   asked: readonly NetworkName[],
   read: readonly NetworkName[],
 ): Problem {
   const where = asked.join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
-  if (unlisted.length > 0)
+  if (areUntrusted)
     return new Problem(
       'no_pool',
       `The pools of ${symbol.text} on ${where} are of tokens that are not listed and hold too little to be trusted. Ask for one by its address: pool=…`,

@@ -1,6 +1,7 @@
 /** Chooses the lead pool of a pair. */
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import type { Match } from './symbol.ts'
+import type { Match } from '../pools/pair-search.ts'
+import { SOUND_USD } from '../pools/top-pools.ts'
 
 /** The figures of a pool that the choice compares. */
 export type Candidate = Match & {
@@ -22,8 +23,6 @@ export type PassedOver = { pool: PoolId; reason: 'deviating-price' | 'unheld-vol
 
 export type Lead = { candidate: Candidate; passedOver: PassedOver | undefined }
 
-/** Below this value a pool's price is cheap to move. */
-export const SMALL_POOL_USD = 10_000
 /** A pool whose prices are further from the pair's does not lead while another is nearer. */
 export const MAX_DEVIATION = 0.01
 
@@ -51,7 +50,7 @@ export function hasTraded({ trades }: Pick<Candidate, 'trades'>): boolean {
 }
 
 function isSound({ valueUsd }: Candidate): boolean {
-  return valueUsd >= SMALL_POOL_USD
+  return valueUsd >= SOUND_USD
 }
 
 function preferring(candidates: readonly Candidate[], good: (candidate: Candidate) => boolean): readonly Candidate[] {

@@ -1,32 +1,29 @@
-/** From a pair of symbols to its pools. Curated addresses come first: on-chain symbols can be copied. */
+/** From a pair of symbols to the tokens that they name. Curated addresses come first: on-chain symbols can be copied. */
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
-import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import { NATIVE_CURRENCY, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
-import type { Listing } from '../model/listing.ts'
 import type { Catalogue, ReadonlyNetworkPools } from '../pools/network-pools.ts'
+import { addressSet, countPools, type PairSearch, symbolSet, type TokenSet } from '../pools/pair-search.ts'
 
-/** `forward`: the pair is in the pool's own order. */
-export type Match = { listing: Listing; forward: boolean }
-
-export type SymbolMatches = {
-  listed: readonly Match[]
-  /** Pools in which a token matches by its on-chain symbol only; used where nothing listed matches. */
-  unlisted: readonly Match[]
+export type SymbolSearches = {
+  listed: readonly PairSearch[]
+  /** A token matches by its on-chain symbol only; used where nothing listed has a pool. */
+  unlisted: readonly PairSearch[]
   /** True where both symbols of some split are known, with or without a pool. */
   tokensKnown: boolean
   /** True where the two symbols of a split name one token. */
   sameToken: boolean
 }
 
-export function matchSymbol(
+/** One for each split and network whose tokens are known. */
+export function searchesOf(
   catalogue: Catalogue,
   splits: readonly Split[],
   networks: readonly NetworkName[],
-): SymbolMatches {
+): SymbolSearches {
   const served = networks.flatMap((name) => catalogue.get(name) ?? [])
-  const listed = new Map<Listing, Match>()
-  const unlisted = new Map<Listing, Match>()
+  const [listed, unlisted]: [PairSearch[], PairSearch[]] = [[], []]
   let tokensKnown = false
   let sameToken = false
   for (const split of splits) {
@@ -34,71 +31,49 @@ export function matchSymbol(
     const quote = tokensOfSymbol(served, split.quote)
     if (base.size === 0 || quote.size === 0) continue
     tokensKnown = true
-    const matches = base.listed && quote.listed ? listed : unlisted
+    const searches = base.listed && quote.listed ? listed : unlisted
     for (const pools of served) {
-      const bases = base.byNetwork.get(pools.network.name) ?? []
-      const quotes = quote.byNetwork.get(pools.network.name) ?? []
-      if (areSame(pools.network, bases, quotes)) sameToken = true
-      for (const match of matchesOf(pools, bases, quotes)) {
-        if (!matches.has(match.listing)) matches.set(match.listing, match)
-      }
+      const search = { pools, base: base.on(pools), quote: quote.on(pools) }
+      if (areSame(search)) sameToken = true
+      if (search.base.size > 0 && search.quote.size > 0) searches.push(search)
     }
   }
-  return { listed: [...listed.values()], unlisted: [...unlisted.values()], tokensKnown, sameToken }
+  return { listed, unlisted, tokensKnown, sameToken }
+}
+
+/** True where a pair of listed tokens has a pool: nothing unlisted is looked for then. */
+export function hasListed({ listed }: SymbolSearches): boolean {
+  return listed.some((search) => countPools(search) > 0)
 }
 
 /** True where all of them are one token. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
-function areSame(network: Network, bases: readonly Address[], quotes: readonly Address[]): boolean {
-  const native = [NATIVE_CURRENCY, lower(network.wrappedNative)]
+function areSame({ pools, base, quote }: PairSearch): boolean {
+  const native = [NATIVE_CURRENCY, lower(pools.network.wrappedNative)]
+  // Only these two can be one token under two addresses.
+  if (base.size === 0 || quote.size === 0 || base.size > native.length || quote.size > native.length) return false
   const isSame = (one: Address, other: Address) => one === other || (native.includes(one) && native.includes(other))
-  return bases.length > 0 && quotes.length > 0 && bases.every((base) => quotes.every((quote) => isSame(base, quote)))
+  return base.values().every((one) => quote.values().every((other) => isSame(one, other)))
 }
 
-function matchesOf(
-  pools: ReadonlyNetworkPools,
-  bases: readonly Address[],
-  quotes: readonly Address[],
-): readonly Match[] {
-  const fewer = bases.length < quotes.length ? bases : quotes
-  const scanned = fewer.reduce((sum, token) => sum + pools.countOfToken(token), 0)
-  // Many tokens can share one symbol: their pairs are many more than their pools.
-  if (bases.length * quotes.length > scanned) {
-    return fewer.flatMap((token) => matchesAmong(pools.ofToken(token), bases, quotes))
-  }
-  return bases.flatMap((base) =>
-    quotes.flatMap((quote) =>
-      pools.ofPair(base, quote).map((listing) => ({ listing, forward: listing.pool.token0.address === base })),
-    ),
-  )
-}
-
-function matchesAmong(
-  listings: readonly Listing[],
-  bases: readonly Address[],
-  quotes: readonly Address[],
-): readonly Match[] {
-  const [base, quote] = [new Set(bases), new Set(quotes)]
-  return listings.flatMap((listing): readonly Match[] => {
-    const { token0, token1 } = listing.pool
-    if (base.has(token0.address) && quote.has(token1.address)) return [{ listing, forward: true }]
-    if (base.has(token1.address) && quote.has(token0.address)) return [{ listing, forward: false }]
-    return []
-  })
-}
-
-type SymbolTokens = { listed: boolean; size: number; byNetwork: ReadonlyMap<NetworkName, readonly Address[]> }
+type SymbolTokens = { listed: boolean; size: number; on(pools: ReadonlyNetworkPools): TokenSet }
 
 /** The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol. */
 function tokensOfSymbol(served: readonly ReadonlyNetworkPools[], symbol: string): SymbolTokens {
-  const curated = new Map(served.map((pools) => [pools.network.name, curatedOf(pools, symbol)]))
-  const listed = count(curated)
-  if (listed > 0) return { listed: true, size: listed, byNetwork: curated }
-  const onChain = new Map(served.map((pools) => [pools.network.name, pools.tokensOf(symbol)]))
-  return { listed: false, size: count(onChain), byNetwork: onChain }
+  const curated = setsOf(served, (pools) => addressSet(curatedOf(pools, symbol)))
+  if (curated.size > 0) return { listed: true, ...curated }
+  return { listed: false, ...setsOf(served, (pools) => symbolSet(pools, symbol)) }
 }
 
-function count(byNetwork: ReadonlyMap<NetworkName, readonly Address[]>): number {
-  return [...byNetwork.values()].reduce((sum, addresses) => sum + addresses.length, 0)
+function setsOf(
+  served: readonly ReadonlyNetworkPools[],
+  tokensOf: (pools: ReadonlyNetworkPools) => TokenSet,
+): Omit<SymbolTokens, 'listed'> {
+  const sets = new Map(served.map((pools) => [pools, tokensOf(pools)]))
+  const none = addressSet([])
+  return {
+    size: [...sets.values()].reduce((sum, { size }) => sum + size, 0),
+    on: (pools) => sets.get(pools) ?? none,
+  }
 }
 
 /** Names of Polygon's native token, old and new, wrapped or not. */

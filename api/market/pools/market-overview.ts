@@ -15,7 +15,7 @@ export async function readOverview(
   now: UnixSeconds,
   newPools: Promise<readonly NewPoolId[]>,
 ): Promise<MarketOverview> {
-  const listed = listedPools(store.catalogue)
+  const listed = await listedPools(store)
   const ids = await unlessTemporary(newPools, [])
   // A rollback may have undone one since.
   const found = ids.flatMap(({ network, pool }) => store.catalogue.get(network)?.pool(pool) ?? [])

@@ -15,7 +15,17 @@ export type Catalogue = ReadonlyMap<NetworkName, ReadonlyNetworkPools>
 
 export type ReadonlyNetworkPools = Pick<
   NetworkPools,
-  'network' | 'size' | 'pool' | 'ofPair' | 'ofToken' | 'countOfToken' | 'tokensOf' | 'curatedTokensOf'
+  | 'network'
+  | 'size'
+  | 'pool'
+  | 'ofPair'
+  | 'countOfPair'
+  | 'ofToken'
+  | 'countOfToken'
+  | 'tokensOf'
+  | 'countOfSymbol'
+  | 'isCalled'
+  | 'curatedTokensOf'
 >
 
 /** As `catalogue.sql` reads it. */
@@ -68,6 +78,11 @@ export class NetworkPools {
     return this.#byToken.ofPair(token, other)
   }
 
+  /** In one step. */
+  countOfPair(token: Address, other: Address): number {
+    return this.#byToken.countOfPair(token, other)
+  }
+
   ofToken(token: Address): readonly Listing[] {
     return this.#byToken.of(token)
   }
@@ -79,6 +94,16 @@ export class NetworkPools {
   /** By their on-chain symbol, in any letter case. */
   tokensOf(symbol: string): readonly Address[] {
     return this.#bySymbol.get(symbol.toLowerCase())
+  }
+
+  /** Tokens with this on-chain symbol, in one step. */
+  countOfSymbol(symbol: string): number {
+    return this.#bySymbol.countOf(symbol.toLowerCase())
+  }
+
+  /** True where the token has this on-chain symbol. */
+  isCalled(token: Address, symbol: string): boolean {
+    return this.#bySymbol.has(symbol.toLowerCase(), token)
   }
 
   /** Listed tokens alone, by their curated symbols and their on-chain one. */

@@ -1,11 +1,12 @@
 /** The pools of the last week that the page lists as new: one side is a trusted token, of which they hold a minimum. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { trustedToken } from '../model/listing.ts'
-import { type MarketStore, readNetworkPrices } from './pool-state.ts'
+import { type PoolStore, readNetworkPrices } from './pool-state.ts'
 
 export type NewPoolId = { network: NetworkName; pool: PoolId }
 
@@ -19,11 +20,13 @@ const MIN_HELD_USD = 10_000
 /** Newest first. */
 export async function findNewPools(
   reader: ClickHouseClient,
-  store: MarketStore,
+  store: PoolStore,
   now: UnixSeconds,
 ): Promise<readonly NewPoolId[]> {
   const networks = [...store.catalogue.values()].map(({ network }) => network)
-  const tokens = (await Promise.all(networks.map((network) => pricedTokens(store, network)))).flat()
+  const priced = async (network: Network) =>
+    (await pricedTokens(store, network)).map(({ token, usd }) => ({ key: `${network.name}:${token}`, usd }))
+  const tokens = (await Promise.all(networks.map(priced))).flat()
   return queryRows<NewPoolId>(reader, NEW_POOLS, {
     networks: networks.map(({ name }) => name),
     tokens: tokens.map(({ key }) => key),
@@ -35,12 +38,14 @@ export async function findNewPools(
   })
 }
 
-/** Dollars a raw unit. */
-async function pricedTokens(store: MarketStore, network: Network): Promise<readonly { key: string; usd: number }[]> {
+/** Dollars a raw unit, of the tokens that have a price. */
+export async function pricedTokens(
+  store: Omit<PoolStore, 'rows'>,
+  network: Network,
+): Promise<readonly { token: Address; usd: number }[]> {
   const prices = await readNetworkPrices(store, network, 0xffff_ffff)
-  return [...prices].flatMap(([address, price]) => {
-    const decimals =
-      address === NATIVE_CURRENCY ? NATIVE_DECIMALS : trustedToken(network, address.toLowerCase())?.decimals
-    return decimals === undefined ? [] : [{ key: `${network.name}:${address}`, usd: price / 10 ** decimals }]
+  return [...prices].flatMap(([token, price]) => {
+    const decimals = token === NATIVE_CURRENCY ? NATIVE_DECIMALS : trustedToken(network, token)?.decimals
+    return decimals === undefined ? [] : [{ token, usd: price / 10 ** decimals }]
   })
 }

@@ -7,9 +7,11 @@ import type { Token } from '../../../ingest/model/pool.ts'
 import { groupBy } from '../../lib/group.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, listedTokens, shownSymbol } from '../model/listing.ts'
-import type { Catalogue } from './network-pools.ts'
+import { pricedTokens } from './new-pools.ts'
+import { ANY_TOKEN, addressSet, fewPools, type PairSearch } from './pair-search.ts'
 import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { NO_SIDES, type SidesByPool } from './sides.ts'
+import { CROWDED } from './top-pools.ts'
 import { readVolumes } from './volumes.ts'
 
 /** In the order of the lead pool, whose price it is. */
@@ -37,29 +39,44 @@ export type PairSummary = {
 
 export type NewPool = PairSummary & { firstSeen: UnixSeconds }
 
-/** A pair can have any number of v4 pools: v3 pools count first, then the oldest. */
+/** A pair can have any number of v4 pools, and a token any number of pairs. */
 const MAX_POOLS_OF_PAIR = 16
 const MAX_POOLS_OF_TOKEN = 100
 
 const DAY = 86_400
 const HOUR = 3_600
 
-/** Pools of trusted pairs, by index: the number of reads grows with the curated lists, not with the catalogue. */
-export function listedPools(catalogue: Catalogue): readonly Listing[] {
-  return [...catalogue.values()].flatMap((known) => {
-    const addresses = listedTokens(known.network).toSorted()
+/** Pools of trusted pairs: the number of reads grows with the curated lists, not with the catalogue. */
+export async function listedPools(store: MarketStore): Promise<readonly Listing[]> {
+  const pairs = [...store.catalogue.values()].flatMap((pools) => {
+    const addresses = listedTokens(pools.network).toSorted()
     return addresses.flatMap((token0, index) =>
-      addresses.slice(index + 1).flatMap((token1) => {
-        const pools = known.ofPair(token0, token1)
-        return pools.length <= MAX_POOLS_OF_PAIR ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_PAIR)
-      }),
+      addresses.slice(index + 1).map((token1) => ({ pools, base: addressSet([token0]), quote: addressSet([token1]) })),
     )
   })
+  const found = await Promise.all(pairs.map((pair) => firstPools(store, pair, MAX_POOLS_OF_PAIR)))
+  return found.flat()
 }
 
-export function poolsOfToken(catalogue: Catalogue, token: Address): readonly Listing[] {
-  const pools = [...catalogue.values()].flatMap((known) => known.ofToken(token))
-  return pools.length <= MAX_POOLS_OF_TOKEN ? pools : pools.toSorted(byAge).slice(0, MAX_POOLS_OF_TOKEN)
+/** Where the token is a trusted one, those beside another trusted one: anyone can pair it with tokens of their own. */
+export async function poolsOfToken(store: MarketStore, token: Address): Promise<readonly Listing[]> {
+  const networks = [...store.catalogue.values()]
+  if (networks.some(({ network }) => isListed(network, token)))
+    return (await listedPools(store)).filter(({ pool }) => [pool.token0.address, pool.token1.address].includes(token))
+  const found = await Promise.all(
+    networks.map((pools) =>
+      firstPools(store, { pools, base: addressSet([token]), quote: ANY_TOKEN }, MAX_POOLS_OF_TOKEN),
+    ),
+  )
+  return found.flat().slice(0, MAX_POOLS_OF_TOKEN)
+}
+
+/** The most valuable pools of a crowded pair; else v3 pools first, then the oldest. */
+async function firstPools(store: MarketStore, search: PairSearch, limit: number): Promise<readonly Listing[]> {
+  const few = fewPools(search, Math.max(CROWDED, limit))?.map(({ listing }) => listing)
+  if (few) return few.length <= limit ? few : few.toSorted(byAge).slice(0, limit)
+  const { byValue } = await store.top.read(search, () => pricedTokens(store, search.pools.network))
+  return byValue.slice(0, limit).flatMap(({ pool }) => search.pools.pool(pool) ?? [])
 }
 
 /** A pool's figures of the last 24 h. */

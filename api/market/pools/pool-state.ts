@@ -11,6 +11,7 @@ import { type Listing, trustedToken } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
 import type { Catalogue } from './network-pools.ts'
 import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
+import type { TopPools } from './top-pools.ts'
 import { readVolumes } from './volumes.ts'
 
 export type PoolState = {
@@ -30,10 +31,11 @@ export type PoolState = {
 }
 
 /** The cached market data; misses are read from the store. */
-export type MarketStore = { cache: BucketCache; rows: PoolRows; catalogue: Catalogue }
+export type PoolStore = { cache: BucketCache; rows: PoolRows; catalogue: Catalogue }
+export type MarketStore = PoolStore & { top: TopPools }
 
 /** In the order of `listings`. */
-export async function readPoolStates(store: MarketStore, listings: readonly Listing[]): Promise<readonly PoolState[]> {
+export async function readPoolStates(store: PoolStore, listings: readonly Listing[]): Promise<readonly PoolState[]> {
   const [volumes, balances, positions, prices] = await Promise.all([
     readVolumes(store.cache, listings, ALL_TIME),
     store.rows.balances(listings),
@@ -66,14 +68,14 @@ export type DayPrice = {
   change: number | undefined
 }
 
-export async function readDayPrice(store: MarketStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
+export async function readDayPrice(store: PoolStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
   const last = await store.cache.closeBefore(listing, now + 1)
   return { price: last?.close, change: await readChange(store, listing, { now, seconds: DAY }) }
 }
 
 /** The price's change over the last `seconds`: 0.01 is 1 %; undefined where there was no price before. */
 export async function readChange(
-  { cache }: MarketStore,
+  { cache }: PoolStore,
   listing: Listing,
   { now, seconds }: { now: UnixSeconds; seconds: number },
 ): Promise<number | undefined> {
@@ -85,7 +87,7 @@ export async function readChange(
 }
 
 /** Value locked in US dollars. Positions are read only for pools without balances. */
-export async function readValues(store: MarketStore, listings: readonly Listing[]): Promise<readonly number[]> {
+export async function readValues(store: PoolStore, listings: readonly Listing[]): Promise<readonly number[]> {
   const [balances, prices] = await Promise.all([store.rows.balances(listings), readPrices(store, listings)])
   return Promise.all(
     listings.map(async (listing, index) => {
@@ -104,7 +106,7 @@ const END_SECONDS = 10
  * the share of it that was left, so that liquidity of one block counts nothing. For a v4 pool, or without balances, positions in range count.
  */
 export async function readHeld(
-  store: MarketStore,
+  store: PoolStore,
   listings: readonly Listing[],
   to: UnixSeconds,
 ): Promise<readonly number[]> {
@@ -170,7 +172,7 @@ function worthOf(pool: Pool, [held0, held1]: [number, number], prices: UsdPrices
 
 /** Dollar prices of tokens on the networks of these pools. */
 async function readPrices(
-  store: MarketStore,
+  store: PoolStore,
   listings: readonly Listing[],
   end: UnixSeconds = ALL_TIME.to,
 ): Promise<ReadonlyMap<Network, UsdPrices>> {
@@ -184,7 +186,7 @@ async function readPrices(
 
 /** Stablecoins are $1, other trusted tokens have the last price of their reference pool before `end`; no other token has a price. */
 export async function readNetworkPrices(
-  { cache, catalogue }: MarketStore,
+  { cache, catalogue }: Omit<PoolStore, 'rows'>,
   network: Network,
   end: UnixSeconds,
 ): Promise<UsdPrices> {

@@ -20,6 +20,12 @@ export class TokenPools {
     return otherToken(found, token) === other ? [found] : []
   }
 
+  countOfPair(token: Address, other: Address): number {
+    const found = this.#pools.get(token)
+    if (found instanceof Groups) return found.countOf(other)
+    return Number(found !== undefined && otherToken(found, token) === other)
+  }
+
   count(token: Address): number {
     const found = this.#pools.get(token)
     return found instanceof Groups ? found.size : Number(found !== undefined)

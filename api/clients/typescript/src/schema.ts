@@ -31,7 +31,7 @@ export interface paths {
         };
         /**
          * The pools of a pair, or one pool, on all networks
-         * @description At most 100, first those that held most over the last 24 hours, weighted by time: `totalValueLockedUSD` is what they hold now. A pair that nothing trades has an empty list.
+         * @description At most 100, by `totalValueLockedUSD`, the most valuable first; `X-Market-More-Pools` says how many more there are. A pair that nothing trades has an empty list.
          */
         get: operations["pools"];
         put?: never;
@@ -823,6 +823,10 @@ export interface operations {
                     "X-Request-Id": string;
                     /** @description Whether the answer may be kept. */
                     "Cache-Control": string;
+                    /** @description Present where the pair has a pool: `network/id` of the one that leads it on all networks over the last 24 hours. The most valuable pool may have a price of its own. */
+                    "X-Market-Lead-Pool"?: string;
+                    /** @description Present where the pair has more pools than the answer: how many, all of them worth no more than its last one. */
+                    "X-Market-More-Pools"?: number;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
                     "X-Candlepool-Devnet"?: "true";
                     /** @description Present for a valid key: the credits left in each window after this answer, and the seconds until its end. */

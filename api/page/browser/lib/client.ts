@@ -27,6 +27,8 @@ export type ApiAnswer<Content> = {
   /** The pool that answered; empty where the answer is of no pool. */
   network: string
   pair: string
+  /** `network/id` of the pool that leads the pair; empty where the answer lists no pools. */
+  lead: string
   /** The network is a devnet. */
   devnet: boolean
   /** The range is not stored completely. */
@@ -76,6 +78,7 @@ export function openClient(key: string): { ask: QueryApi; stream: StreamApi } {
     return {
       body: body as never,
       network: headers.get('X-Market-Network') ?? '',
+      lead: headers.get('X-Market-Lead-Pool') ?? '',
       pair: decodeURIComponent(headers.get('X-Market-Pair') ?? ''),
       devnet: headers.get('X-Candlepool-Devnet') === 'true',
       incomplete: headers.has('X-Market-Incomplete'),

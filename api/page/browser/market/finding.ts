@@ -15,9 +15,10 @@ export type FoundPools = {
 
 /** Rejects with a refusal where no pool trades the pair. */
 export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal): Promise<FoundPools> {
-  const { body } = await ask('pools', pairQuery(pair), signal)
+  const { body, lead } = await ask('pools', pairQuery(pair), signal)
   const listings = body.data.map(toListing)
-  const [chosen] = listings
+  // The most valuable pool may have a price of its own.
+  const chosen = listings.find(({ id, network }) => `${network}/${id}` === lead) ?? listings[0]
   if (chosen === undefined) throw new Refusal('question', `No pool that is stored here trades ${pair}.`, 0)
   return { pair, listings, chosen }
 }

@@ -1,6 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
-import { matchSymbol } from '../../../../api/market/find/symbol.ts'
+import { hasListed, searchesOf } from '../../../../api/market/find/symbol.ts'
 import { type Catalogue, NetworkPools, type PoolRow } from '../../../../api/market/pools/network-pools.ts'
+import { countPools, fewPools, type PairSearch } from '../../../../api/market/pools/pair-search.ts'
+import { CROWDED } from '../../../../api/market/pools/top-pools.ts'
 import { splitSymbol } from '../../../../api/query/symbol.ts'
 import { NATIVE_CURRENCY, type NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
@@ -58,10 +60,13 @@ const catalogue = catalogueOf([
 ])
 
 function find(symbol: string, ...networks: NetworkName[]) {
-  const { listed, unlisted, ...rest } = matchSymbol(catalogue, splitSymbol(symbol), networks)
-  const name = ({ listing, forward }: (typeof listed)[number]) =>
-    `${listing.pool.id.slice(2, 4)}${forward ? '' : ' flipped'}`
-  return { listed: listed.map(name).sort(), unlisted: unlisted.map(name).sort(), ...rest }
+  const { listed, unlisted, ...rest } = searchesOf(catalogue, splitSymbol(symbol), networks)
+  const names = (searches: readonly PairSearch[]) =>
+    searches
+      .flatMap((search) => fewPools(search, CROWDED) ?? [])
+      .map(({ listing, forward }) => `${listing.pool.id.slice(2, 4)}${forward ? '' : ' flipped'}`)
+      .sort()
+  return { listed: names(listed), unlisted: names(unlisted), ...rest }
 }
 
 test('every split of a symbol is tried', () => {
@@ -115,20 +120,65 @@ test('two names of one token are told', () => {
   expect(find('USDC-USDC.e', 'polygon')).toMatchObject({ listed: [], tokensKnown: true, sameToken: false })
 })
 
-test('a pair of symbols that many tokens bear is found in a number of steps that grows with the pools, not with the pairs', () => {
-  const SIDE = 400
-  const token = (kind: string, number: number) => `0x${kind}${String(number).padStart(38, '0')}`
-  const rows = Array.from({ length: SIDE }, (_, number) =>
-    row(`c${number}`, 'ethereum', [token('0a', number), 'SPAM'], [token('0b', number), 'HAM']),
-  ).map((it, number) => ({ ...it, pool: token('0c', number) }))
-  const spam = catalogueOf(rows)
-  const pools = spam.get('ethereum')
+/** `count` tokens of a symbol, each with a pool beside a token of `other`. */
+function tokensCalled(symbol: string, count: number, other: (number: number) => [string, string]): NetworkRow[] {
+  const digits = (number: number) => number.toString(16).padStart(36, '0')
+  return Array.from({ length: count }, (_, number) => ({
+    ...row('00', 'ethereum', [`0x0aaa${digits(number)}`, symbol], other(number)),
+    pool: `0x0ccc${digits(number)}`,
+  }))
+}
+
+function searchIn(catalogue: Catalogue, symbol: string): PairSearch {
+  const { listed, unlisted } = searchesOf(catalogue, splitSymbol(symbol), ['ethereum'])
+  const [search] = [...listed, ...unlisted]
+  if (search === undefined) throw new Error(`${symbol} names tokens`)
+  return search
+}
+
+/** Calls and what they return: a copy of many tokens or pools counts as many. */
+function stepsOf(catalogue: Catalogue, steps: () => void): number {
+  const pools = catalogue.get('ethereum')
   if (pools === undefined) throw new Error('Ethereum is served')
-  const lookups = [vi.spyOn(pools, 'ofPair'), vi.spyOn(pools, 'ofToken')]
-  const { unlisted } = matchSymbol(spam, splitSymbol('SPAM-HAM'), ['ethereum'])
-  expect(unlisted).toHaveLength(SIDE)
-  expect(unlisted.every(({ forward }) => forward)).toBe(true)
-  expect(lookups.flatMap(({ mock }) => mock.calls).length).toBeLessThan(2 * SIDE)
-  const flipped = matchSymbol(spam, splitSymbol('HAM-SPAM'), ['ethereum'])
-  expect(flipped.unlisted.map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
+  let count = 0
+  const names = ['ofPair', 'countOfPair', 'ofToken', 'countOfToken', 'tokensOf', 'countOfSymbol', 'isCalled'] as const
+  const spies = names.map((name) => vi.spyOn(pools, name))
+  steps()
+  for (const { mock } of spies)
+    for (const { value } of mock.results) count += Array.isArray(value) ? value.length + 1 : 1
+  for (const spy of spies) spy.mockRestore()
+  return count
+}
+
+test('a pair of symbols that many tokens have is found in a number of steps that grows with the pools, not with the pairs', () => {
+  const SIDE = 400
+  const ham = (number: number): [string, string] => [`0x0bbb${number.toString(16).padStart(36, '0')}`, 'HAM']
+  const spam = catalogueOf(tokensCalled('SPAM', SIDE, ham))
+  const found = (symbol: string) => fewPools(searchIn(spam, symbol), SIDE) ?? []
+  expect(found('SPAM-HAM').map(({ forward }) => forward)).toEqual(Array(SIDE).fill(true))
+  expect(found('HAM-SPAM').map(({ forward }) => forward)).toEqual(Array(SIDE).fill(false))
+  expect(stepsOf(spam, () => found('SPAM-HAM'))).toBeLessThan(10 * SIDE)
+})
+
+test('neither the pools of a pair nor the tokens of a symbol are visited one by one where they are 20,000', () => {
+  const MANY = 20_000
+  const crowd = catalogueOf([
+    ...tokensCalled('SPAM', MANY, () => [WETH, 'WETH']),
+    ...tokensCalled('USDC', MANY, () => [WETH, 'WETH']).map((it) => ({
+      ...it,
+      pool: it.pool.replace('0x0ccc', '0x0ddd'),
+      token0_address: USDC,
+    })),
+  ])
+  const steps = stepsOf(crowd, () => {
+    const listed = searchIn(crowd, 'WETH-USDC')
+    expect(fewPools(listed, CROWDED)).toBeUndefined()
+    expect(countPools(listed)).toBe(MANY)
+    expect(hasListed(searchesOf(crowd, splitSymbol('WETH-USDC'), ['ethereum']))).toBe(true)
+    expect(fewPools(searchIn(crowd, 'SPAM-DAI'), CROWDED)).toEqual([])
+    for (const symbol of ['SPAM-WETH', 'WETH-SPAM', 'SPAM-SPAM-WETH', 'SPAM-USDC'])
+      for (const search of searchesOf(crowd, splitSymbol(symbol), ['ethereum']).unlisted)
+        expect(fewPools(search, CROWDED)).toBeUndefined()
+  })
+  expect(steps).toBeLessThan(200)
 })

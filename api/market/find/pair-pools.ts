@@ -1,0 +1,107 @@
+/** The pools of a pair that a query compares: all of them, or the first ones where a network has very many. */
+import { lower } from '../../../ingest/lib/lower.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Listing } from '../model/listing.ts'
+import { pricedTokens } from '../pools/new-pools.ts'
+import { countPools, fewPools, type Match, matchIn, type PairSearch } from '../pools/pair-search.ts'
+import { type MarketStore, readValues } from '../pools/pool-state.ts'
+import { CROWDED, SOUND_USD, type TopOfPair } from '../pools/top-pools.ts'
+import { hasListed, type SymbolSearches } from './symbol.ts'
+
+export type PairPools = {
+  matches: readonly Match[]
+  /** All that the pair has, with those that are not compared. */
+  count: number
+  /** True where tokens of these names have pools, though none that holds enough to be trusted. */
+  areUntrusted: boolean
+}
+
+/** To lead: those that traded or hold something. By value: the most valuable. */
+export type Purpose = 'lead' | 'value'
+
+/** By value, on all crowded networks. */
+const MAX_SHOWN = 150
+/** A symbol of 257 characters has up to 128 splits, each of which may name crowded pairs. */
+const MAX_CROWDED = 8
+
+/** Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens. */
+export async function pairPools(store: MarketStore, searches: SymbolSearches, purpose: Purpose): Promise<PairPools> {
+  if (hasListed(searches)) {
+    const { few, first } = await poolsIn(store, searches.listed, purpose)
+    const count = searches.listed.reduce((sum, search) => sum + countPools(search), 0)
+    return { matches: unique([...few, ...first]), count, areUntrusted: false }
+  }
+  const { few, first, sound } = await poolsIn(store, searches.unlisted, purpose)
+  const [ofFew, ofFirst] = [await trusted(store, few), await trusted(store, first)]
+  const matches = unique([...ofFew, ...ofFirst])
+  const areUntrusted = matches.length === 0 && few.length + first.length > 0
+  return { matches, count: Math.max(matches.length, ofFew.length + sound), areUntrusted }
+}
+
+/** `few`: all of networks without crowds; `first`: of crowded ones, which have `sound` pools of the minimum value. */
+type FewOrFirst = { few: readonly Match[]; first: readonly Match[]; sound: number }
+
+async function poolsIn(store: MarketStore, searches: readonly PairSearch[], purpose: Purpose): Promise<FewOrFirst> {
+  const few: Match[] = []
+  const crowded: PairSearch[] = []
+  for (const search of searches) {
+    const known = few.filter(({ listing }) => listing.network === search.pools.network).length
+    const found = fewPools(search, CROWDED - known)
+    if (found === undefined) crowded.push(search)
+    else few.push(...found)
+  }
+  const firsts = await Promise.all(
+    crowded.slice(0, MAX_CROWDED).map(async (search) => ({ search, top: await readTop(store, search) })),
+  )
+  const first = purpose === 'lead' ? firsts.flatMap(leadsOf) : mostValuable(firsts)
+  return { few, first, sound: firsts.reduce((sum, { top }) => sum + top.sound, 0) }
+}
+
+export function readTop(store: MarketStore, search: PairSearch): Promise<TopOfPair> {
+  return store.top.read(search, () => pricedTokens(store, search.pools.network))
+}
+
+type FirstPools = { search: PairSearch; top: TopOfPair }
+
+function leadsOf({ search, top }: FirstPools): readonly Match[] {
+  const references = search.pools.network.referencePools.map(({ pool }) => lower(pool))
+  const found = matchesOf(search, [...references, ...top.leads, ...top.touched])
+  return found.length > 0
+    ? found
+    : matchesOf(
+        search,
+        top.byValue.slice(0, 1).map(({ pool }) => pool),
+      )
+}
+
+function mostValuable(firsts: readonly FirstPools[]): readonly Match[] {
+  const ranked = firsts.flatMap(({ search, top }) => top.byValue.map((one) => ({ search, ...one })))
+  const shown = ranked.toSorted((one, other) => other.valueUsd - one.valueUsd).slice(0, MAX_SHOWN)
+  return [
+    ...shown.flatMap(({ search, pool }) => matchesOf(search, [pool])),
+    ...firsts.flatMap(({ search, top }) => matchesOf(search, top.touched)),
+  ]
+}
+
+/** A rollback may have removed one since, and a symbol may have another token. */
+function matchesOf(search: PairSearch, pools: readonly PoolId[]): readonly Match[] {
+  return pools.flatMap((pool) => {
+    const listing = search.pools.pool(pool)
+    return (listing && matchIn(search, listing)) ?? []
+  })
+}
+
+async function trusted(store: MarketStore, matches: readonly Match[]): Promise<readonly Match[]> {
+  const values = await readValues(
+    store,
+    matches.map(({ listing }) => listing),
+  )
+  return matches.filter((_, index) => (values[index] ?? 0) >= SOUND_USD)
+}
+
+/** The first match of each pool: several splits may name one. */
+function unique(matches: readonly Match[]): readonly Match[] {
+  const known = new Map<Listing, Match>()
+  for (const match of matches) if (!known.has(match.listing)) known.set(match.listing, match)
+  return [...known.values()]
+}
