@@ -1,5 +1,7 @@
 /** All stored pools in memory, brought up to date by what was stored since; where something else changed, by the slices of ids in which it did. */
+import { setImmediate } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { pieces } from '../../../ingest/lib/pieces.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
@@ -18,6 +20,8 @@ const STATE = readSql(new URL('./catalogue-state.sql', import.meta.url))
 const PREFIX_LENGTH = 4
 /** Rows that one statement reads. */
 const ROWS_AT_ONCE = 20_000
+/** Pools that are put in without a turn of the event loop: a pool takes 5 µs. */
+const PUT_AT_ONCE = 500
 /** Read again only while the read of all pools fails or is slow. */
 const LISTED_FRESH_MS = 10_000
 /** One statement runs while the rows of another are put in. */
@@ -109,7 +113,7 @@ class CatalogueReader {
       if (known === undefined) return false
       if (pools === undefined || (known.rows === state.rows && known.sum === state.sum)) continue
       const added = state.rows - known.rows
-      if (added <= 0 || added > MAX_POOLS_PER_QUERY) return false
+      if (added <= 0 || added > ROWS_AT_ONCE) return false
       const rows = await queryRows<{ pool: PoolId; hash: string }>(this.#client, SINCE, {
         network,
         after: known.newest,
@@ -118,12 +122,13 @@ class CatalogueReader {
       })
       const sum = rows.reduce((sum, { hash }) => sum + BigInt(hash), BigInt(known.sum))
       if (rows.length !== added || BigInt.asUintN(64, sum) !== BigInt(state.sum)) return false
-      await this.#readPools(pools, [...new Set(rows.map(({ pool }) => pool))].toSorted())
+      const ids = [...new Set(rows.map(({ pool }) => pool))].toSorted()
+      for (const piece of pieces(ids, MAX_POOLS_PER_QUERY)) await this.#readPools(pools, piece)
     }
     return true
   }
 
-  /** `ids`: in their order. */
+  /** `ids`: in their order, at most MAX_POOLS_PER_QUERY. */
   async #readPools(pools: NetworkPools, ids: readonly PoolId[]): Promise<void> {
     const rows = await rowsOfPools(this.#client, pools.network.name, ids)
     const gone = new Set(ids)
@@ -172,7 +177,8 @@ class CatalogueReader {
     const found = new Map<string, PoolId[]>(run.map(({ prefix }) => [prefix, []]))
     const range = { network: first.network, first: first.prefix, end: last.prefix + AFTER_DIGITS }
     for await (const piece of first.rows > this.#rowsAtOnce ? this.#piecesOf(range) : [range]) {
-      for (const row of await rowsOfRange(this.#client, piece)) {
+      for (const [index, row] of (await rowsOfRange(this.#client, piece)).entries()) {
+        if (index % PUT_AT_ONCE === 0) await setImmediate()
         const ids = found.get(row.pool.slice(0, PREFIX_LENGTH))
         // The next state tells of a slice that was empty a moment ago.
         const id = ids && pools.put(row)
