@@ -2,17 +2,23 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { PROVIDER_FAULTS } from '../support/provider-faults.ts'
+import { drawn } from '../support/sample.ts'
 import { type ProviderOutcomes, type ProviderWay, type ProviderWork, runProviderCase } from './provider-case.ts'
 
 /** `ROWS=c,d` runs these rows of the table. */
-const ROWS = process.env['ROWS']?.split(',') ?? ['–']
+const ROWS = process.env['ROWS']?.split(',') ?? ['–', 'd', 'h']
 /** A bound, not a measure: of what fails, the reason is told then. */
 const BOUND_MS = Number(process.env['BOUND_SECONDS'] ?? 60) * 1_000
 
-const CASES = PROVIDER_FAULTS.filter(({ row }) => ROWS.includes(row)).flatMap((fault) => {
-  const ways: ProviderWay[] = fault.isHttp ? ['alone', 'beside'] : ['alone', 'beside', 'socket']
+const FAULTS = PROVIDER_FAULTS.filter(({ row }) => ROWS.includes(row))
+const OTHER_WAYS = FAULTS.flatMap((fault) => {
+  const ways: ProviderWay[] = fault.isHttp ? ['beside'] : ['beside', 'socket']
   return ways.map((way) => ({ ...fault, way }))
 })
+const CASES = [
+  ...FAULTS.map((fault) => ({ ...fault, way: 'alone' as const })),
+  ...drawn('other ways of providers', OTHER_WAYS, 8),
+]
 
 const seen: { row: string; title: string; way: ProviderWay; outcomes: ProviderOutcomes }[] = []
 
