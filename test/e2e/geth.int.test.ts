@@ -110,35 +110,37 @@ describe.skipIf(withoutClickHouse || GETH === undefined)('go-ethereum', () => {
     })
   })
 
-  describe.each([['--rpc.rangelimit', '7'], ['--history.logs', '10'], ['--history.logs.disable']])(
-    'with %s',
-    (...flags) => {
-      let database: TestDatabase
-      let pipeline: Pipeline
+  describe.each([
+    ['--rpc.batch-request-limit', '5'],
+    ['--rpc.rangelimit', '7'],
+    ['--history.logs', '10'],
+    ['--history.logs.disable'],
+  ])('with %s', (...flags) => {
+    let database: TestDatabase
+    let pipeline: Pipeline
 
-      beforeAll(async () => {
-        await node.geth.restart(flags)
-        await node.chain.readNonces()
-        database = await freshDatabase()
-      })
+    beforeAll(async () => {
+      await node.geth.restart(flags)
+      await node.chain.readNonces()
+      database = await freshDatabase()
+    })
 
-      afterAll(async () => {
-        await pipeline?.stop()
-        await database?.drop()
-      })
+    afterAll(async () => {
+      await pipeline?.stop()
+      await database?.drop()
+    })
 
-      test('a listener from an empty store and a backfill read all swaps', async () => {
-        const { number: half } = await node.block('finalized')
-        pipeline = await openPipeline({ network, url: [node.httpUrl], database, firstBlock: half })
-        await pipeline.untilStored(await trade(2))
-        const early = { from: 1, to: half - 1 }
-        await backfill(pipeline.endpoints, {
-          ...{ network, job: 1, ranges: [early], pools: undefined, concurrency: 4, log: pipeline.history },
-          report: (fact) => pipeline.facts.push(fact),
-          signal: AbortSignal.timeout(50_000),
-        })
-        console.log(`go-ethereum with ${flags.join(' ')}: ${await compared(database)} swaps are alike`)
+    test('a listener from an empty store and a backfill read all swaps', async () => {
+      const { number: half } = await node.block('finalized')
+      pipeline = await openPipeline({ network, url: [node.httpUrl], database, firstBlock: half })
+      await pipeline.untilStored(await trade(2))
+      const early = { from: 1, to: half - 1 }
+      await backfill(pipeline.endpoints, {
+        ...{ network, job: 1, ranges: [early], pools: undefined, concurrency: 4, log: pipeline.history },
+        report: (fact) => pipeline.facts.push(fact),
+        signal: AbortSignal.timeout(50_000),
       })
-    },
-  )
+      console.log(`go-ethereum with ${flags.join(' ')}: ${await compared(database)} swaps are alike`)
+    })
+  })
 })
