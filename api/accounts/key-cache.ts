@@ -3,7 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { pieces } from '../../ingest/lib/pieces.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import { queryRows, readSql } from '../lib/store.ts'
-import { MAX_HASHES_PER_QUERY, openKeyLookups } from './key-lookups.ts'
+import { MAX_BATCH, openKeyLookups } from './key-lookups.ts'
 import { type KeyHash, type KeyRecord, keysByHash } from './keys.ts'
 
 export type KeyCache = {
@@ -15,6 +15,8 @@ export type KeyCache = {
 }
 
 const CHANGED = readSql(new URL('./keys-changed.sql', import.meta.url))
+/** ClickHouse accepts 128 kB in a parameter. */
+const MAX_HASHES_PER_QUERY = 1_000
 /** A change is visible at most so long after its timestamp; a later one is found after MAX_AGE_MS. */
 const OVERLAP_MS = 10_000
 /** A cached key that is older is read again at its next use. */
@@ -22,7 +24,7 @@ const MAX_AGE_MS = 60_000
 const FORGET_MS = 3_600_000
 /** A cached key takes about half a kilobyte. */
 const MAX_HELD = 10_000
-/** Bounds the statements that unknown keys cause: 40 a second, and 40,000 keys. */
+/** Bounds the reads that unknown keys cause to 40 a second. */
 const PAUSE_MS = 25
 /** Keys that are cached already wait for no address. */
 const ANY_ADDRESS = ''
@@ -40,7 +42,8 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
 
   async function read(hashes: readonly KeyHash[]): Promise<ReadonlyMap<KeyHash, KeyRecord>> {
     const since = performance.now()
-    const valid = (await keysByHash(client, hashes)).filter(({ revoked }) => revoked === undefined)
+    const records = await Promise.all(pieces(hashes, MAX_HASHES_PER_QUERY).map((piece) => keysByHash(client, piece)))
+    const valid = records.flat().filter(({ revoked }) => revoked === undefined)
     const found = new Map(valid.map((record) => [record.hash, record]))
     for (const hash of hashes) {
       held.delete(hash)
@@ -65,7 +68,7 @@ export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCach
         ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,
       })
       const changed = rows.map(({ hash }) => hash).filter((hash) => held.has(hash))
-      for (const hashes of pieces(changed, MAX_HASHES_PER_QUERY)) await read(hashes)
+      for (const hashes of pieces(changed, MAX_BATCH)) await read(hashes)
     }
     refreshedAt = now
   }

@@ -1,11 +1,11 @@
-/** Reads keys in batches, one statement at a time, the addresses in turn: a flood of unknown keys delays a good one by some statements. */
+/** Reads keys in batches, one at a time, the addresses in turn: a flood of unknown keys delays a good one by some batches. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { overloaded } from '../lib/concurrency-limit.ts'
 import type { KeyHash, KeyRecord } from './keys.ts'
 
 export type KeyLookups = {
   /**
-   * Undefined for a key that is not stored. Its statement starts after this call. Rejects with `overloaded` where too many keys wait: those
+   * Undefined for a key that is not stored. Its read starts after this call. Rejects with `overloaded` where too many keys wait: those
    * of the addresses that wait with the most.
    */
   find(hash: KeyHash, address: string): Promise<KeyRecord | undefined>
@@ -18,12 +18,12 @@ type Lookup = { hash: KeyHash; result: Promise<KeyRecord | undefined>; settle(re
 /** `next` yields what waits in the order of its arrival. */
 type Turn = { lookups: Map<KeyHash, Lookup>; next: Iterator<Lookup> }
 
-/** ClickHouse accepts 128 kB in a parameter. */
-export const MAX_HASHES_PER_QUERY = 1_000
+/** Keys of one read. */
+export const MAX_BATCH = 4_000
 /** Each takes about half a kilobyte. */
 const MAX_WAITING = 20_000
 
-/** `pauseMs`: between the end of a statement and the next one. */
+/** `pauseMs`: between the end of a read and the next one. */
 export function openKeyLookups(read: ReadKeys, pauseMs: number): KeyLookups {
   /** By address, the next one first. */
   const turns = new Map<string, Turn>()
@@ -34,7 +34,7 @@ export function openKeyLookups(read: ReadKeys, pauseMs: number): KeyLookups {
     const batch: Lookup[] = []
     // An address that has more is added again, and thus visited after all others.
     for (const [address, turn] of turns) {
-      if (batch.length === MAX_HASHES_PER_QUERY) break
+      if (batch.length === MAX_BATCH) break
       const lookup: Lookup = turn.next.next().value
       batch.push(lookup)
       turn.lookups.delete(lookup.hash)

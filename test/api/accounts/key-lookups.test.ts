@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { MAX_HASHES_PER_QUERY, openKeyLookups } from '../../../api/accounts/key-lookups.ts'
+import { MAX_BATCH, openKeyLookups } from '../../../api/accounts/key-lookups.ts'
 import type { KeyHash, KeyRecord } from '../../../api/accounts/keys.ts'
 
 const GOOD = 'good'
@@ -32,14 +32,14 @@ function openHeld() {
 }
 
 describe('lookups of unknown keys', () => {
-  test('run one statement at a time, of a bounded size', async () => {
+  test('are read one batch at a time, of a bounded size', async () => {
     const { lookups, statements, statement } = openHeld()
-    const asked = Array.from({ length: 2_500 }, (_, number) => lookups.find(`bad ${number}`, '1.2.3.4'))
+    const asked = Array.from({ length: 10_000 }, (_, number) => lookups.find(`bad ${number}`, '1.2.3.4'))
     const good = lookups.find(GOOD, '1.2.3.4')
     for (const number of [1, 2, 3, 4]) (await statement(number)).answer()
     expect(await good).toEqual(RECORD)
     expect(new Set(await Promise.all(asked))).toEqual(new Set([undefined]))
-    expect(statements.map(({ hashes }) => hashes.length)).toEqual([1, MAX_HASHES_PER_QUERY, MAX_HASHES_PER_QUERY, 500])
+    expect(statements.map(({ hashes }) => hashes.length)).toEqual([1, MAX_BATCH, MAX_BATCH, 2_000])
   })
 
   test('take the addresses in turn: a flood of one leaves a place for each other one in the next statement', async () => {
@@ -52,7 +52,7 @@ describe('lookups of unknown keys', () => {
     second.answer()
     expect(await good).toEqual(RECORD)
     expect(await Promise.all(others)).toEqual(Array(50).fill(undefined))
-    expect(second.hashes.filter((hash) => hash.startsWith('bad'))).toHaveLength(MAX_HASHES_PER_QUERY - 51)
+    expect(second.hashes.filter((hash) => hash.startsWith('bad'))).toHaveLength(MAX_BATCH - 51)
   })
 
   test('read a key once for all that wait for it, and again for one that asks while its statement runs', async () => {
