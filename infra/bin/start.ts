@@ -128,10 +128,10 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
 }
 
 /** Where SQL_PORT is set. */
-async function openSqlPort({ engine, analyst }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
+async function openSqlPort({ engine }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
   const { sqlPort, sqlHost: host } = config
   if (sqlPort === undefined || !engine) return undefined
-  const sql = await startSqlPort({ engine, analyst, host, port: sqlPort, signal })
+  const sql = await startSqlPort({ engine, host, port: sqlPort, signal })
   report({ kind: 'sql-listening', host, port: sql.port })
   return sql
 }

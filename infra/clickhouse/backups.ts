@@ -6,6 +6,7 @@ import { UsageError } from '../lib/usage-error.ts'
 import { followBackup, type OnProgress } from './follow-backup.ts'
 import { migrate, refuseLater } from './migrate.ts'
 import type { Store } from './store.ts'
+import { setDefiner } from './views.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** The name of the database in a backup, whatever its name on the server. */
@@ -54,7 +55,7 @@ export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, te
  * restore is repeated. A backup of an earlier version is migrated.
  */
 export async function restore(
-  { shards, servers }: Pick<Store, 'shards' | 'servers'>,
+  { shards, servers, engine }: Pick<Store, 'shards' | 'servers' | 'engine'>,
   name: string,
   tell: OnProgress,
   chain?: Config['chain']['kind'],
@@ -66,7 +67,10 @@ export async function restore(
   for (const part of parts) await restoreAside(part, name, tell, chain)
   // Checked again: a process that was started meanwhile may have stored rows.
   for (const part of parts) await requireEmpty(part)
-  for (const part of parts) await swap(part)
+  for (const part of parts) {
+    await swap(part)
+    if (engine) await setDefiner(part.server)
+  }
 }
 
 /** Each statement is atomic: between two of them the name refers to the empty tables, to none, or to the restored ones. */

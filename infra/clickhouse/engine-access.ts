@@ -113,10 +113,12 @@ export async function makeFolders(paths: EnginePaths): Promise<void> {
     await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
-/** The file is that of earlier versions: they have no password of `analyst`. */
-const PASSWORDS = z
-  .object({ owner: z.string(), api: z.string(), accounts: z.string() })
-  .transform((random) => ({ ...random, analyst: derivePassword(random.owner, 'analyst') }))
+/** The file is that of earlier versions: they have no passwords of `analyst` and `parser`. */
+const PASSWORDS = z.object({ owner: z.string(), api: z.string(), accounts: z.string() }).transform((random) => ({
+  ...random,
+  analyst: derivePassword(random.owner, 'analyst'),
+  parser: derivePassword(random.owner, 'parser'),
+}))
 const RUNNING = z.object({ url: z.url(), pid: z.int(), owner: z.int() })
 
 async function readPasswords(paths: EnginePaths) {

@@ -1,12 +1,19 @@
 /** The users of the embedded ClickHouse, with just the rights they need. */
 import { createHash } from 'node:crypto'
+import { MARKET_VIEWS } from './sql-rules.ts'
 
 /** The one database of the engine; the rights of its users are written for it. */
 export const ENGINE_DATABASE = 'candlepool'
 
-/** `owner` has all rights; `api` and `analyst` read the market within their limits; `accounts` reads and writes keys and usage. */
-export const ENGINE_USERS = ['owner', 'api', 'accounts', 'analyst'] as const
+/**
+ * `owner` has all rights; `api` reads the market within limits; `accounts` reads and writes keys and usage; `analyst` reads the market's views within
+ * limits; `parser` reads nothing: it parses the statements of analysts.
+ */
+export const ENGINE_USERS = ['owner', 'api', 'accounts', 'analyst', 'parser'] as const
 export type EngineUser = (typeof ENGINE_USERS)[number]
+
+/** With its rights the views of the market read their tables. No connection may be that user's. */
+export const VIEWS_USER = 'views'
 
 const MiB = 1024 * 1024
 
@@ -14,12 +21,12 @@ const MiB = 1024 * 1024
  * `default` runs the start-up queries and can't have a password. It may have one session: that of the start-up, which opens the port and then
  * waits for the end of standard input, so that every other session of `default` exceeds the limit while the engine runs.
  * The engine checks no right for the scalar function `file()`. So statements of `api` and `accounts` never contain text of a request, and the
- * password of `analyst` never leaves this process: see `infra/clickhouse/sql-port.ts`.
+ * password of `analyst` never leaves this process: see `infra/clickhouse/sql-port.ts`. `memoryLimitBytes`: that of the engine.
  */
-export function usersXml(passwords: Record<EngineUser, string>): string {
+export function usersXml(passwords: Record<EngineUser, string>, memoryLimitBytes: number): string {
   return `<clickhouse>
   <profiles>
-${profilesXml()}
+${profilesXml(memoryLimitBytes)}
   </profiles>
   <quotas>
     <default/>
@@ -32,7 +39,7 @@ ${grantedUsersXml(passwords)}
 `
 }
 
-function profilesXml(): string {
+function profilesXml(memoryLimitBytes: number): string {
   return `    <default>
       <async_insert>0</async_insert>
       <insert_deduplicate>0</insert_deduplicate>
@@ -45,9 +52,7 @@ function profilesXml(): string {
     <api>
       <readonly>2</readonly>
       <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
-${Object.entries(API_LIMITS)
-  .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
-  .join('\n')}
+${settingsXml(API_LIMITS)}
       <constraints>
 ${Object.entries(API_LIMITS)
   .map(([setting, limit]) => `        <${setting}><min>1</min><max>${limit}</max></${setting}>`)
@@ -57,20 +62,29 @@ ${Object.entries(API_LIMITS)
     <analyst>
       <readonly>1</readonly>
       <cancel_http_readonly_queries_on_client_close>1</cancel_http_readonly_queries_on_client_close>
-${Object.entries(ANALYST_LIMITS)
-  .map(([setting, limit]) => `      <${setting}>${limit}</${setting}>`)
-  .join('\n')}
+${settingsXml({ ...ANALYST_LIMITS, ...PARSING, ...analystMemory(memoryLimitBytes) })}
       <constraints>
 ${ANALYST_SETTINGS.map((setting) => `        <${setting}><changeable_in_readonly/></${setting}>`).join('\n')}
+        <max_execution_time><min>1</min><max>${ANALYST_LIMITS.max_execution_time}</max><changeable_in_readonly/></max_execution_time>
       </constraints>
-    </analyst>`
+    </analyst>
+    <parser>
+      <readonly>1</readonly>
+${settingsXml({ ...PARSER_LIMITS, ...PARSING })}
+    </parser>`
+}
+
+function settingsXml(settings: Record<string, string | number>): string {
+  return Object.entries(settings)
+    .map(([setting, value]) => `      <${setting}>${value}</${setting}>`)
+    .join('\n')
 }
 
 function grantedUsersXml(passwords: Record<EngineUser, string>): string {
   const ofAccounts = ['api_keys', 'usage', 'credit_claims'].map((table) => `${ENGINE_DATABASE}.${table}`)
   const revoked = ofAccounts.map((table) => `REVOKE SELECT ON ${table}`)
   const granted = ofAccounts.map((table) => `GRANT SELECT, INSERT ON ${table}`)
-  const views = ANALYST_TABLES.map((table) => `GRANT SELECT ON ${ENGINE_DATABASE}.${table}`)
+  const select = (tables: readonly string[]) => tables.map((table) => `GRANT SELECT ON ${ENGINE_DATABASE}.${table}`)
   return `    <default>
       <password/>
       <networks><ip>127.0.0.1</ip></networks>
@@ -81,7 +95,15 @@ function grantedUsersXml(passwords: Record<EngineUser, string>): string {
 ${userXml('owner', passwords, 'default', '<access_management>1</access_management>')}
 ${userXml('api', passwords, 'api', grantsXml(`GRANT SELECT ON ${ENGINE_DATABASE}.*`, ...revoked))}
 ${userXml('accounts', passwords, 'default', grantsXml(...granted))}
-${userXml('analyst', passwords, 'analyst', grantsXml(...views, 'GRANT SELECT ON information_schema.*'))}`
+${userXml('analyst', passwords, 'analyst', grantsXml(...select(MARKET_VIEWS)))}
+${userXml('parser', passwords, 'parser', grantsXml())}
+    <${VIEWS_USER}>
+      <no_password/>
+      <networks/>
+      <profile>default</profile>
+      <quota>default</quota>
+      ${grantsXml(...select(VIEWED_TABLES))}
+    </${VIEWS_USER}>`
 }
 
 function userXml(name: EngineUser, passwords: Record<EngineUser, string>, profile: string, rights: string): string {
@@ -109,23 +131,41 @@ export const API_LIMITS = {
   max_result_rows: '5000000',
 } as const
 
-/** Limits of one statement of an analyst. One thread: on two cores, the other is left to live inserts and the API. */
+/** Limits of an analyst's statement. One thread: on two cores, the other is left to live inserts and the API. */
 export const ANALYST_LIMITS = {
-  max_threads: '1',
-  max_memory_usage: String(1024 * MiB),
+  max_threads: 1,
+  /** Where the process may change it, else without effect. */
+  os_threads_nice_value_query: 19,
   /** Seconds. */
   max_execution_time: 60,
   max_concurrent_queries_for_user: 4,
 } as const
 
-/** The views and the tables that they read: a view runs with the rights of its caller. */
-const ANALYST_TABLES = [
-  ...['market_pools', 'market_ticks', 'market_candles'],
-  ...['pools', 'ticks', 'candles', 'blocks', 'liquidity_changes', 'pool_balance_hours'],
-]
+/** All statements of analysts together have a quarter of the engine's memory, and spill at most 1 GiB to the disk. */
+function analystMemory(memoryLimitBytes: number) {
+  const memory = Math.floor(memoryLimitBytes / 4)
+  return {
+    max_memory_usage: memory,
+    max_memory_usage_for_user: memory,
+    max_temporary_data_on_disk_size_for_user: 1024 * MiB,
+  }
+}
 
-/** Settings that drivers change. None reads a file or changes the SQL dialect, which `sql-port.ts` relies on when it checks a statement. */
-const ANALYST_SETTINGS = [
+const PARSER_LIMITS = {
+  max_threads: 1,
+  max_execution_time: 5,
+  max_memory_usage: 128 * MiB,
+  max_result_bytes: 16 * MiB,
+}
+
+/** The same for both users: what one has parsed, the other reads as the same tree. With `implicit_select`, `a = 1` would be a statement. */
+const PARSING = { implicit_select: 0, max_query_size: 262_144, max_ast_elements: 20_000, max_ast_depth: 500 }
+
+/** The tables that the views read; market_ticks and market_candles read market_pools. */
+const VIEWED_TABLES = ['pools', 'ticks', 'candles', 'market_pools']
+
+/** Settings that tools change. None reads a file or changes how a statement is parsed. */
+export const ANALYST_SETTINGS = [
   'session_timezone',
   'date_time_input_format',
   'date_time_output_format',

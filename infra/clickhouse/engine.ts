@@ -58,8 +58,9 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   const paths = enginePaths(resolve(options.dataDir))
   await makeFolders(paths)
   const passwords = await ensurePasswords(paths)
-  await writeSecret(paths.config, configXml(paths, passwords, options.memoryLimitBytes ?? defaultMemoryLimit()))
-  await writeSecret(paths.users, usersXml(passwords))
+  const memoryLimit = options.memoryLimitBytes ?? defaultMemoryLimit()
+  await writeSecret(paths.config, configXml(paths, passwords, memoryLimit))
+  await writeSecret(paths.users, usersXml(passwords, memoryLimit))
 
   const giveUp = Date.now() + LOCK_TIMEOUT_MS
   for (let attempt = 1; ; attempt++) {

@@ -1,16 +1,19 @@
 /**
- * SQL_PORT: ClickHouse's HTTP interface to the embedded tables, for the tools of analysts. It reads, and nothing else.
+ * SQL_PORT: ClickHouse's HTTP interface to the embedded tables, for the tools of analysts. It reads the views of the market, and nothing else.
  *
- * The engine demands no right for the scalar function `file()`, which reads every file of this account, keys and passwords too. So each
- * statement is checked before it runs. The engine formats it first, which leaves one spelling of each name.
+ * The engine demands no right for the scalar function `file()`, which reads every file that the engine's process may open. So each statement is parsed
+ * by the engine first, as a user without rights, and runs only where the rules pass its parse: see sql-rules.ts.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
-import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ask } from '../../aggregator/store/store.ts'
 import type { EngineAccess } from './engine-access.ts'
+import { ANALYST_LIMITS, type EngineUser } from './engine-users.ts'
+import { SqlPortError, sqlPortErrorOf, TOO_MANY, UNANSWERED, UNAUTHENTICATED } from './sql-error.ts'
+import { readSqlRequest, type SqlRequest } from './sql-request.ts'
+import { breachOfKind, breachOfTree, isListedStatement } from './sql-rules.ts'
 
 export type SqlPort = {
   host: string
@@ -21,8 +24,6 @@ export type SqlPort = {
 
 export type SqlPortOptions = {
   engine: EngineAccess
-  /** Connected as `analyst`. */
-  analyst: ClickHouseClient
   host: string
   port: number
   signal: AbortSignal
@@ -30,17 +31,18 @@ export type SqlPortOptions = {
 
 export const SQL_USER = 'analyst'
 
-const MAX_STATEMENT_BYTES = 65_536
 const SLOW_MS = 15_000
-/** The URL has these of the client; credentials are replaced, and what is read into memory elsewhere is left out. */
-const DROPPED_PARAMETERS = ['query', 'user', 'password', 'quota_key', 'decompress']
-const PASSED_HEADERS = ['accept-encoding', 'x-clickhouse-format', 'x-clickhouse-database', 'user-agent']
+/** The engine ends a statement before that. */
+const MAX_RUN_MS = 1_000 * ANALYST_LIMITS.max_execution_time + 5_000
+const MAX_RUNNING = 2
+const MAX_WAITING = 100
 
 /** Serves until the signal aborts. Rejects where the port can't be had. */
-export async function startSqlPort({ engine, analyst, host, port, signal }: SqlPortOptions): Promise<SqlPort> {
+export async function startSqlPort({ engine, host, port, signal }: SqlPortOptions): Promise<SqlPort> {
+  const backend = { engine, functions: await functionsOf(engine), takeTurn: turns(MAX_RUNNING, MAX_WAITING) }
   const limits = { headersTimeout: SLOW_MS, requestTimeout: SLOW_MS, maxHeaderSize: 16_384 }
   const server = createServer(limits, (incoming, response) => {
-    answer(incoming, response, { engine, analyst }).catch((error: unknown) => {
+    answer(incoming, response, backend).catch((error: unknown) => {
       if (response.headersSent) response.destroy()
       else refuse(response, error)
     })
@@ -58,30 +60,43 @@ export async function startSqlPort({ engine, analyst, host, port, signal }: SqlP
   return { host, port: (server.address() as AddressInfo).port, closed }
 }
 
-type SqlBackend = Pick<SqlPortOptions, 'engine' | 'analyst'>
+type SqlBackend = { engine: EngineAccess; functions: ReadonlySet<string>; takeTurn: TakeTurn }
 
-async function answer(
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  { engine, analyst }: SqlBackend,
-): Promise<void> {
-  const path = incoming.url ?? '/'
-  if (!URL.canParse(path, 'http://localhost')) throw new SqlPortError(400, 36, 'The URL of the request is not valid.')
-  const url = new URL(path, 'http://localhost')
+async function answer(incoming: IncomingMessage, response: ServerResponse, backend: SqlBackend): Promise<void> {
+  const { engine, takeTurn } = backend
+  const path = `http://localhost${incoming.url}`
+  if (!incoming.url?.startsWith('/') || !URL.canParse(path))
+    throw sqlPortErrorOf({ rule: 'requests', reason: 'the URL is not valid.' }, 400)
+  const url = new URL(path)
   // As ClickHouse has it: drivers ask it before they have a password.
   if (url.pathname === '/ping') return void response.end('Ok.\n')
-  if (!isAnalyst(incoming, url.searchParams, engine.sqlPassword)) {
-    throw new SqlPortError(
-      401,
-      516,
-      'Authentication failed: the password of analyst is incorrect.',
-      'AUTHENTICATION_FAILED',
-    )
+  if (!isAnalyst(incoming, url.searchParams, engine.sqlPassword)) throw UNAUTHENTICATED
+  const asked = await readSqlRequest(incoming, url, engine.database)
+  if (asked.statement === '') return void response.end('Ok.\n')
+  await takeTurn(async () => {
+    const statement = await check(asked, backend)
+    if (!response.destroyed) await run({ ...asked, statement }, response, engine)
+  })
+}
+
+type TakeTurn = (task: () => Promise<void>) => Promise<void>
+
+/** At most `running` tasks at once; further ones wait in order, and are refused above `waiting`. */
+function turns(running: number, waiting: number): TakeTurn {
+  let free = running
+  const queue: (() => void)[] = []
+  return async (task) => {
+    if (queue.length >= waiting) throw TOO_MANY
+    if (free > 0) free--
+    else await new Promise<void>((resolve) => queue.push(resolve))
+    try {
+      await task()
+    } finally {
+      const next = queue.shift()
+      if (next) next()
+      else free++
+    }
   }
-  const statement = await statementOf(incoming, url.searchParams)
-  if (statement.trim() === '') return void response.end('Ok.\n')
-  await refuseFiles(analyst, statement)
-  await forward(incoming, response, { url, statement, engine })
 }
 
 /** By `Authorization`, by ClickHouse's own headers, or in the URL, as drivers do it. */
@@ -98,95 +113,75 @@ function isSame(one: string, other: string): boolean {
   return timingSafeEqual(digest(one), digest(other))
 }
 
-async function statementOf(incoming: IncomingMessage, parameters: URLSearchParams): Promise<string> {
-  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = incoming.headers
-  if (encoding !== 'identity' || parameters.get('decompress') === '1' || type.startsWith('multipart/'))
-    throw new SqlPortError(400, 36, 'The statement has to be plain text: switch off the compression of requests.')
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of incoming as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > MAX_STATEMENT_BYTES) throw new SqlPortError(413, 62, 'The statement is longer than 64 kB.')
-    chunks.push(chunk)
-  }
-  const body = Buffer.concat(chunks).toString()
-  const query = parameters.get('query') ?? ''
-  if (query !== '' && body.trim() !== '')
-    throw new SqlPortError(400, 36, 'The statement stands in the URL or in the body, not in both.')
-  return query === '' ? body : query
-}
-
-async function refuseFiles(analyst: ClickHouseClient, statement: string): Promise<void> {
-  const query = 'SELECT formatQuerySingleLine({statement:String}) AS text'
-  const [formatted] = await ask<{ text: string }>(analyst, query, { statement })
-  if (!formatted || namesFile(formatted.text))
-    throw new SqlPortError(
-      403,
-      497,
-      'Nothing may be called file: the function of that name reads files.',
-      'ACCESS_DENIED',
-    )
-}
-
-/** Outside of texts. A name that is quoted is written with escapes where it has to be, so that `file` has this spelling alone. */
-export function namesFile(formatted: string): boolean {
-  return /\bfile\b/i.test(formatted.replace(/'(?:[^'\\]|\\.|'')*'/gs, "''"))
-}
-
-function forward(
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  { url, statement, engine }: { url: URL; statement: string; engine: EngineAccess },
-): Promise<void> {
-  const { username, password } = engine.users.analyst
-  const target = new URL(engine.url)
-  for (const [name, value] of url.searchParams)
-    if (!DROPPED_PARAMETERS.includes(name)) target.searchParams.append(name, value)
-  if (!target.searchParams.has('database') && !incoming.headers['x-clickhouse-database'])
-    target.searchParams.set('database', engine.database)
-  const headers = Object.fromEntries(
-    PASSED_HEADERS.flatMap((name) => (incoming.headers[name] === undefined ? [] : [[name, incoming.headers[name]]])),
+/** The statement to run; rejects where it may not. Neither statement of the check runs a part of it. */
+async function check({ statement, parameters }: SqlRequest, { engine, functions }: SqlBackend): Promise<string> {
+  const { database } = engine
+  // Refuses several statements, and those that `EXPLAIN AST` would read in another way, as `optimize = 1 SELECT 1`.
+  const formatted = await parse(
+    engine,
+    `SELECT formatQuerySingleLine(unhex('${Buffer.from(statement).toString('hex')}'))`,
   )
+  // As the engine spells it: the list is of whole texts.
+  if (isListedStatement(formatted.trimEnd(), database)) return formatted.trimEnd()
+  const values = [...parameters].filter(([name]) => name.startsWith('param_'))
+  const breach =
+    breachOfKind(formatted) ??
+    breachOfTree(await parse(engine, `EXPLAIN AST ${statement}`, values), { database, functions })
+  if (breach) throw sqlPortErrorOf(breach)
+  return statement
+}
+
+async function functionsOf(engine: EngineAccess): Promise<ReadonlySet<string>> {
+  return new Set((await parse(engine, 'SELECT lower(name) FROM system.functions')).split('\n'))
+}
+
+/** The text of the answer; rejects with the error of the engine. */
+async function parse(engine: EngineAccess, statement: string, values: [string, string][] = []): Promise<string> {
+  const parameters = new URLSearchParams(values)
+  const answered = await send(engine, 'parser', { statement, parameters, headers: { 'x-clickhouse-format': 'TSVRaw' } })
+  const content = await text(answered)
+  if (answered.statusCode === 200) return content
+  // The error of `formatQuerySingleLine` ends with the statement of the check.
+  const message = content.replace(/: In scope SELECT formatQuery.*(?= \([A-Z_]+\))/s, '').trimEnd()
+  throw new SqlPortError(answered.statusCode ?? 500, Number(answered.headers['x-clickhouse-exception-code']), message)
+}
+
+async function run(asked: SqlRequest, response: ServerResponse, engine: EngineAccess): Promise<void> {
+  const left = new AbortController()
+  // ClickHouse cancels a query whose connection is closed.
+  response.once('close', () => left.abort())
+  // Also where the engine has answered, and the client does not read.
+  const signal = AbortSignal.any([left.signal, AbortSignal.timeout(MAX_RUN_MS)])
+  const answered = await send(engine, SQL_USER, asked, signal)
+  const { connection: _, 'keep-alive': __, ...passed } = answered.headers
+  response.writeHead(answered.statusCode ?? 500, passed)
+  await pipeline(answered, response, { signal })
+}
+
+function send(
+  engine: EngineAccess,
+  user: EngineUser,
+  { statement, parameters, headers }: SqlRequest,
+  signal?: AbortSignal,
+): Promise<IncomingMessage> {
+  const { username, password } = engine.users[user]
+  const target = new URL(engine.url)
+  target.search = parameters.toString()
+  const options = { method: 'POST', auth: `${username}:${password}`, headers, ...(signal && { signal }) }
   return new Promise((resolve, reject) => {
-    const asked = request(target, { method: 'POST', auth: `${username}:${password}`, headers }, (answered) => {
-      const { connection: _, 'keep-alive': __, ...passed } = answered.headers
-      response.writeHead(answered.statusCode ?? 500, passed)
-      pipeline(answered, response).then(resolve, reject)
-    })
+    const asked = request(target, options, resolve)
     asked.once('error', reject)
-    // ClickHouse cancels a query whose connection is closed.
-    response.once('close', () => asked.destroy())
     asked.end(statement)
   })
 }
 
-/** In the form of ClickHouse's own errors, so that a driver reads it as one. */
-class SqlPortError extends Error {
-  readonly status: number
-  readonly code: number
-
-  constructor(status: number, code: number, message: string, name = 'BAD_ARGUMENTS') {
-    super(`Code: ${code}. DB::Exception: ${message} (${name})`)
-    this.status = status
-    this.code = code
-  }
-}
-
 function refuse(response: ServerResponse, error: unknown): void {
-  const refusal = sqlPortErrorOf(error)
-  response.writeHead(refusal.status, {
+  const { status, code, message } = error instanceof SqlPortError ? error : UNANSWERED
+  response.writeHead(status, {
     'Content-Type': 'text/plain; charset=UTF-8',
-    'X-ClickHouse-Exception-Code': refusal.code,
-    ...(refusal.status === 401 && { 'WWW-Authenticate': 'Basic realm="Candlepool SQL"' }),
+    'X-ClickHouse-Exception-Code': code,
+    ...(status === 401 && { 'WWW-Authenticate': 'Basic realm="Candlepool SQL"' }),
     Connection: 'close',
   })
-  response.end(`${refusal.message}\n`)
-}
-
-function sqlPortErrorOf(error: unknown): SqlPortError {
-  if (error instanceof SqlPortError) return error
-  // A syntax error of the engine.
-  if (error instanceof ClickHouseError)
-    return new SqlPortError(400, Number(error.code), error.message, error.type ?? '')
-  return new SqlPortError(503, 210, 'ClickHouse does not answer.', 'NETWORK_ERROR')
+  response.end(`${message}\n`)
 }

@@ -13,6 +13,7 @@ import { type EngineFact, startEngine } from './engine.ts'
 import { type EngineAccess, findEngine } from './engine-access.ts'
 import { API_LIMITS } from './engine-users.ts'
 import { MigrationError, migrate } from './migrate.ts'
+import { setDefiner } from './views.ts'
 
 export type Store = {
   /** May do everything. */
@@ -149,6 +150,7 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   const accounts = connect({ url, database, ...users.accounts })
   const analyst = connectAnalyst(engine)
   await migrate(owner, { database })
+  await setDefiner(owner)
   const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
   const hasOpenJobs = watchOpenJobs(owner)
   return { owner, reader, accounts, analyst, engine, hasOpenJobs, shards: [owner], servers: [owner], failed, close }
