@@ -21,9 +21,18 @@ type ClickHouseClientOptions = NonNullable<Parameters<typeof createClient>[0]> &
 /** A client with these options whose requests are sent at once. */
 export function openClient(options: ClickHouseClientOptions): ClickHouseClient {
   const agent = openAgent(options.url, options.max_open_connections)
-  const client = createClient({ ...options, http_agent: agent })
+  const client = createClient({ ...options, ...placeOf(options.url), http_agent: agent })
   sendAtOnce(client, agent)
   return client
+}
+
+/** The client reads the path of an address as the name of a database: a reverse proxy has a path of its own. */
+function placeOf(address: string): { url: URL; pathname?: string } {
+  const url = new URL(address)
+  const { pathname } = url
+  if (pathname === '/') return { url }
+  url.pathname = '/'
+  return { url, pathname }
 }
 
 function openAgent(url: string, maxSockets: number): HttpAgent {

@@ -1,6 +1,6 @@
 /** The requests of a ClickHouse client: sent at once, over sockets that the server still has open. */
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -8,6 +8,8 @@ import { ClickHouseError } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { ask } from '../../../aggregator/store/store.ts'
 import { connect } from '../../../infra/clickhouse/client.ts'
+import { findStore } from '../../../infra/clickhouse/store.ts'
+import { readConfig } from '../../../infra/config/config.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 
 const closing: (() => unknown)[] = []
@@ -104,6 +106,44 @@ describe.skipIf(withoutClickHouse)('of a server', () => {
     await expect(ask(client, 'SELECT nothing')).rejects.toSatisfy(
       (error) => error instanceof ClickHouseError && error.type === 'UNKNOWN_IDENTIFIER',
     )
+  })
+
+  test.each(['/clickhouse', '/click%20house/one/'])('a server behind a reverse proxy has the path %s', async (path) => {
+    const paths = new Set<string>()
+    const { url, username, password } = database.connection
+    const proxy = createServer((incoming, response) => {
+      const asked = new URL(incoming.url ?? '', url)
+      paths.add(asked.pathname)
+      const target = new URL(asked.search, url)
+      const { method = '', headers } = incoming
+      const passed = request(target, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      })
+      passed.on('error', () => response.destroy())
+      incoming.pipe(passed)
+    })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    closing.push(() => proxy.close().closeAllConnections())
+    const config = readConfig({
+      CLICKHOUSE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`,
+      CLICKHOUSE_USER: username,
+      CLICKHOUSE_PASSWORD: password,
+      CLICKHOUSE_DATABASE: database.database,
+    })
+    const store = await findStore(config, '')
+    if (!store) throw new Error('there is no store')
+    closing.push(() => store.close())
+    const databases = await Promise.all(
+      [store.owner, store.reader, store.accounts, store.analyst].map((client) =>
+        ask<{ name: string }>(client, 'SELECT currentDatabase() AS name'),
+      ),
+    )
+    expect(databases.flat()).toEqual(Array.from({ length: 4 }, () => ({ name: database.database })))
+    await store.owner.insert({ table: 'api_keys', values: [{ name: path }], format: 'JSONEachRow' })
+    await store.owner.command({ query: 'OPTIMIZE TABLE api_keys' })
+    expect(await ask(database.client, 'SELECT name FROM api_keys WHERE name = {path:String}', { path })).toHaveLength(1)
+    expect([...paths]).toEqual([path])
   })
 
   test('an error after the first rows is no end of the rows', async () => {
