@@ -48,7 +48,9 @@ const TOOLS = tools()
 const TOLD = /^(?:x-market-|x-api-suggestion|x-candlepool-devnet|ratelimit$|retry-after)/
 
 async function call({ url, key }: ServiceAccess, path: string, values: Readonly<Record<string, unknown>>) {
-  const query = new URLSearchParams(Object.entries(values).map(([name, value]) => [name, String(value)]))
+  // Clients send null and '' for parameters that are not set.
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  const query = new URLSearchParams(given.map(([name, value]) => [name, String(value)]))
   const answer = await fetch(`${url}${path}?${query}`, {
     headers: { 'X-API-KEY': key },
     signal: AbortSignal.timeout(TIMEOUT_MS),

@@ -85,6 +85,26 @@ describe.skipIf(withoutClickHouse)('the MCP server', () => {
       expect((await call(name, values)).isError, name).toBe(false)
   })
 
+  test('null and an empty text are parameters that are not set', async () => {
+    const values = {
+      symbol: 'WETH-USDC',
+      interval: '1m',
+      limit: 3,
+      pool: null,
+      from: '',
+      to: null,
+      networks: '',
+      price: '',
+    }
+    const { isError, text } = await call('candles', values)
+    const { body } = await service.get('/v0/candles?symbol=WETH-USDC&interval=1m&limit=3')
+    expect(isError).toBe(false)
+    expect(told(text).body).toEqual(body)
+    expect(told((await call('candles', { symbol: 'WETH-USDC', interval: null })).text).body).toMatchObject({
+      code: 'invalid_parameters',
+    })
+  })
+
   test('an error has the reason of the service', async () => {
     const { isError, text } = await call('candles', { symbol: 'WETH', interval: '2d' })
     expect(isError).toBe(true)
