@@ -27,3 +27,14 @@ export function tokenFile(networks: readonly Network[]): TokenFile {
   }
   return { networks: networks.map(({ name }) => name), tokens: [...tokens.values()] }
 }
+
+const RANKS = { stablecoin: 3, priced: 2, listed: 1 } as const
+
+/** The usual direction: the more stable token is the quote. */
+export function usualPair(one: string, other: string, tokens: readonly ListedToken[]): string {
+  const rank = (symbol: string) => {
+    const role = tokens.find((token) => token.symbol === symbol)?.role
+    return role === undefined ? 0 : RANKS[role]
+  }
+  return rank(one) > rank(other) ? `${other}-${one}` : `${one}-${other}`
+}

@@ -14,18 +14,20 @@ export const UDF_RESOLUTIONS = [
   '1D',
 ] as const
 
-/** A pair, a pool, or a pool in the direction of a pair: `ethereum:0x88e6…:WETH-USDC`. */
+/** A pair, a pool, or a pool in the direction of a pair, each also after its network: `ethereum:WETH-USDC`, `ethereum:0x88e6…:WETH-USDC`. */
 export type UdfSymbol = {
   networks: readonly NetworkName[] | undefined
   pool: PoolId | undefined
   symbol: { text: string; splits: readonly Split[] } | undefined
 }
 
-const TICKER = new RegExp(`^(?:(${NETWORK_NAMES.join('|')}):)?(0x[0-9a-f]{40}(?:[0-9a-f]{24})?)(?::(.+))?$`, 'is')
+const PREFIX = new RegExp(`^(?:(${NETWORK_NAMES.join('|')}):)?(.+)$`, 'is')
+const POOL = /^(0x[0-9a-f]{40}(?:[0-9a-f]{24})?)(?::(.+))?$/is
 
 export function parseUdfSymbol(text: string): UdfSymbol | undefined {
-  const [, network, pool, pair] = TICKER.exec(text) ?? []
-  const written = pool === undefined ? text : pair
+  const [, network, named = ''] = PREFIX.exec(text) ?? []
+  const [, pool, pair] = POOL.exec(named) ?? []
+  const written = pool === undefined ? named : pair
   const splits = written === undefined ? [] : splitSymbol(written)
   if (written !== undefined && splits.length === 0) return undefined
   const name = NETWORK_NAMES.find((it) => it === network?.toLowerCase())
@@ -48,7 +50,17 @@ function whole(rule: string, most: number) {
     examples: [1_704_412_800],
   })
 }
-const second = () => whole('a time in seconds since 1970', 2 ** 32 - 1)
+
+/** Chart libraries compute times: before 1970 there are no bars, and a bar begins at a whole second. */
+const second = () =>
+  field(
+    'a time in seconds since 1970',
+    (text) => {
+      const seconds = /^-?\d{1,12}(\.\d+)?$/.test(text) ? Math.max(0, Math.ceil(Number(text))) : undefined
+      return seconds !== undefined && seconds < 2 ** 32 ? seconds : undefined
+    },
+    { examples: [1_704_412_800] },
+  )
 
 const SymbolShape = z.object({ symbol })
 const SearchShape = z.object({

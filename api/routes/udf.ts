@@ -8,6 +8,7 @@ import { sendAnswer, sendText, setIncomplete, setMarket } from '../http/headers.
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
 import type { Market } from '../market/market.ts'
 import { type CandleView, viewPair } from '../market/model/orientation.ts'
+import { tokenFile, usualPair } from '../page/tokens.ts'
 import { MAX_INTERVAL } from '../query/interval.ts'
 import { parametersOf } from '../query/parameters.ts'
 import type { CandleQuery } from '../query/query.ts'
@@ -145,19 +146,22 @@ function digitsOf(price: number): number {
   return Math.min(MAX_PRICE_DIGITS, Math.max(2, PRICE_DIGITS - magnitude))
 }
 
-/** Pairs of the curated tokens, in the order in which they are asked for. */
+/** Pairs of the curated tokens, in the direction that the page shows, where the query does not name the other one. */
 async function search(market: Market, query: string, limit: number) {
   const wanted = query.trim().toLowerCase()
+  const { tokens } = tokenFile(market.networks)
   const { pairs } = await market.overview()
   return pairs
-    .flatMap(({ symbols: [base, quote], network, pool }) => {
-      const symbol = [`${base}-${quote}`, `${quote}-${base}`].find((name) => isCalled(name, wanted))
+    .flatMap(({ symbols: [one, other], network, pool }) => {
+      const usual = usualPair(one, other, tokens)
+      const inverse = usual === `${one}-${other}` ? `${other}-${one}` : `${one}-${other}`
+      const symbol = [usual, inverse].find((name) => isCalled(name, wanted))
       return symbol === undefined ? [] : [{ symbol, network, pool }]
     })
     .slice(0, limit)
     .map(({ symbol, network, pool }) => ({
       symbol,
-      full_name: symbol,
+      full_name: `${network}:${symbol}`,
       ticker: `${network}:${pool}:${symbol}`,
       description: `${symbol} on ${network}`,
       exchange: network,

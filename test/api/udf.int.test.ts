@@ -46,13 +46,21 @@ describe.skipIf(withoutClickHouse)('UDF', () => {
     const inverse = (await ask(`symbols?symbol=ethereum:${id}`)) as Record<string, unknown>
     expect(inverse).toMatchObject({ name: 'USDC-WETH', pricescale: 10 ** 9 })
     expect(await ask(`symbols?symbol=${encodeURIComponent(String(info['ticker']))}`)).toEqual(info)
+    // As `exchange:name`, both from an answer.
+    for (const symbol of ['ethereum:WETH-USDC', 'ETHEREUM:weth-usdc'])
+      expect(await ask(`symbols?symbol=${symbol}`)).toEqual(info)
+    expect(await ask(`symbols?symbol=base:0x${'1'.repeat(40)}:WETH-USDC`)).toMatchObject({ s: 'error' })
   })
 
   test('search finds pairs of curated tokens, whose tickers resolve', async () => {
     const found = (await ask('search?query=wet&type=&exchange=&limit=5')) as { ticker: string; symbol: string }[]
     expect(found.length).toBeGreaterThan(0)
-    expect(found.map(({ symbol }) => symbol)).toContain('USDC-ETH')
+    expect(found.map(({ symbol }) => symbol)).toContain('ETH-USDC')
     expect(await ask('search?query=weth-usd&limit=1')).toMatchObject([{ symbol: 'ETH-USDC' }])
+    expect(await ask('search?query=eth&limit=1')).toMatchObject([
+      { symbol: 'ETH-USDC', full_name: 'ethereum:ETH-USDC' },
+    ])
+    expect(await ask('search?query=usdc-e&limit=1')).toMatchObject([{ symbol: 'USDC-ETH' }])
     for (const { ticker } of found) {
       const [network, pool] = ticker.split(':')
       const resolved = expect.stringMatching(`^${network}:${pool}:`)
@@ -73,6 +81,11 @@ describe.skipIf(withoutClickHouse)('UDF', () => {
     expect(answer['c']?.slice(-100)).toEqual(data.map(({ close }) => close))
     expect(answer['v']?.slice(-100)).toEqual(data.map(({ volume }) => volume))
     expect(await ask(`history?symbol=${id}&resolution=1&from=1000&to=2000`)).toEqual({ s: 'no_data' })
+    expect(await ask(`history?symbol=${id}&resolution=1&from=-2000&to=-1000`)).toEqual({ s: 'no_data' })
+    const whole = await ask(`history?symbol=${id}&resolution=1&from=${minute(0)}&to=${minute(121)}`)
+    const fractional = `from=${minute(0) - 0.5}&to=${minute(121) - 0.25}`
+    expect(await ask(`history?symbol=${id}&resolution=1&${fractional}`)).toEqual(whole)
+    expect(await ask(`history?symbol=${id}&resolution=1&from=-31536000&to=${minute(121)}`)).toMatchObject({ s: 'ok' })
   })
 
   test('each hundred bars cost what a request of them costs', async () => {
@@ -90,7 +103,10 @@ describe.skipIf(withoutClickHouse)('UDF', () => {
     ['history?symbol=WETH-USDC', 'resolution'],
     [`history?symbol=${id}&resolution=60&from=2000&to=1000`, 'from must be before to'],
     [`history?symbol=${id}&resolution=1W&from=1000&to=2000`, 'resolution must be'],
-    [`history?symbol=${id}&resolution=60&from=-5&to=2000`, 'from must be'],
+    [`history?symbol=${id}&resolution=60&from=-&to=2000`, 'from must be'],
+    [`history?symbol=${id}&resolution=60&from=1e3&to=2000`, 'from must be'],
+    [`history?symbol=${id}&resolution=60&from=-5&to=-10.5`, 'from must be before to'],
+    ['symbols?symbol=BINANCE:WETH-USDC', 'BINANCE'],
     [`history?symbol=${id}&resolution=60&from=1&to=99999999999`, 'to must be'],
     ['symbols?symbol=WETH', 'symbol must be'],
     ['symbols?symbol=ethereum:WETH-USDC:x', 'x'],

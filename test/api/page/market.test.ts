@@ -7,9 +7,9 @@ import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../..
 import { refusalOf } from '../../../api/page/browser/lib/refusal.ts'
 import { pause } from '../../../api/page/browser/lib/wait.ts'
 import { transactionLink } from '../../../api/page/browser/market/explorer.ts'
-import { flipTick, isFlipped, usualPair } from '../../../api/page/browser/market/orientation.ts'
+import { flipTick, isFlipped } from '../../../api/page/browser/market/orientation.ts'
 import { matching, suggestionsOf } from '../../../api/page/browser/market/suggestions.ts'
-import { tokenFile } from '../../../api/page/tokens.ts'
+import { tokenFile, usualPair } from '../../../api/page/tokens.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 
 const file = tokenFile(Object.values(NETWORKS))

@@ -1,8 +1,7 @@
 /** Finds pools by a pair or an id: the only requests that name a pair. */
-import type { TokenFile } from '../../tokens.ts'
+import { type TokenFile, usualPair } from '../../tokens.ts'
 import type { QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
-import { usualPair } from './orientation.ts'
 import { pairQuery, type ShownPool, toListing } from './scene.ts'
 
 export type FoundPools = {

@@ -1,5 +1,4 @@
 /** Direction of a pair: a pool's prices are of token0 in token1, and many pairs are usually quoted the other way round. */
-import type { ListedToken } from '../../tokens.ts'
 import type { Bodies } from '../lib/client.ts'
 
 export type TickRow = Bodies['ticks']['data'][number]
@@ -33,15 +32,4 @@ export function isFlipped(pair: string, [token0, token1]: readonly [string, stri
 function namesOf(symbol: string): readonly string[] {
   const upper = symbol.toUpperCase()
   return SAME.find((names) => names.includes(upper)) ?? [upper]
-}
-
-const RANKS = { stablecoin: 3, priced: 2, listed: 1 } as const
-
-/** The usual direction: the more stable token is the quote. */
-export function usualPair(one: string, other: string, tokens: readonly ListedToken[]): string {
-  const rank = (symbol: string) => {
-    const role = tokens.find((token) => token.symbol === symbol)?.role
-    return role === undefined ? 0 : RANKS[role]
-  }
-  return rank(one) > rank(other) ? `${other}-${one}` : `${one}-${other}`
 }

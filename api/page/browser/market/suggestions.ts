@@ -1,7 +1,6 @@
 /** Pairs to choose from: those with pools, as the service lists them, in their usual direction. */
-import type { ListedToken } from '../../tokens.ts'
+import { type ListedToken, usualPair } from '../../tokens.ts'
 import type { NewPoolRow, PairRow } from '../lib/client.ts'
-import { usualPair } from './orientation.ts'
 
 export type Suggestion = {
   pair: string
