@@ -14,11 +14,14 @@ export type SqlRequest = {
 
 const MAX_STATEMENT_BYTES = 65_536
 
-/** Read by the port itself, or, as `async_insert`, of no effect on a statement that reads. */
-const LEFT_OUT = ['query', 'user', 'password', 'quota_key', 'async_insert']
+/** Read by the port itself, of no effect on a statement that reads, or, as the last two, for an answer that the engine keeps whole, of any size. */
+const LEFT_OUT = [
+  ...['query', 'user', 'password', 'quota_key', 'async_insert'],
+  ...['wait_end_of_query', 'buffer_size'],
+]
 /** How the answer is sent, beside the settings that a user may change. */
 const PASSED = [
-  ...['database', 'default_format', 'query_id', 'compress', 'wait_end_of_query', 'buffer_size'],
+  ...['database', 'default_format', 'query_id', 'compress'],
   ...['client_protocol_version', 'max_execution_time', ...ANALYST_SETTINGS],
 ]
 const PASSED_HEADERS = ['accept-encoding', 'user-agent']

@@ -269,6 +269,12 @@ describe.skipIf(!isEngineInstalled())('SQL_PORT', () => {
     await expectRefused({ body: 'SELECT 1', path: `/?${setting}` }, /rule settings: \w+ is not a setting of the list/)
   })
 
+  test('an answer is sent as it comes: kept whole, one of any size would fill the disk', async () => {
+    const body = "SELECT toUInt8(if(number = 3000000, 'x', '1')) FROM numbers(4000000)"
+    // Rows were sent before the error, so the connection ends.
+    await expect(send({ body, path: '/?wait_end_of_query=1&buffer_size=100000000' })).rejects.toThrow('aborted')
+  })
+
   test('a tool may lower the time of a statement, and not raise it', async () => {
     expect(await send({ body: 'SELECT 1', path: '/?max_execution_time=30' })).toBe('200 1')
     for (const seconds of ['0', '61'])
