@@ -20,7 +20,7 @@ export type PairPools = {
 export type Purpose = 'lead' | 'value'
 
 /** By value, on all crowded networks. */
-const MAX_SHOWN = 150
+const MAX_SHOWN = 120
 /** A symbol of 257 characters has up to 128 splits, each of which may name crowded pairs. */
 const MAX_CROWDED = 8
 

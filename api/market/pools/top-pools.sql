@@ -9,6 +9,7 @@ WITH
         -- Without FINAL: a pool that a rollback removed is not in the catalogue.
         FROM pools
         WHERE network = {network:String}
+          AND (NOT {only_v3:Bool} OR length(pool) = 42)
           AND
           (
               (token0_address IN {bases:Array(String)} OR lowerUTF8(token0_symbol) = {base:String})
@@ -91,7 +92,7 @@ WITH
         GROUP BY pool
     )
 SELECT
-    groupArraySorted(150)((-value_usd, -volume, pool, is_active)) AS by_value,
+    groupArraySorted(120)((-value_usd, -volume, pool, is_active)) AS by_value,
     groupArraySortedIf(16)((-seconds, pool), is_active)      AS by_seconds,
     groupArraySortedIf(16)((-volume, pool), is_active)       AS by_volume,
     toFloat64(count())                                                        AS pools,

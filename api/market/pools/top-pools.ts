@@ -8,6 +8,7 @@ import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
+import { Problem } from '../../lib/problem.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { ANY_TOKEN, matchIn, type PairSearch, type TokenSet } from './pair-search.ts'
 import { TouchedPools } from './touched-pools.ts'
@@ -15,7 +16,7 @@ import { TouchedPools } from './touched-pools.ts'
 const TOP_POOLS = readSql(new URL('./top-pools.sql', import.meta.url))
 
 /** A pair with more pools is crowded. */
-export const CROWDED = 64
+export const CROWDED = 32
 /** Below this value a pool's price is cheap to move. */
 export const SOUND_USD = 10_000
 
@@ -34,7 +35,7 @@ export type TokenPrice = { token: Address; usd: number }
 export type TopPool = { pool: PoolId; valueUsd: number }
 
 export type TopOfPair = {
-  /** At most 150, the most valuable first; of equal value by volume, then by id. */
+  /** At most 120, the most valuable first; of equal value by volume, then by id. */
   byValue: readonly TopPool[]
   /** Pools that traded or hold something: one of them leads. */
   leads: readonly PoolId[]
@@ -52,8 +53,19 @@ export type TopPools = {
   touch(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
-/** `next`: the place of the first touched pool that was not looked at. */
-type Loaded = { top: Omit<TopOfPair, 'touched'>; loadedMs: number; next: number; touched: Set<PoolId>; isDue: boolean }
+/** `next`: the place of the first touched pool that was not looked at; `areAll`: false where the pair may have other first pools. */
+type Loaded = {
+  top: Omit<TopOfPair, 'touched'>
+  loadedMs: number
+  next: number
+  touched: Set<PoolId>
+  areAll: boolean
+  isDue: boolean
+}
+
+/** The newest search and prices: those of a start hold pools that are read again. */
+type Asked = { search: PairSearch; priced: () => Promise<readonly TokenPrice[]> }
+type Pair = { asked: Asked; loaded: CachedValue<Loaded> }
 
 type TopRow = {
   by_value: readonly [minusUsd: number, minusVolume: number, pool: PoolId, isActive: 0 | 1][]
@@ -66,7 +78,7 @@ type TopRow = {
 /** `freshMs`: 0 where nothing is held in memory. */
 export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPools {
   /** The least recently asked first. */
-  const pairs = new Map<string, CachedValue<Loaded>>()
+  const pairs = new Map<string, Pair>()
   const written = new Map<NetworkName, TouchedPools>()
   const limited = limitConcurrency(BOUNDS)
 
@@ -76,7 +88,7 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     return pools
   }
 
-  async function load(search: PairSearch, priced: () => Promise<readonly TokenPrice[]>): Promise<Loaded> {
+  async function load({ search, priced }: Asked): Promise<Loaded> {
     const { name } = search.pools.network
     const [loadedMs, next] = [performance.now(), writtenOn(name).end]
     const prices = await priced()
@@ -87,26 +99,38 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
       ...namesOf(search),
       sound_usd: SOUND_USD,
     }
-    const [row] = await limited(() => queryRows<TopRow>(reader, TOP_POOLS, parameters))
-    return { top: topOf(row), loadedMs, next, touched: new Set(), isDue: false }
+    const read = (only_v3: boolean) =>
+      limited(() => queryRows<TopRow>(reader, TOP_POOLS, { ...parameters, only_v3 })).then(([row]) => topOf(row))
+    const loaded = { loadedMs, next, touched: new Set<PoolId>(), isDue: false }
+    try {
+      return { ...loaded, top: await read(false), areAll: true }
+    } catch (error) {
+      // Any number of v4 pools may reach a limit of the store; a factory makes one v3 pool a fee.
+      if (!(error instanceof Problem)) throw error
+      return { ...loaded, top: await read(true), areAll: false }
+    }
   }
 
-  function cached(search: PairSearch, priced: () => Promise<readonly TokenPrice[]>): CachedValue<Loaded> {
-    const key = keyOf(search)
-    const pair = pairs.get(key) ?? cachedValue(() => load(search, priced), Math.min(600 * freshMs, MAX_AGE_MS))
+  function cached(asked: Asked): CachedValue<Loaded> {
+    const key = keyOf(asked.search)
+    const pair: Pair = pairs.get(key) ?? {
+      asked,
+      loaded: cachedValue(() => load(pair.asked), Math.min(600 * freshMs, MAX_AGE_MS)),
+    }
+    pair.asked = asked
     pairs.delete(key)
     pairs.set(key, pair)
     const [oldest] = pairs.keys()
     if (pairs.size > MAX_PAIRS && oldest !== undefined) pairs.delete(oldest)
-    return pair
+    return pair.loaded
   }
 
   return {
     async read(search, priced) {
-      const pair = cached(search, priced)
+      const pair = cached({ search, priced })
       const loaded = await pair.get()
-      const isComplete = addTouched(loaded, search, writtenOn(search.pools.network.name))
-      if (!isComplete && !loaded.isDue && performance.now() - loaded.loadedMs > RELOAD_AFTER_MS) {
+      const areAll = addTouched(loaded, search, writtenOn(search.pools.network.name))
+      if (!areAll && !loaded.isDue && performance.now() - loaded.loadedMs > RELOAD_AFTER_MS) {
         loaded.isDue = true
         // The next caller repeats a read that fails, once the order is too old.
         pair.reload().catch(() => undefined)
@@ -117,20 +141,21 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
   }
 }
 
-/** False where a pool of the pair may have been touched that is not among `touched`. */
+/** False where a pool of the pair may belong to the first ones that is not among them. */
 function addTouched(loaded: Loaded, search: PairSearch, written: TouchedPools): boolean {
-  const newer = written.since(loaded.next)
-  loaded.next = newer === undefined ? loaded.next : written.end
-  for (const pool of newer ?? []) {
+  const { pools, areAll } = written.since(loaded.next)
+  loaded.next = written.end
+  if (!areAll) loaded.areAll = false
+  for (const pool of pools) {
     const listing = search.pools.pool(pool)
     if (listing === undefined || matchIn(search, listing) === undefined) continue
     // The newest last.
     loaded.touched.delete(pool)
     loaded.touched.add(pool)
   }
-  const isComplete = newer !== undefined && loaded.touched.size <= MAX_LEADS
+  if (loaded.touched.size > MAX_LEADS) loaded.areAll = false
   for (const pool of loaded.touched) if (loaded.touched.size > MAX_LEADS) loaded.touched.delete(pool)
-  return isComplete
+  return loaded.areAll
 }
 
 function topOf(row: TopRow | undefined): Omit<TopOfPair, 'touched'> {

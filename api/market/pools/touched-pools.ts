@@ -30,8 +30,8 @@ export class TouchedPools {
     this.#first += dropped
   }
 
-  /** The pools since a place; undefined where they are not known. */
-  since(place: number): readonly PoolId[] | undefined {
-    return place < this.#first ? undefined : this.#pools.slice(place - this.#first)
+  /** `areAll`: false where others were touched since that place, too. */
+  since(place: number): { pools: readonly PoolId[]; areAll: boolean } {
+    return { pools: this.#pools.slice(Math.max(0, place - this.#first)), areAll: place >= this.#first }
   }
 }

@@ -158,6 +158,13 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
     expect(asked.splice(0).filter((pools) => pools > 20)).toEqual([])
   })
 
+  test('is answered from its v3 pools where a limit of the store refuses the statement over all pools', async () => {
+    const service = await open(limitedTo(database.client, () => true))
+    expect(await leadOf(service, `/v0/candles?symbol=WETH-USDC&${RANGE}`)).toBe(main.id)
+    const { body } = await service.get('/v0/pools?symbol=WETH-USDC')
+    expect(Pools.parse(body).data[0]?.id).toBe(main.id)
+  })
+
   test('shows a pool that gets its value after the first ones were read', async () => {
     const service = await open()
     const first = async () => Pools.parse((await service.get('/v0/pools?symbol=WETH-USDC')).body).data[0]?.id
@@ -167,13 +174,21 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
     await write([
       block(140, last, {
         liquidity: [liquidity(rich, logs++, 200_300, 200_320, 10n ** 21n)],
-        ticks: [swapOf(rich)],
         balances: [balance(main, 1_000_000n * DOLLAR, 500n * ETHER)],
       }),
     ])
     await expect.poll(first, { timeout: 20_000 }).toBe(rich.id)
   })
 })
+
+/** Refuses the statement over all pools of a crowded pair, as a limit of the store does. */
+function limitedTo(client: ClickHouseClient, isRefused: () => boolean): ClickHouseClient {
+  return intercepted(client, (send, _statement, [request]) => {
+    const { query_params: { only_v3 } = {} } = request as { query_params?: Record<string, unknown> }
+    if (only_v3 === false && isRefused()) throw new Error('Memory limit exceeded.')
+    return send()
+  })
+}
 
 /** `asked`: the number of pools that each statement names. */
 function counted(client: ClickHouseClient): { client: ClickHouseClient; asked: number[] } {
