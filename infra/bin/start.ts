@@ -19,6 +19,7 @@ import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
 import type { Logs } from '../process/log-backend.ts'
 import { runPartMerges } from '../process/part-merges.ts'
+import { checkPlaces } from '../process/ports.ts'
 import { announcePresence } from '../process/presence.ts'
 import { type Run, runProcess } from '../process/run.ts'
 import { runAggregator, runListener, withLogs } from '../process/stages.ts'
@@ -40,6 +41,7 @@ withoutArguments({
 })
 await runProcess(async (run, telemetry) => {
   const { config, report, signal, fail } = run
+  await checkPlaces(config)
   const admin = await startAdmin(run, telemetry)
   const chains = await openChains(run)
   try {
@@ -145,8 +147,8 @@ async function firstData(
   const giveUp = Date.now() + FIRST_DATA_MS
   const unanswered = new Set<NetworkName>()
   await Promise.all(
-    networks.map(async ({ network, urls }) => {
-      const head = await readHead(urls)
+    networks.map(async ({ network, urls, access }) => {
+      const head = await readHead(urls, access)
       if (!head) unanswered.add(network.name)
       const chain = storedChain(store.owner, network.name)
       while (head && !signal.aborted && Date.now() < giveUp) {

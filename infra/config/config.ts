@@ -9,15 +9,16 @@ import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import type { VenueName } from '../../ingest/model/venue.ts'
 import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
 import { PUBLIC_URLS } from './public-endpoints.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { retentionOf, retentionVariables } from './retention-config.ts'
+import { headerProblems, proxiesOf, proxyVariables, type RpcAccess, type RpcHeader, rpcHeaders } from './rpc-access.ts'
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
+import { type NearName, nearNames, strangeEndpoints } from './unknown-variables.ts'
 import { coreShare, list, listOf, matching, numberUpTo, origin, trustedProxies } from './values.ts'
 import { venues, venuesByNetwork } from './venues-config.ts'
 
@@ -28,6 +29,8 @@ export type NetworkConfig = {
   /** True where no endpoint is configured and public ones are used. */
   isPublic: boolean
   start: StartBlock
+  /** Directly and without headers where absent. */
+  access?: RpcAccess | undefined
   /** Requests to its endpoints; unlimited where absent. */
   budget?: BudgetLimits | undefined
   /** Heads are read in this period; where absent, at each notification and once a second. */
@@ -65,6 +68,7 @@ export type Config = {
   trustedProxies: TrustedProxies | undefined
   bootstrapApiKey: string | undefined
   logLevel: (typeof LOG_LEVELS)[number]
+  nearNames: readonly NearName[]
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -86,6 +90,7 @@ const NO_POOL = 'holds something that is neither a v3 pool address (20 bytes) no
 const perNetwork = Object.fromEntries(
   NETWORK_NAMES.flatMap((name) => [
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
+    [`${name.toUpperCase()}_RPC_HEADERS`, rpcHeaders.optional()],
     [`${name.toUpperCase()}_START`, start.optional()],
     [`${name.toUpperCase()}_RPC_BUDGET`, requestBudget.optional()],
     [`${name.toUpperCase()}_POLL`, pollPeriod.optional()],
@@ -93,7 +98,9 @@ const perNetwork = Object.fromEntries(
   ]),
 ) as Record<
   string,
-  z.ZodOptional<typeof rpcUrls | typeof start | typeof requestBudget | typeof pollPeriod | typeof venues>
+  z.ZodOptional<
+    typeof rpcUrls | typeof rpcHeaders | typeof start | typeof requestBudget | typeof pollPeriod | typeof venues
+  >
 >
 
 const schema = z.object({
@@ -104,6 +111,7 @@ const schema = z.object({
   ).optional(),
   VENUES: venues.default(['uniswap']),
   POOLS: listOf(z.string().toLowerCase().regex(POOL, NO_POOL), 'names no pool').optional(),
+  ...proxyVariables,
   ...kafkaVariables,
   ...publishVariables,
   ...serverVariables,
@@ -147,11 +155,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   )
+  for (const name of Object.keys(proxyVariables)) given[name] = given[name.toLowerCase()] ?? given[name]
   const parsed = schema.safeParse(given)
-  if (!parsed.success) {
+  const names = Object.keys(given)
+  const strange = strangeEndpoints(names, VARIABLES)
+  if (!parsed.success || strange.length > 0) {
     // The value itself is not repeated: it may hold a password.
-    const problems = parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`)
-    throw new BadConfiguration([...new Set(problems)])
+    const problems = parsed.error?.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`) ?? []
+    throw new BadConfiguration([...new Set([...strange, ...problems])])
   }
   const it = parsed.data
   if (it.SQL_PORT !== undefined && it.CLICKHOUSE_URL)
@@ -182,6 +193,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     trustedProxies: it.TRUST_PROXY,
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
+    nearNames: nearNames(names, [...VARIABLES, ...ACCESS_VARIABLES]),
   }
 }
 
@@ -206,14 +218,21 @@ export function readServiceAccess(
   return { url: data.API_URL.replace(/\/+$/, ''), key: data.API_KEY }
 }
 
-function chainOf(
-  { NETWORKS: named, VENUES: shared }: { NETWORKS?: readonly NetworkName[] | undefined; VENUES: readonly VenueName[] },
-  all: Record<string, unknown>,
-): Config['chain'] {
+function chainOf(it: z.infer<typeof schema>, all: Record<string, unknown>): Config['chain'] {
+  const { NETWORKS: named, VENUES: shared } = it
   const urlsOf = (name: NetworkName) => all[`${name.toUpperCase()}_RPC_URL`] as string[] | undefined
   const names = named ?? NETWORK_NAMES.filter((name) => urlsOf(name) !== undefined)
   const furtherVenues = venuesByNetwork(names, shared, all)
   if (names.length === 0) return { kind: 'devnet' }
+  const proxies = proxiesOf(it)
+  const headersOf = (name: NetworkName) => (all[`${name.toUpperCase()}_RPC_HEADERS`] as RpcHeader[] | undefined) ?? []
+  const problems = names.flatMap((name) => {
+    const variable = `${name.toUpperCase()}_RPC_HEADERS`
+    const [urls, headers] = [urlsOf(name), headersOf(name)]
+    if (urls) return headerProblems(variable, headers, urls)
+    return headers.length > 0 ? [`${variable} needs ${name.toUpperCase()}_RPC_URL: public endpoints get no key`] : []
+  })
+  if (problems.length > 0) throw new BadConfiguration(problems)
   const networks = [...new Set(names)].map((name) => {
     const urls = urlsOf(name)
     const further = furtherVenues.get(name) ?? []
@@ -221,6 +240,7 @@ function chainOf(
       network: further.length > 0 ? { ...NETWORKS[name], venues: further } : NETWORKS[name],
       urls: urls ?? PUBLIC_URLS[name],
       isPublic: urls === undefined,
+      ...((proxies || headersOf(name).length > 0) && { access: { headers: headersOf(name), proxies } }),
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
       budget: all[`${name.toUpperCase()}_RPC_BUDGET`] as BudgetLimits | undefined,
       pollSeconds: all[`${name.toUpperCase()}_POLL`] as number | undefined,

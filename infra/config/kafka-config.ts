@@ -20,7 +20,7 @@ type MechanismName = (typeof MECHANISMS)[number]
 
 export const kafkaVariables = {
   KAFKA_BROKERS: listOf(
-    matching(/^[^\s:]+:\d{1,5}$/, 'is not a list of host:port, comma separated'),
+    matching(/^(\[[0-9A-Fa-f:.]+\]|[^\s:[\]]+):\d{1,5}$/, 'is not a list of host:port, comma separated'),
     'names no broker',
   ).optional(),
   KAFKA_SSL: onOff.optional(),

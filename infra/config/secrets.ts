@@ -13,6 +13,10 @@ export function createRedactor(
   const own = configuredNetworks(config).filter(({ isPublic }) => !isPublic)
   const secrets = [
     ...own.flatMap(({ urls }) => urls.flatMap(secretsIn)),
+    ...own.flatMap(({ access }) => access?.headers.flatMap(({ value }) => secretsOfHeader(value)) ?? []),
+    ...configuredNetworks(config).flatMap(({ access }) =>
+      [access?.proxies?.http, access?.proxies?.https].flatMap((it) => (it === undefined ? [] : secretsIn(it))),
+    ),
     ...(store.kind === 'server' ? secretsOf(store) : []),
     ...(log.kind === 'kafka' ? log.secrets.flatMap(passwords) : []),
     ...passwords(publish?.registry?.password ?? ''),
@@ -47,6 +51,16 @@ function secretsIn(address: string): string[] {
   // As it travels: in the header `Authorization`.
   const sent = password === '' ? [] : [Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')]
   return [...written, ...sent]
+}
+
+/** A value and its words: `Bearer` before a token is none. A user and a password are in it as base64, too. */
+function secretsOfHeader(value: string): string[] {
+  const parts = value.split(/[\s;,]+/)
+  const words = [...parts, ...parts.flatMap((part) => part.split('='))].filter((word) => word.length >= 8)
+  const pairs = words
+    .map((word) => Buffer.from(word, 'base64').toString())
+    .filter((text) => /^[\x20-\x7e]+:/.test(text))
+  return [...passwords(value), ...words, ...pairs.flatMap((pair) => passwords(pair.slice(pair.indexOf(':') + 1)))]
 }
 
 /** False for `v3` and `mainnet`. */

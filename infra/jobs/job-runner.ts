@@ -54,7 +54,7 @@ export async function runJob(
   store: Store,
   { deployment, report, signal: stop }: Run,
 ): Promise<void> {
-  const { network, urls } = config
+  const { network, urls, access } = config
   const { id, from, to, maxRequests } = job
   let sent = 0
   const counting: typeof report = (fact) => {
@@ -68,7 +68,9 @@ export async function runJob(
     await recordProgress(store.owner, job, 'reading')
     void untilClosed(job, store, signal).then(() => ended.abort())
     const budget = deployment.budgets.open(config, store, report)
-    const endpoints = withHistoryPriority(connectChain(urls, { network, report: counting, signal, budget }).endpoints)
+    const endpoints = withHistoryPriority(
+      connectChain(urls, { network, access, report: counting, signal, budget }).endpoints,
+    )
     const requests = maxRequests === undefined ? undefined : { max: maxRequests, sent: () => sent }
     let said = ''
     const onEstimate = async (estimate: Estimate) => {

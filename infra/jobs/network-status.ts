@@ -90,9 +90,9 @@ export async function summarize(
 ): Promise<NetworkSummary> {
   const { owner } = store
   const { pools } = config
-  const { urls, budget } = configuredNetwork(config, network) ?? {}
+  const { urls, access, budget } = configuredNetwork(config, network) ?? {}
   const [head, newest, known, records, halts, jobs, verification, used] = await Promise.all([
-    urls ? readHead(urls) : undefined,
+    urls ? readHead(urls, access) : undefined,
     newestBlock(owner, network),
     knownRanges(owner, network, pools && [...pools]),
     readRecords(owner, network),

@@ -1,13 +1,18 @@
 /** The Kafka client of a connection: one configuration for logs and public topics. */
+import { connect, isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { gunzip, gzip } from 'node:zlib'
-import kafkajs, { type Kafka as KafkaClient, type LogEntry, type RetryOptions } from 'kafkajs'
+import kafkajs, { type ISocketFactory, type Kafka as KafkaClient, type LogEntry, type RetryOptions } from 'kafkajs'
 import type { Report } from '../../ingest/model/report.ts'
 import type { KafkaConnection } from '../config/kafka-connection.ts'
 import type { LogFact } from './facts.ts'
 
 // Node finds only some of the exports of this CommonJS module by name.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
+
+/** That of kafkajs. */
+const KEEP_ALIVE_MS = 60_000
 
 export function kafkaClient(
   { brokers, security }: KafkaConnection,
@@ -17,11 +22,28 @@ export function kafkaClient(
   return new Kafka({
     ...security,
     clientId: options.clientId ?? 'candlepool',
-    brokers: [...brokers],
+    brokers: brokers.map(hostNamed),
+    socketFactory: connectNamed,
     retry: options.retry,
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => reportEntry(options.report, entry),
   })
+}
+
+const LITERAL = '.ipv6-literal'
+
+/** `[::1]:9092` as a host name: kafkajs splits a broker at its first colon. */
+function hostNamed(broker: string): string {
+  const [, address, port] = /^\[(.+)\]:(\d+)$/.exec(broker) ?? []
+  return address === undefined ? broker : `${address.replaceAll(':', '-')}${LITERAL}:${port}`
+}
+
+/** As kafkajs connects, and to the address of such a name. */
+const connectNamed: ISocketFactory = ({ host: name, port, ssl, onConnect }) => {
+  const host = name.endsWith(LITERAL) ? name.slice(0, -LITERAL.length).replaceAll('-', ':') : name
+  const servername = isIP(host) ? {} : { servername: host }
+  const socket = ssl ? connectTls({ host, port, ...servername, ...ssl }, onConnect) : connect({ host, port }, onConnect)
+  return socket.setKeepAlive(true, KEEP_ALIVE_MS)
 }
 
 /** gzip at level 1: ticks are mostly random bytes, on which level 6 takes twice the time for 2 % less. kafkajs keeps one table of codecs. */

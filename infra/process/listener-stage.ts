@@ -29,10 +29,10 @@ export async function listenAndAudit(
   store: Store,
   run: Run,
 ): Promise<void> {
-  const { network, urls, isPublic, start, pollSeconds } = config
+  const { network, urls, access, isPublic, start, pollSeconds } = config
   const { report, signal } = run
   const budget = run.deployment.budgets.open(config, store, report)
-  const { endpoints, watchHeads } = connectChain(urls, { network, report, signal, budget })
+  const { endpoints, watchHeads } = connectChain(urls, { network, access, report, signal, budget })
   if (isPublic) {
     const advice = `They are shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
     report({ kind: 'public-endpoint', network: network.name, hosts: urls.map(hostOf), advice })

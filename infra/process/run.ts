@@ -10,6 +10,7 @@ import type { Fact } from '../telemetry/fact.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { isApiProcess, STOP_MESSAGE } from './api-processes.ts'
 import { type Deployment, resolveDeployment } from './deployment.ts'
+import { takenPort } from './ports.ts'
 
 export type Run = {
   config: Config
@@ -31,6 +32,7 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
   let failure: unknown
   let report: Report<Fact> = () => {}
   let hide = (text: string) => text
+  let explain = (error: unknown) => describeError(error)
   const fail = (error: unknown) => {
     if (stop.signal.aborted) return
     failure = error
@@ -58,15 +60,17 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
   }
   try {
     const config = readConfig()
+    explain = (error) => takenPort(error, config) ?? hide(describeError(error))
     hide = createRedactor(config)
     const telemetry = openTelemetry(config)
     report = telemetry.report
+    for (const near of config.nearNames) report({ kind: 'unknown-variable', ...near })
     await main({ config, deployment: resolveDeployment(config), report, signal: stop.signal, fail }, telemetry)
   } catch (error) {
     if (!stop.signal.aborted) failure = error
   }
   if (failure !== undefined) {
-    const text = failure instanceof BadConfiguration ? failure.message : hide(describeError(failure))
+    const text = failure instanceof BadConfiguration ? failure.message : explain(failure)
     process.stderr.write(`${text}\n`)
     process.exitCode = 1
   }

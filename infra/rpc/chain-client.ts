@@ -5,6 +5,7 @@ import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest
 import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { getHead, type Header } from '../../ingest/rpc/rpc.ts'
 import { type VoicedClient, voicesOf } from '../../ingest/rpc/voice.ts'
+import { DIRECT, type RpcAccess } from '../config/rpc-access.ts'
 import { openHttp } from './http-rpc.ts'
 import { openSocket, type Socket } from './socket.ts'
 
@@ -14,19 +15,19 @@ export type ChainClient = {
   watchHeads: WatchHeads | undefined
 }
 
-export type ChainOptions = EndpointsOptions & { timeoutMs?: number }
+export type ChainOptions = EndpointsOptions & { timeoutMs?: number; access?: RpcAccess | undefined }
 
 const TIMEOUT_MS = 20_000
 
 /** The addresses in the order of preference. Connections end when the signal aborts. */
 export function connectChain(urls: readonly string[], options: ChainOptions = {}): ChainClient {
-  const { timeoutMs = TIMEOUT_MS, signal = new AbortController().signal } = options
+  const { timeoutMs = TIMEOUT_MS, access = DIRECT, signal = new AbortController().signal } = options
   const sockets: Socket[] = []
   const voices = voicesOf(urls)
   const clients = namesOf(urls).map(([url, name], index): VoicedClient => {
     const voice = voices[index] ?? name
-    if (!/^wss?:/.test(url)) return { ...openHttp(url, name, timeoutMs), voice }
-    const socket = openSocket(url, name, timeoutMs, signal)
+    if (!/^wss?:/.test(url)) return { ...openHttp({ url, name, timeoutMs, access }), voice }
+    const socket = openSocket({ url, name, timeoutMs, access }, signal)
     sockets.push(socket)
     return { ...socket.client, voice }
   })
@@ -37,9 +38,10 @@ export function connectChain(urls: readonly string[], options: ChainOptions = {}
 }
 
 /** Undefined where none of them answers soon. */
-export async function readHead(urls: readonly string[]): Promise<Header | undefined> {
+export async function readHead(urls: readonly string[], access?: RpcAccess): Promise<Header | undefined> {
   const done = new AbortController()
-  const { endpoints } = connectChain(urls, { retryPolicy: { coolDownMs: 100 }, timeoutMs: 5_000, signal: done.signal })
+  const limits = { retryPolicy: { coolDownMs: 100 }, timeoutMs: 5_000, signal: done.signal }
+  const { endpoints } = connectChain(urls, { access, ...limits })
   try {
     return await endpoints.run(getHead)
   } catch {

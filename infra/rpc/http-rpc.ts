@@ -3,7 +3,7 @@ import { type Client, createClient, custom, TimeoutError } from 'viem'
 import { isAboutBatches, isWorthSplitting, saysTheSame, settleBatch, type Unanswered } from './batch-answer.ts'
 import { BatchSize } from './batch-size.ts'
 import { isAnswer, isRange, type JsonRpcResponse, type PendingCall, settle } from './call.ts'
-import { postTo } from './http-post.ts'
+import { type EndpointAddress, postTo } from './http-post.ts'
 import { inFlight } from './in-flight.ts'
 
 type Transport = { name: string; post: (body: object) => Promise<unknown>; size: BatchSize }
@@ -11,9 +11,10 @@ type Transport = { name: string; post: (body: object) => Promise<unknown>; size:
 /** Requests at once: an endpoint that takes single calls only gets hundreds of them in one turn. */
 const MAX_IN_FLIGHT = 16
 
-/** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. `name` identifies the endpoint in errors. */
-export function openHttp(url: string, name: string, timeoutMs: number): Client {
-  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(url, name, timeoutMs)), size: new BatchSize() }
+/** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. */
+export function openHttp(address: EndpointAddress): Client {
+  const { name } = address
+  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(address)), size: new BatchSize() }
   let waiting: PendingCall[] = []
   let lastId = 0
 

@@ -3,16 +3,20 @@ import {
   type BaseError,
   type Client,
   createClient,
+  custom,
   HttpRequestError,
+  RpcRequestError,
   TimeoutError,
   WebSocketRequestError,
-  webSocket,
 } from 'viem'
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import { type Header, headerIn } from '../../ingest/rpc/rpc.ts'
 import { isNodeError } from '../../ingest/rpc/rpc-error.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
+import { rpcErrorIn } from './call.ts'
+import { dial } from './dial.ts'
+import type { EndpointAddress } from './http-post.ts'
 
 export type Socket = {
   client: Client
@@ -20,19 +24,22 @@ export type Socket = {
   watchHeads: WatchHeads
 }
 
+type Connection = Awaited<ReturnType<typeof dial>>
+
 const RESUBSCRIBE_MS = 2_000
 const UNSUPPORTED_RETRY_MS = 60_000
-const KEEP_ALIVE_MS = 30_000
-let clients = 0
 
 /** Sends each request once, as `openHttp` does; closes when the signal aborts. */
-export function openSocket(url: string, name: string, timeoutMs: number, signal: AbortSignal): Socket {
-  const { inner, connect, drop, limited } = connectionTo(url, name, timeoutMs, signal)
+export function openSocket(address: EndpointAddress, signal: AbortSignal): Socket {
+  const { name, timeoutMs } = address
+  const { connect, drop, limited } = connectionTo(address, signal)
 
-  async function request(args: object): Promise<unknown> {
+  async function request(body: { method: string; params?: unknown }): Promise<unknown> {
     const connection = await connect()
     try {
-      return await inner.request(args as never)
+      const { error, result } = await connection.requestAsync({ body, timeout: timeoutMs })
+      if (error) throw new RpcRequestError({ body, error: rpcErrorIn(error), url: name })
+      return result
     } catch (error) {
       // Without a response the peer may be gone, which TCP does not report: the next request opens a new connection.
       if (!isNodeError(error)) drop(connection)
@@ -44,23 +51,22 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
   async function watch(onHead: (header?: Header) => void, stopped: AbortSignal): Promise<number> {
     const connection = await connect()
     const gone = new AbortController()
-    const onError = (error: unknown) => gone.abort(error)
     try {
-      const onData = ({ result }: { result?: unknown }) => onHead(headerIn(result))
-      const { unsubscribe } = await limited(inner.transport.subscribe({ params: ['newHeads'], onData, onError }))
+      const id = await limited(subscribed(connection, onHead, gone, name))
       onHead()
       await aborted(AbortSignal.any([gone.signal, stopped]))
-      if (stopped.aborted) void unsubscribe()
+      const body = { method: 'eth_unsubscribe', params: [id] }
+      if (stopped.aborted) connection.request({ body, onResponse: () => undefined })
     } catch (error) {
-      // A JSON-RPC error: the endpoint has no subscriptions.
-      if (typeof (error as { code?: unknown }).code === 'number') return UNSUPPORTED_RETRY_MS
+      // The endpoint has no subscriptions.
+      if (error instanceof RpcRequestError) return UNSUPPORTED_RETRY_MS
     }
     if (!stopped.aborted) drop(connection)
     return RESUBSCRIBE_MS
   }
 
   return {
-    client: { ...inner, request: request as Client['request'] },
+    client: createClient({ name, transport: custom({ request }, { retryCount: 0 }) }),
     watchHeads(onHead) {
       const stop = new AbortController()
       const stopped = AbortSignal.any([signal, stop.signal])
@@ -76,37 +82,64 @@ export function openSocket(url: string, name: string, timeoutMs: number, signal:
   }
 }
 
-/** viem shares a connection between clients of the same address and options, and one of them would close it for all: so each client has options of its own. */
-function ownKeepAlive(): { interval: number } {
-  clients += 1
-  return { interval: KEEP_ALIVE_MS + clients }
+/** Resolves to the id of the subscription; rejects with `RpcRequestError` where the endpoint refuses it. `gone` aborts at its end. */
+function subscribed(
+  connection: Connection,
+  onHead: (header?: Header) => void,
+  gone: AbortController,
+  name: string,
+): Promise<unknown> {
+  const body = { method: 'eth_subscribe', params: ['newHeads'] }
+  return new Promise((resolve, reject) => {
+    connection.request({
+      body,
+      onError(error) {
+        gone.abort(error)
+        reject(error)
+      },
+      onResponse(response) {
+        if ('id' in response && response.id !== undefined) {
+          if (response.error) reject(new RpcRequestError({ body, error: rpcErrorIn(response.error), url: name }))
+          else resolve(response.result)
+        } else onHead(headerIn((response as { params?: { result?: unknown } }).params?.result))
+      },
+    })
+  })
 }
 
 /** One connection at a time, opened at need. */
-function connectionTo(url: string, name: string, timeoutMs: number, signal: AbortSignal) {
-  // viem's own reconnecting prints the whole address, with its key, to the console.
-  const inner = createClient({
-    name,
-    transport: webSocket(url, { timeout: timeoutMs, retryCount: 0, reconnect: false, keepAlive: ownKeepAlive() }),
-  })
-  type SocketConnection = Awaited<ReturnType<typeof inner.transport.getRpcClient>>
-  let current: SocketConnection | undefined
+function connectionTo(address: EndpointAddress, signal: AbortSignal) {
+  const { name, timeoutMs } = address
+  let current: Promise<Connection> | undefined
 
-  async function connect(): Promise<SocketConnection> {
-    // viem returns a closed connection again until it is closed explicitly.
-    if (current && current.socket.readyState !== current.socket.OPEN) drop(current)
-    current = await limited(inner.transport.getRpcClient()).catch((cause: unknown) => {
+  async function connect(): Promise<Connection> {
+    current ??= dial(address)
+    const opening = current
+    const connection = await limited(opening).catch((cause: unknown) => {
+      forget(opening)
       throw cause instanceof TimeoutError ? cause : unopened(cause, name)
     })
-    if (signal.aborted) drop(current)
-    return current
+    if (signal.aborted) drop(connection)
+    if (connection.socket.readyState === connection.socket.OPEN || signal.aborted) return connection
+    drop(connection)
+    forget(opening)
+    return connect()
   }
 
-  /** Closes only the current connection: closing an older one again would make viem forget its successor. */
-  function drop(connection: SocketConnection | undefined): void {
-    if (connection !== current) return
-    current = undefined
-    connection?.close()
+  /** The next request opens another one; an attempt that is still under way closes what it opens. */
+  function forget(opening: Promise<Connection>): void {
+    if (opening === current) current = undefined
+    void opening.then(drop, () => undefined)
+  }
+
+  function drop(connection: Connection): void {
+    void current?.then(
+      (it) => {
+        if (it === connection) current = undefined
+      },
+      () => undefined,
+    )
+    connection.close()
   }
 
   /** viem's own time limit starts only once the socket is open. */
@@ -114,8 +147,8 @@ function connectionTo(url: string, name: string, timeoutMs: number, signal: Abor
     return withTimeout(work, timeoutMs, () => new TimeoutError({ body: {}, url: name }))
   }
 
-  signal.addEventListener('abort', () => drop(current), { once: true })
-  return { inner, connect, drop, limited }
+  signal.addEventListener('abort', () => current && forget(current), { once: true })
+  return { connect, drop, limited }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

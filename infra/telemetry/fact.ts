@@ -16,6 +16,7 @@ export type ProcessFact =
   | { kind: 'shared-host'; network: NetworkName; host: string }
   | { kind: 'earlier-start'; network: NetworkName; wanted: number; stored: number; command: string }
   | { kind: 'another-devnet'; folder: string; replaces: string }
+  | { kind: 'unknown-variable'; name: string; meant: string }
   | { kind: 'tables-ready' }
   | { kind: 'first-data'; networks: readonly NetworkName[] }
   | { kind: 'stage-started'; stage: StageName; network: NetworkName }

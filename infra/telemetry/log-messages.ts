@@ -109,6 +109,7 @@ export const LOG_MESSAGES = {
   'devnet-state-unusable': ['warn', "the devnet of the last run can't be continued; a new chain is begun"],
   'devnet-block-failed': ['warn', 'the devnet could not make a block; it tries again'],
   // The process
+  'unknown-variable': ['warn', 'a variable of this name is not read; one of a close name is'],
   'tables-ready': ['info', 'the tables are there and up to date'],
   'first-data': ['info', 'the newest blocks are read and stored; the API answers meanwhile'],
   'public-endpoint': ['warn', 'no endpoint is configured; public ones are used'],

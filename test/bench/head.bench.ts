@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type Hash, webSocket } from 'viem'
+import { DIRECT } from '../../infra/config/rpc-access.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaLog } from '../../infra/kafka/kafka.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
@@ -146,7 +147,7 @@ async function bareSocket(url: string, onBlock: (number: number) => void, signal
 }
 
 async function barePolling(url: string, onBlock: (number: number) => void, signal: AbortSignal): Promise<void> {
-  const client = openHttp(url, 'here', 10_000)
+  const client = openHttp({ url, name: 'here', timeoutMs: 10_000, access: DIRECT })
   while (!signal.aborted) {
     const { number, hash } = await getHead(client)
     await getLogs(client, filter, { blockHash: hash })

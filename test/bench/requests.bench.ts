@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, createClient } from '@clickhouse/client'
 import { ask } from '../../aggregator/store/store.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
+import { DIRECT } from '../../infra/config/rpc-access.ts'
 import { postTo } from '../../infra/rpc/http-post.ts'
 import { inputOf } from '../support/child-input.ts'
 import { createBareTable, insertBare } from './bare-insert.ts'
@@ -34,7 +35,7 @@ const bare = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirnam
 inputOf(bare).end(JSON.stringify([['/', JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'x'.repeat(3_000) })]]))
 const [port] = await once(bare.stdout, 'data')
 const node = `http://127.0.0.1:${Number(port)}/`
-const post = postTo(node, 'node', 10_000)
+const post = postTo({ url: node, name: 'node', timeoutMs: 10_000, access: DIRECT })
 const body = { jsonrpc: '2.0', id: 1, method: 'eth_getLogs', params: [{ blockHash: `0x${'0'.repeat(64)}` }] }
 const block = blockAt(1, { ...shapeOf(1), swapsPerBlock: 3 })
 await createBareTable(store.owner)

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { openHttp } from '../../../infra/rpc/http-rpc.ts'
 import { classify } from '../../../ingest/rpc/rpc-error.ts'
 
@@ -41,7 +42,7 @@ beforeEach(() => {
 })
 afterAll(() => server.close().closeAllConnections())
 
-const open = (timeoutMs = 5_000) => openHttp(url, 'here', timeoutMs)
+const open = (timeoutMs = 5_000) => openHttp({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })
 /** Answers equal to the requests prove that none was taken for another one. */
 const ask = (client: ReturnType<typeof open>, count: number, method = 'eth_call'): Promise<unknown[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => client.request({ method, params: [index] } as never)))

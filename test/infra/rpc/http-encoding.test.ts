@@ -5,6 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { HttpRequestError, ResponseBodyTooLargeError } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
+import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { postTo } from '../../../infra/rpc/http-post.ts'
 
 const closing: (() => void)[] = []
@@ -37,7 +38,7 @@ const ask = async (encoding: string | undefined, body: Buffer, timeoutMs = 5_000
     if (encoding !== undefined) response.setHeader('Content-Encoding', encoding)
     response.end(body)
   })
-  return postTo(url, 'here', timeoutMs)({ method: 'eth_chainId' })
+  return postTo({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })({ method: 'eth_chainId' })
 }
 
 const ANSWER = { jsonrpc: '2.0', id: 1, result: '0x1' }
@@ -86,14 +87,14 @@ describe('an answer is read', () => {
 
   test('of HTTP/1.0, which ends with the connection', async () => {
     const url = await serveBytes((socket) => socket.end(`HTTP/1.0 200 OK\r\nServer: old\r\n\r\n${JSON_TEXT}`))
-    const post = postTo(url, 'here', 5_000)
+    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
   test('of HTTP/1.0 whose connection is kept', async () => {
     const head = `HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: ${JSON_TEXT.length}`
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${JSON_TEXT}`))
-    const post = postTo(url, 'here', 5_000)
+    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
@@ -101,7 +102,7 @@ describe('an answer is read', () => {
     const chunk = `${JSON_TEXT.length.toString(16)};name=value\r\n${JSON_TEXT}\r\n`
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Checksum'
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${chunk}0\r\nX-Checksum: 1\r\n\r\n`))
-    const post = postTo(url, 'here', 5_000)
+    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 })
@@ -141,7 +142,7 @@ describe('an answer is refused', () => {
       if (count === 1) socket.end(`${head(JSON_TEXT.length + 9)}${JSON_TEXT}`)
       else socket.write(`${head(JSON_TEXT.length)}${JSON_TEXT}`)
     })
-    const post = postTo(url, 'here', 5_000)
+    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect(await failure(post({}))).toBeInstanceOf(HttpRequestError)
     expect(await post({})).toEqual(ANSWER)
   })
@@ -153,14 +154,16 @@ describe('an answer is refused', () => {
       const isLonger = count === 1
       socket.write(`${head(JSON_TEXT.length - (isLonger ? 9 : 0))}${JSON_TEXT}${isLonger ? late : ''}`)
     })
-    const post = postTo(url, 'here', 5_000)
+    const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect(await failure(post({}))).toBeInstanceOf(HttpRequestError)
     expect(await post({})).toEqual(ANSWER)
   })
 
   test('whose head is 10 MB', async () => {
     const url = await serveBytes((socket) => socket.write(`HTTP/1.1 200 OK\r\nX-Long: ${'a'.repeat(10_000_000)}`))
-    expect(await failure(postTo(url, 'here', 5_000)({}))).toMatchObject({ details: expect.stringContaining('Header') })
+    expect(await failure(postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })({}))).toMatchObject({
+      details: expect.stringContaining('Header'),
+    })
   })
 })
 

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { openHttp } from '../../../infra/rpc/http-rpc.ts'
 import { getHeader, getLogs } from '../../../ingest/rpc/rpc.ts'
 
@@ -28,7 +29,7 @@ beforeEach(() => {
 afterAll(() => server.close())
 
 test('of ranges that are asked for in one turn each has a batch, with whatever was asked for beside it', async () => {
-  const client = openHttp(url, 'here', 5_000)
+  const client = openHttp({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
   const ranges = [1, 2, 3].map((from) => [getLogs(client, { topics: [] }, { from, to: from }), getHeader(client, from)])
   await Promise.all(ranges.flat())
   const pair = ['eth_getLogs', 'eth_getBlockByNumber']
@@ -36,7 +37,7 @@ test('of ranges that are asked for in one turn each has a batch, with whatever w
 })
 
 test('logs of single blocks share one batch', async () => {
-  const client = openHttp(url, 'here', 5_000)
+  const client = openHttp({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
   const hashes = ['0x01', '0x02', '0x03'] as const
   await Promise.all(hashes.map((blockHash) => getLogs(client, { topics: [] }, { blockHash })))
   expect(seen).toEqual([['eth_getLogs', 'eth_getLogs', 'eth_getLogs']])

@@ -1,0 +1,70 @@
+/** One WebSocket as viem's JSON-RPC client takes it. viem's own takes no headers and no proxy, and on newer Nodes tells no HTTP status. */
+import { SocketClosedError, WebSocketRequestError } from 'viem'
+import { getSocketRpcClient, type SocketRpcClient } from 'viem/utils'
+import WebSocket from 'ws'
+import { headersFor } from '../config/rpc-access.ts'
+import { tunnelFor } from './agents.ts'
+import type { EndpointAddress } from './http-post.ts'
+
+const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
+const KEEP_ALIVE_MS = 30_000
+let dialled = 0
+
+/** Opens a connection, or rejects with the error of the socket. */
+export function dial(address: EndpointAddress): Promise<SocketRpcClient<WebSocket>> {
+  dialled += 1
+  return getSocketRpcClient<WebSocket>({
+    // viem shares connections by this text, and quotes it in errors: each has its own, without a key.
+    url: `${address.name} ${dialled}`,
+    reconnect: false,
+    keepAlive: { interval: KEEP_ALIVE_MS },
+    async getSocket({ onClose, onError, onOpen, onResponse }) {
+      const socket = open(address)
+      await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+      onOpen()
+      socket.on('error', onError)
+      socket.on('close', onClose)
+      socket.on('message', (data) => {
+        try {
+          onResponse(withNumber(JSON.parse(String(data))))
+        } catch (error) {
+          onError(error as Error)
+        }
+      })
+      const { close } = socket
+      const send = (body: Record<string, unknown>) => {
+        if (socket.readyState !== WebSocket.OPEN) {
+          const url = address.name
+          throw new WebSocketRequestError({ body, url, cause: new SocketClosedError({ url }) })
+        }
+        socket.send(JSON.stringify(body))
+      }
+      return Object.assign(socket, {
+        close() {
+          close.call(socket)
+          onClose()
+        },
+        ping() {
+          if (socket.readyState === WebSocket.OPEN)
+            send({ jsonrpc: '2.0', id: null, method: 'net_version', params: [] })
+        },
+        request: ({ body }: { body: object }) => send({ ...body }),
+      })
+    },
+  })
+}
+
+/** Redirects are not followed: the headers hold keys. */
+function open({ url: text, timeoutMs, access }: EndpointAddress): WebSocket {
+  const url = new URL(text)
+  const agent = tunnelFor(url, access)
+  const headers = { 'user-agent': 'candlepool', ...headersFor(url, access.headers) }
+  const limits = { maxPayload: MAX_MESSAGE_BYTES, handshakeTimeout: timeoutMs, followRedirects: false }
+  return new WebSocket(url, { ...limits, headers, ...(agent && { agent }) })
+}
+
+/** Some gateways send ids as texts. */
+function withNumber<Answer extends { id?: unknown }>(answer: Answer): Answer {
+  const { id } = answer
+  return typeof id === 'string' && /^\d{1,15}$/.test(id) ? { ...answer, id: Number(id) } : answer
+}
