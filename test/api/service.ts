@@ -92,3 +92,13 @@ export async function startService(options: {
     },
   }
 }
+
+/** A stream that is read, and so stays open: the service applies every notification of a write, however long it is not asked. */
+export async function openStream({ url, key }: Service, path: string): Promise<{ close(): void }> {
+  const stop = new AbortController()
+  const headers = { 'X-API-KEY': key, Accept: 'text/event-stream' }
+  const response = await fetch(url + path, { headers, signal: stop.signal })
+  if (response.status !== 200) throw new Error(`The stream is refused with ${response.status}.`)
+  void response.text().catch(() => undefined)
+  return { close: () => stop.abort() }
+}

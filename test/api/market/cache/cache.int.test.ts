@@ -25,7 +25,7 @@ import {
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
-import { type Reply, type Service, startService } from '../../service.ts'
+import { openStream, type Reply, type Service, startService } from '../../service.ts'
 
 /** A network that knows the tokens of the chain's pools: all that they trade is called TT, for something that is always $1. */
 const [{ token0: dollar }] = POOLS as [Pool]
@@ -495,16 +495,6 @@ function questionOf(random: Random, now: number): string {
   const interval = random.pick(['1s', '7s', '1m', '7m', '45m', '1h', '5h', '1d', '86399s'])
   const fill = random.pick(['previous', 'previous', 'none'])
   return `/v0/candles?${market}&interval=${interval}&fill=${fill}&${rest}`
-}
-
-/** A stream of candles that is read, and so stays open. */
-async function openStream({ url, key }: Service, path: string): Promise<{ close(): void }> {
-  const stop = new AbortController()
-  const headers = { 'X-API-KEY': key, Accept: 'text/event-stream' }
-  const response = await fetch(url + path, { headers, signal: stop.signal })
-  expect(response.status).toBe(200)
-  void response.text().catch(() => undefined)
-  return { close: () => stop.abort() }
 }
 
 async function tipSeen(service: Service): Promise<number | undefined> {

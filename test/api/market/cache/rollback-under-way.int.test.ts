@@ -1,4 +1,5 @@
 /** Answers while a rollback is under way: the ledger has its lower tip, and the candles are still those of the branch that is being taken back. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { storedChain } from '../../../../aggregator/ledger/stored-blocks.ts'
 import type { Network } from '../../../../ingest/model/network.ts'
@@ -17,7 +18,7 @@ import {
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { type Gate, startGate } from '../../../support/gate.ts'
-import { type Service, startService } from '../../service.ts'
+import { openStream, type Service, startService } from '../../service.ts'
 
 const NETWORK: Network = NETWORKS.ethereum
 const [POOL = { id: '' }] = POOLS
@@ -136,6 +137,10 @@ describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
     await aggregator.append(asBlocks(network, abandoned))
     await expect.poll(() => seen(told), { timeout: 20_000 }).toEqual(await seen(bare))
     const before = await seen(told)
+    // Without it, a service that is not asked for two seconds takes no notification, and a slow append lasts longer.
+    const stream = await openStream(told, `/v0/candles?pool=${one}&interval=1m`)
+    onTestFinished(() => stream.close())
+    await sleep(2_100)
     const late = reading.hold()
     await aggregator.append(asBlocks(network, branch.slice(2)))
     await late
