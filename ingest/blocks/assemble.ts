@@ -49,6 +49,8 @@ export function createAssembler(
   )
   const sightings = new Map<PoolId, number>()
   const sources: Sources = { network, wanted, report, registry, usd, balances, fees, decoders, sightings }
+  const references = new Set(network.referencePools.map(({ pool }) => pool.toLowerCase()))
+  const unasked = (pool: PoolId) => wanted !== undefined && !wanted.has(pool) && !references.has(pool)
   return {
     filter: filterFor(network, wanted),
     usd,
@@ -57,7 +59,9 @@ export function createAssembler(
       const events: { block: number; event: PoolEvent }[] = []
       for (const log of logs) {
         const decoded = decode(sources, log)
-        if (decoded && decoded.kind !== 'broken') events.push({ block: Number(log.blockNumber), event: decoded })
+        // PoolManager has the events of all v4 pools.
+        if (!decoded || decoded.kind === 'broken' || unasked(decoded.pool)) continue
+        events.push({ block: Number(log.blockNumber), event: decoded })
       }
       const pools = events.map(({ event }) => event)
       const newest = logs.at(-1)
