@@ -43,7 +43,7 @@ export async function proveBlock(
 }
 
 /** No receipts, or implausible ones. */
-const CANNOT_TELL = ['unsupported', 'refused', 'malformed', 'contradictory'] as const
+const CANNOT_TELL = ['pruned', 'unsupported', 'refused', 'malformed', 'contradictory'] as const
 
 async function readProof(client: Client, filter: LogFilter, number: number): Promise<BlockProof> {
   const [header, block] = await Promise.all([

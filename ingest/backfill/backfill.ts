@@ -1,6 +1,7 @@
 /** A backfill: reads final history by ranges and appends it as overwrites, independent of the listener. */
 
 import { createAssembler } from '../blocks/assemble.ts'
+import { BlockedReading } from '../blocks/blocked-reading.ts'
 import { type RangesOptions, readRanges } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { backOff } from '../lib/wait.ts'
@@ -17,6 +18,7 @@ import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
 import type { RequestBudget } from '../rpc/request-budget.ts'
 import { getFinality, getHeader } from '../rpc/rpc.ts'
+import { isPruned } from '../rpc/rpc-error.ts'
 import { type Estimate, estimate, requestsOf, type Sample, takeSample } from './estimate.ts'
 
 export type BackfillOptions = {
@@ -55,7 +57,8 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (!final || last > finalized) throw new BlocksNotFinal(network.name, last, finalized)
   const onChain = pinToBlock(endpoints, final)
   const from = ranges[0]?.from ?? 0
-  const first = await endpoints.run((client) => getHeader(client, from))
+  // The ranges say it where no endpoint has this block any more.
+  const first = await endpoints.run((client) => getHeader(client, from), { oldest: from }).catch(unlessPruned)
   if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
   const { filter } = createAssembler(onChain, network, options.pools && new Set(options.pools), options.report)
   // The backfill itself retries for longer than the sample, which it can do without.
@@ -67,6 +70,10 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
     if (rest !== undefined) return rest
   }
   return undefined
+}
+
+function unlessPruned(error: unknown): undefined {
+  if (!isPruned(error)) throw error
 }
 
 /** Counts each range when it begins: several are in flight, and their requests are not sent yet. */
@@ -90,8 +97,10 @@ async function retryRange(
   task: (rest: BlockRange) => AsyncGenerator<number>,
 ): Promise<number | undefined> {
   let { from } = range
+  const blocked = new BlockedReading(network.name, report)
   const failed = (error: unknown, retryMs: number, failures: number) => {
     if (isFinal(error) || failures > MAX_FAILURES) throw error
+    blocked.failed(error, from)
     report({ kind: 'backfill-waiting', network: network.name, from, error, retryMs })
   }
   for (let failures = 0; from <= range.to; ) {
@@ -123,7 +132,7 @@ async function* restateRange(
   const { network, job, pools, storedPools, concurrency, mayStart, log, report, signal } = options
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
-  const first = await endpoints.run((client) => getHeader(client, from))
+  const first = await endpoints.run((client) => getHeader(client, from), { oldest: from })
   let firstTimestamp = first?.timestamp ?? 0
   /** Appends under way, oldest first, with the last block of each. */
   const waiting: Promise<number>[] = []

@@ -2,10 +2,9 @@
 import { MAX_RANGE_BLOCKS, RangeWidth } from '../blocks/range-scheduler.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { readRange, smallerWidth } from '../rpc/log-range.ts'
+import { narrowerWidth, readRange } from '../rpc/log-range.ts'
 import type { RequestBudget } from '../rpc/request-budget.ts'
 import { getLogs, type LogFilter } from '../rpc/rpc.ts'
-import { RpcFailed } from '../rpc/rpc-error.ts'
 
 export type Sample = {
   logsPerBlock: number
@@ -68,7 +67,7 @@ async function widestRange(endpoints: Endpoints, filter: LogFilter, from: number
       await endpoints.run((client) => getLogs(client, nothing(filter), { from, to: last }), { blocks: width })
       return width
     } catch (error) {
-      const narrower = error instanceof RpcFailed ? smallerWidth(error, from, last, endpoints.maxBlocks()) : undefined
+      const narrower = await narrowerWidth(endpoints, error, { from, to: last })
       if (narrower === undefined) throw error
       width = narrower
     }

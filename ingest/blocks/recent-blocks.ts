@@ -1,10 +1,12 @@
 /** Reads the next few blocks near the head with their logs, from one endpoint. */
 import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
+import { logsByNumber, logsOfBlock } from '../rpc/block-logs.ts'
 import { bloomVerdict } from '../rpc/bloom.ts'
+import { limitsOf } from '../rpc/endpoint-limits.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readLogs } from '../rpc/log-range.ts'
-import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
+import { getHeader, type Header, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 
 export type LogBlock = { header: Header; logs: readonly RpcLog[] }
@@ -112,24 +114,25 @@ export const BY_RANGES: LiveReading = { blocksAtOnce: 100, read: readBlockRange 
 /** Logs are requested only where the bloom may contain topics and addresses of the filter. */
 export async function readBlock(client: Client, filter: LogFilter, header: Header): Promise<LogBlock> {
   if (bloomVerdict(header.logsBloom, filter) === 'none') return { header, logs: [] }
-  const logs = await getLogs(client, filter, { blockHash: header.hash })
-  const other = logs.find((log) => Number(log.blockNumber) !== header.number)
-  if (other) throw new BadAnswer('contradictory', `A log of block ${header.number} says ${Number(other.blockNumber)}.`)
-  return { header, logs }
+  return { header, logs: await logsOfBlock(client, filter, header) }
 }
 
 function isSuspect({ header, logs }: LogBlock, filter: LogFilter): boolean {
   return logs.length === 0 && bloomVerdict(header.logsBloom, filter) === 'maybe'
 }
 
-/** The bloom may be wrong: a second empty answer suffices. */
+/** The bloom may be wrong: a second empty answer suffices. It is asked for by number: an endpoint may answer nothing by hash for a while. */
 async function readFromAnother(endpoints: Endpoints, client: Client, filter: LogFilter, block: LogBlock) {
   const { header } = block
-  const again = await endpoints.run((other) => readBlock(other, filter, header), {
-    atLeast: header.number,
-    notFirst: client,
-  })
-  if (again.logs.length > 0) {
+  const again = await endpoints.run(
+    async (other) => {
+      const logs = await logsByNumber(other, filter, header)
+      if (other === client && logs.length > 0) limitsOf(client).refuseHash()
+      return { header, logs, isSame: other === client }
+    },
+    { atLeast: header.number, notFirst: client },
+  )
+  if (again.logs.length > 0 && !again.isSame) {
     const reason = `It answered no logs of block ${header.number}, which has ${again.logs.length}.`
     endpoints.penalize(client, new BadAnswer('contradictory', reason))
   }

@@ -1,14 +1,14 @@
 /** Price of each reference pool before the first block, searched backwards, so that the first swaps have a dollar value. */
 import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import type { Network } from '../model/network.ts'
+import { lastLog } from '../pools/last-log.ts'
 import { Registry } from '../pools/registry.ts'
 import type { UsdPrices } from '../pricing/usd.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { lastLog } from '../rpc/last-log.ts'
 
 /**
- * Passes to `usd` the last swap below `block` of every reference pool without a price, however old: a restarted listener must price like
- * one that has read that swap.
+ * Passes to `usd` the last swap below `block` of every reference pool without a price, as old as endpoints have it: a restarted listener must
+ * price like one that has read that swap. A price that is not found stays unknown until the pool's next swap.
  */
 export async function bootstrapPrices(
   endpoints: Endpoints,

@@ -1,4 +1,6 @@
 /** Follows one chain from a block on: ranges while it is final, then single blocks. Live and history are one stream. */
+
+import { BlockedReading } from '../blocks/blocked-reading.ts'
 import { readRanges } from '../blocks/range-scheduler.ts'
 import type { BlocksToRead, LiveReading } from '../blocks/recent-blocks.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
@@ -32,6 +34,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
   /** Whether the prices are those after the tip of `chain`. */
   let isPriced = false
   let replaced = 0
+  const blocked = new BlockedReading(network.name, report)
   while (!signal.aborted) {
     let behind = false
     let view: ChainView | undefined
@@ -55,6 +58,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       } else {
         if (final) finalize(final, !seen.isGuess, options)
         const messages = await readLive(endpoints, seen, options)
+        blocked.progressed()
         yield messages
         behind = messages.length > 0 && nextBlock(options) <= chainHead.number
       }
@@ -63,6 +67,7 @@ export async function* follow(endpoints: Endpoints, options: FollowOptions): Asy
       if (signal.aborted || (isFinal(error) && !isDoubtful)) throw error
       // Failures of endpoints are reported already, with their back-off.
       const isNews = isDoubtful ? replaced === 1 : !(error instanceof RpcFailed)
+      blocked.failed(error, nextBlock(options))
       if (isNews) report({ kind: 'rpc-failed', network: network.name, error, retryMs: pollMs })
       await pause(pollMs, signal)
       continue

@@ -1,5 +1,6 @@
 /** The listener of one network: finds the block to resume at, follows the chain, and appends messages to the log. */
 import { createAssembler } from '../blocks/assemble.ts'
+import { BlockedReading } from '../blocks/blocked-reading.ts'
 import { BLOCK_BY_BLOCK, type LiveReading } from '../blocks/recent-blocks.ts'
 import { pause, retried, Waker } from '../lib/wait.ts'
 import { isFinal } from '../model/errors.ts'
@@ -51,8 +52,10 @@ const STORED_POOLS_MS = 1_000
 /** Runs until the signal aborts. Throws only errors that no retry can resolve. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
   const { network, pollMs = POLL_MS, live = BLOCK_BY_BLOCK, signal, report } = options
+  const blocked = new BlockedReading(network.name, report)
   const failed = (error: unknown, retryMs: number) => {
     if (isFinal(error)) throw error
+    blocked.failed(error, options.start.kind === 'block' ? options.start.number : 0)
     // Failures of endpoints are reported already, with their back-off.
     if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs })
   }
@@ -77,7 +80,9 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         signal.throwIfAborted()
         const chain = await resume(options, useLog)
         endpoints.finality.wasKnown(chain.finalized)
-        return { chain, first: chain.tip ? chain.tip.number + 1 : await firstBlock(endpoints, options.start) }
+        const onMoved = (wanted: number | undefined, firstBlock: number) =>
+          report({ kind: 'start-moved', network: network.name, wanted, firstBlock })
+        return { chain, first: chain.tip ? chain.tip.number + 1 : await firstBlock(endpoints, options.start, onMoved) }
       }
       const { chain, first } = await retried(begin, { firstMs: pollMs, maxMs: pollMs, signal, failed })
       report({ kind: 'resumed', network: network.name, at: chain.tip, firstBlock: first })

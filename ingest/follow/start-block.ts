@@ -1,7 +1,10 @@
 /** The first block of an empty store: a number, the head, or a distance in blocks or time before it; never above finality. */
-import type { Client } from 'viem'
+import { V3_TOPICS } from '../decode/decode-v3.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { getFinality, getHeader, type Header } from '../rpc/rpc.ts'
+import { readLogs } from '../rpc/log-range.ts'
+import { pinToBlock } from '../rpc/pin-to-block.ts'
+import { getFinality, type Header, type LogFilter } from '../rpc/rpc.ts'
+import { isPruned } from '../rpc/rpc-error.ts'
 
 export type StartBlock =
   | { kind: 'block'; number: number }
@@ -24,40 +27,99 @@ export function parseStart(text: string): StartBlock | undefined {
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
+/** No contract has it: whether a node has the logs of a block is asked with an empty answer. */
+const NO_LOGS: LogFilter = { address: ['0x000000000000000000000000000000000000dead'], topics: [[V3_TOPICS.swap]] }
+/** How often no endpoint may have a block before an empty store begins above it: that is for good, and nodes behind one address differ. */
+const CONFIRMATIONS = 4
+
 /**
  * The first block to read, at most the newest final one: if all stored blocks could be replaced, no block would be left to resume from. On
- * the slowest chain that adds some thousand blocks, which is one or two ranges.
+ * the slowest chain that adds some thousand blocks, which is one or two ranges. `onMoved` is called where no endpoint has the wanted block any
+ * more: then it is the oldest one that they have.
  */
-export function firstBlock(endpoints: Endpoints, start: StartBlock): Promise<number> {
-  return endpoints.run(async (client) => {
-    const { head, finalized } = await getFinality(client, endpoints.finality)
-    return Math.max(0, Math.min(finalized, await wantedBlock(client, head, start)))
-  })
+export async function firstBlock(
+  endpoints: Endpoints,
+  start: StartBlock,
+  onMoved?: (wanted: number | undefined, first: number) => void,
+): Promise<number> {
+  const { head, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
+  if (!final || final.number <= 0) return 0
+  const wanted = wantedBlock(head, start)
+  if (wanted !== undefined && wanted >= final.number) return final.number
+  const isWanted = ({ number, timestamp }: Header) =>
+    start.kind === 'seconds-ago' ? timestamp >= head.timestamp - start.seconds : number >= Math.max(0, wanted ?? 0)
+  const pinned = pinToBlock(endpoints, final)
+  const first = await oldestBlock((number) => readable(pinned, number), isWanted, final.number, wanted)
+  if (first.isMoved) onMoved?.(wanted, first.number)
+  return first.number
 }
 
-async function wantedBlock(client: Client, head: Header, start: StartBlock): Promise<number> {
+/** Undefined where only the times of blocks tell. */
+function wantedBlock(head: Header, start: StartBlock): number | undefined {
   switch (start.kind) {
     case 'block':
       return start.number
     case 'latest':
       return head.number
     case 'blocks-ago':
-      return head.number - start.blocks
+      return Math.max(0, head.number - start.blocks)
     case 'seconds-ago':
-      return firstAtOrAfter(client, head.timestamp - start.seconds, head.number)
+      return undefined
   }
 }
 
-/** Bisection: about 25 headers on any chain. */
-async function firstAtOrAfter(client: Client, timestamp: number, head: number): Promise<number> {
-  let low = 0
-  let high = head
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    const header = await getHeader(client, middle)
-    // A pruned node has no old blocks: its oldest block is the first one to read.
-    if (!header || header.timestamp < timestamp) low = middle + 1
-    else high = middle
+/** The header of a block that can be read with its logs; undefined where no endpoint has both any more. */
+async function readable(endpoints: Endpoints, number: number): Promise<Header | undefined> {
+  try {
+    const where = { oldest: number, atLeast: number }
+    return (await endpoints.run((client) => readLogs(client, NO_LOGS, number, number), where)).last
+  } catch (error) {
+    if (isPruned(error)) return undefined
+    throw error
   }
-  return low
+}
+
+type Read = (number: number) => Promise<Header | undefined>
+
+/**
+ * The oldest wanted block that can be read, at most `top`. Galloping down from the top, then bisection: some 50 headers on any chain, and few
+ * of them older than the block itself.
+ */
+async function oldestBlock(
+  read: Read,
+  isWanted: (header: Header) => boolean,
+  top: number,
+  guess: number | undefined,
+): Promise<{ number: number; isMoved: boolean }> {
+  /** The newest block that could not be read. */
+  let unread = -1
+  const isThere = async (number: number) => {
+    const header = await read(number)
+    if (!header) unread = Math.max(unread, number)
+    return header !== undefined && isWanted(header)
+  }
+  let [low, high, step] = [-1, top, 1]
+  if (guess !== undefined && (await isThere(guess))) return { number: guess, isMoved: false }
+  for (;;) {
+    for (; low === -1 && high > 0; step *= 2) {
+      const at = Math.max(0, high - step)
+      if (await isThere(at)) high = at
+      else low = at
+    }
+    while (low + 1 < high) {
+      const middle = (low + high) >> 1
+      if (await isThere(middle)) high = middle
+      else low = middle
+    }
+    if (unread < high - 1 || high === 0) return { number: high, isMoved: false }
+    if (!(await isReadAfterAll(read, high - 1))) return { number: high, isMoved: true }
+    ;[low, step, unread] = [-1, 1, -1]
+    // The block above it is a better bound than none: the search repeats below.
+    if (await isThere(high - 1)) high -= 1
+  }
+}
+
+async function isReadAfterAll(read: Read, number: number): Promise<boolean> {
+  for (let left = CONFIRMATIONS; left > 0; left--) if (await read(number)) return true
+  return false
 }

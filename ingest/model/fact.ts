@@ -5,6 +5,9 @@ import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
 import type { RpcProblemKind } from './rpc-problem.ts'
 
+/** A way in which an endpoint differs from others. */
+export type Oddity = 'duplicate-logs' | 'few-values' | 'no-logs-by-hash'
+
 export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 
 export type IngestFact = { network: NetworkName } & (
@@ -38,6 +41,12 @@ export type IngestFact = { network: NetworkName } & (
   /** It answers again after failures. */
   | { kind: 'endpoint-recovered'; endpoint: string; failures: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
+  /** It differs from other endpoints in a way that reading allows for; once for each oddity. */
+  | { kind: 'endpoint-oddity'; endpoint: string; oddity: Oddity; detail: string }
+  /** Nothing can be read from block `from` on; at most once a minute. `advice` says what the endpoint lacks, and what to do. */
+  | { kind: 'reading-blocked'; from: number; problem: RpcProblemKind; advice: string; error: unknown }
+  /** No endpoint has the block at which an empty store is to begin. */
+  | { kind: 'start-moved'; wanted: number | undefined; firstBlock: number }
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   | { kind: 'balances-unread'; pools: number; error: unknown }

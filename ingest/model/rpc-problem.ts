@@ -14,7 +14,11 @@ export type RpcProblem =
   | { kind: 'malformed' }
   /** Well formed, but it cannot be true. */
   | { kind: 'contradictory' }
-  /** It lacks the method, the tag or the history; others may have them. */
+  /** It does not have blocks, logs or state that old any more; others may have them. */
+  | { kind: 'pruned' }
+  /** A filter has more addresses or topics than it takes: ask for fewer of them. */
+  | { kind: 'too-many-values'; maxValues?: number }
+  /** It lacks the method or the tag; others may have them. */
   | { kind: 'unsupported' }
   | { kind: 'refused' }
   /** The contract reverted: that is an answer, and it is the same everywhere. */

@@ -5,8 +5,8 @@ import type { BlockRange } from '../model/block-range.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { readLogs, smallerWidth } from '../rpc/log-range.ts'
-import { RpcFailed } from '../rpc/rpc-error.ts'
+import { narrowerWidth, readLogs } from '../rpc/log-range.ts'
+import { isPruned } from '../rpc/rpc-error.ts'
 import type { PoolKey } from './pool-key.ts'
 
 const WINDOWS_AT_ONCE = 4
@@ -28,21 +28,32 @@ export class InitializeSearch {
     const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
     // At most one log a pool, so windows are as wide as the endpoint allows.
     let width = Number.POSITIVE_INFINITY
+    let oldest = fromBlock
     while (found.size < ids.length) {
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
-      const windows = windowsBelow(Math.max(...left().map(reached)), fromBlock, Math.min(width, endpoints.maxBlocks()))
+      const windows = windowsBelow(Math.max(...left().map(reached)), oldest, Math.min(width, endpoints.maxBlocks()))
       if (windows.length === 0) break
       const answers = await Promise.allSettled(
         windows.map(({ from, to }) =>
-          endpoints.run((client) => readLogs(client, filter, from, to), { atLeast: to, blocks: to - from + 1 }),
+          endpoints.run((client) => readLogs(client, filter, from, to), {
+            atLeast: to,
+            oldest: from,
+            blocks: to - from + 1,
+          }),
         ),
       )
       for (const [index, answer] of answers.entries()) {
         // Lower windows are asked for at the same time, and are not needed.
         if (found.size === ids.length) break
         const window = windows[index] as BlockRange
+        if (answer.status === 'rejected' && isPruned(answer.reason)) {
+          // No endpoint has the log of an older pool: bisection finds where their history ends.
+          oldest = window.from + 1
+          width = Math.max(1, Math.ceil((window.to - window.from) / 2))
+          break
+        }
         if (answer.status === 'rejected') {
-          const narrower = narrowerWidth(answer.reason, window, endpoints.maxBlocks())
+          const narrower = await narrowerWidth(endpoints, answer.reason, window)
           if (narrower === undefined) throw answer.reason
           width = narrower
           break
@@ -68,9 +79,4 @@ function windowsBelow(block: number, fromBlock: number, width: number): BlockRan
     to = from - 1
   }
   return windows
-}
-
-/** Undefined where a narrower span would fail as well. */
-function narrowerWidth(error: unknown, { from, to }: BlockRange, maxBlocks: number): number | undefined {
-  return error instanceof RpcFailed ? smallerWidth(error, from, to, maxBlocks) : undefined
 }

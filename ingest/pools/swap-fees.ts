@@ -9,10 +9,11 @@ import type { BlockRef } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
 import { isRefusal } from '../rpc/contract-read.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { newestFirst } from '../rpc/last-log.ts'
 import { readMany } from '../rpc/multicall.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
+import { isPruned } from '../rpc/rpc-error.ts'
 import { ALGEBRA_TOPICS, algebra } from '../venues/algebra.ts'
+import { newestFirst } from './last-log.ts'
 
 type Fees = FeeChange['fees']
 
@@ -97,13 +98,17 @@ export class SwapFees {
       [byDirection, single].map((abi) => ({ address, abi, functionName: 'globalState' })),
     )
     const at = { blockNumber: BigInt(Math.max(0, first - 1)) }
-    const answers = await pinToBlock(this.#endpoints, newest).run(async (client) => {
+    const reading = pinToBlock(this.#endpoints, newest).run(async (client) => {
       try {
         return await readMany(client, reads, { at, maxAlone: 0 })
       } catch (error) {
         if (!isRefusal(error)) throw error
         return []
       }
+    })
+    const answers = await reading.catch((error: unknown) => {
+      if (!isPruned(error)) throw error
+      return []
     })
     const found = new Map<PoolId, Fees>()
     for (const [index, pool] of pools.entries()) {

@@ -41,11 +41,11 @@ export class CircuitBreaker {
     return failures
   }
 
-  /** Milliseconds until the next probe; undefined where the failure was already counted. */
-  failed(epoch: number): number | undefined {
+  /** Milliseconds until the next probe, at most `mostMs`; undefined where the failure was already counted. */
+  failed(epoch: number, mostMs = Number.POSITIVE_INFINITY): number | undefined {
     if (epoch !== this.#epoch) return undefined
     const { coolDownMs, maxCoolDownMs, random } = this.#policy
-    const full = Math.min(maxCoolDownMs, coolDownMs * 2 ** this.#failures)
+    const full = Math.min(mostMs, maxCoolDownMs, coolDownMs * 2 ** this.#failures)
     const ms = Math.round(full * (0.5 + random() / 2))
     this.#failures++
     this.#epoch++

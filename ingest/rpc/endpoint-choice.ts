@@ -8,6 +8,8 @@ import { voiceOf } from './voice.ts'
 export type RunOptions = {
   /** Endpoints known to be below this block come last. */
   atLeast?: number | undefined
+  /** The oldest block that is asked for: endpoints known to lack it come last. */
+  oldest?: number
   /** Width of the requested range: endpoints known to refuse it come last. */
   blocks?: number
   /** Endpoints of this client's voice come last. */
@@ -35,13 +37,14 @@ export async function chooseEndpoint(
 }
 
 /** Sort keys, most important first; lower is better. */
-function rank(endpoint: Endpoint, { atLeast, blocks = 1, notFirst }: RunOptions): number[] {
+function rank(endpoint: Endpoint, { atLeast, oldest, blocks = 1, notFirst }: RunOptions): number[] {
   return [
     Number(endpoint.waitMs() > 0),
     Number(endpoint.voice === voiceOf(notFirst)),
     Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
+    Number(oldest !== undefined && endpoint.limits.lacks(oldest)),
     Number(endpoint.isBehind),
-    Number(endpoint.maxBlocks < blocks),
+    Number(endpoint.limits.maxBlocks < blocks),
   ]
 }
 

@@ -16,6 +16,9 @@ export function recordAnswer(report: ReportEndpoint, endpoint: Endpoint, epoch: 
   if (failures > 0) report({ kind: 'endpoint-recovered', endpoint: endpoint.name, failures })
 }
 
+/** Longest pause after a failed range: an endpoint may fail at wide ranges alone. */
+const MAX_RANGE_PAUSE_MS = 2_000
+
 /** `isAlone`: there is no other endpoint. */
 export type Failure = { epoch: number; error: unknown; problem: RpcProblem; run: RunOptions; isAlone: boolean }
 
@@ -32,13 +35,18 @@ export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failur
       return true
     case 'range-capped':
       recordAnswer(report, endpoint, epoch)
-      endpoint.capRange(problem.maxBlocks, run.blocks ?? Number.POSITIVE_INFINITY)
+      endpoint.limits.capRange(problem.maxBlocks, run.blocks ?? Number.POSITIVE_INFINITY)
       return true
     case 'behind':
       recordAnswer(report, endpoint, epoch)
       if (endpoint.setBehind(true)) report(isAlone ? { ...fact, retryMs: 0 } : behindFact(endpoint, run.atLeast))
       return true
+    case 'pruned':
+      recordAnswer(report, endpoint, epoch)
+      if (run.oldest !== undefined) endpoint.limits.noteLack(run.oldest)
+      return true
     case 'unsupported':
+    case 'too-many-values':
       recordAnswer(report, endpoint, epoch)
       report({ ...fact, retryMs: 0 })
       return true
@@ -47,7 +55,7 @@ export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failur
       report({ ...fact, retryMs: endpoint.limiter.waitMs() })
       return false
     default: {
-      const ms = endpoint.breaker.failed(epoch)
+      const ms = endpoint.breaker.failed(epoch, (run.blocks ?? 1) > 1 ? MAX_RANGE_PAUSE_MS : undefined)
       if (ms === undefined) return false
       report({ ...fact, retryMs: ms })
       const { failures } = endpoint.breaker

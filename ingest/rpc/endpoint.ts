@@ -2,6 +2,7 @@
 import type { Client } from 'viem'
 import { noteAsked } from './asked.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
+import { EndpointLimits, type LimitsContext, withLimits } from './endpoint-limits.ts'
 import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
 import type { RetryPolicy } from './retry-policy.ts'
@@ -15,6 +16,7 @@ export type EndpointContext = {
   signal: AbortSignal
   /** Called for every request, after its answer or failure. */
   onCalled: (method: string, ms: number) => void
+  onOddity: LimitsContext['onOddity']
 }
 
 /** An observed head is valid for this long. */
@@ -31,13 +33,13 @@ export class Endpoint {
   readonly historyClient: Client
   readonly breaker: CircuitBreaker
   readonly limiter: RateLimiter
+  readonly limits: EndpointLimits
   /** It serves another network. */
   disabled = false
   /** Its chain id was checked. */
   verified = false
   readonly #policy: RetryPolicy
   #head: { number: number; seenAt: number } | undefined
-  #cap: { blocks: number; until: number } | undefined
   #behindUntil = 0
 
   constructor(name: string, voice: string, client: Client, context: EndpointContext) {
@@ -46,6 +48,7 @@ export class Endpoint {
     this.#policy = context.policy
     this.breaker = new CircuitBreaker(context.policy)
     this.limiter = new RateLimiter(context.policy)
+    this.limits = new EndpointLimits({ forMs: context.policy.capMs, onOddity: context.onOddity })
     this.client = this.#limited(client, 'live', context)
     this.historyClient = this.#limited(client, 'history', context)
   }
@@ -74,7 +77,7 @@ export class Endpoint {
       }
     }
     const own: VoicedClient = { ...client, voice: this.voice, request: request as Client['request'] }
-    return own
+    return withLimits(own, this.limits)
   }
 
   /** Whether a task received this client. */
@@ -106,19 +109,6 @@ export class Endpoint {
   /** Whether its recently observed head is below this block. */
   isBelow(block: number): boolean {
     return this.#head !== undefined && this.#head.number < block && Date.now() - this.#head.seenAt < HEAD_IS_NEWS_MS
-  }
-
-  /** The widest range that it is not known to refuse. */
-  get maxBlocks(): number {
-    return this.#cap && Date.now() < this.#cap.until ? this.#cap.blocks : Number.POSITIVE_INFINITY
-  }
-
-  /** It refused a range of `asked` blocks for its width; `stated` is the limit that it named. */
-  capRange(stated: number | undefined, asked: number): void {
-    const half = Math.max(1, Math.floor(asked / 2))
-    // A stated limit above the refused width is not the limit.
-    const blocks = stated !== undefined && stated < asked ? stated : half
-    this.#cap = { blocks: Math.min(blocks, this.maxBlocks), until: Date.now() + this.#policy.capMs }
   }
 
   #observe({ method, params }: { method: string; params?: unknown }, answer: unknown): void {

@@ -6,14 +6,16 @@ import { ChainReplaced, WrongChain } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
+import type { RpcProblemKind } from '../model/rpc-problem.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, type RunOptions } from './endpoint-choice.ts'
+import type { LimitsContext } from './endpoint-limits.ts'
 import { behindFact, type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
-import { Finality } from './finality.ts'
+import { Finality, MAX_FINALITY_LAG_BLOCKS } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
-import { type BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
+import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from './rpc-error.ts'
 import { type VoicedClient, voiceOf } from './voice.ts'
 
 export type Endpoints = {
@@ -24,6 +26,8 @@ export type Endpoints = {
   run<T>(task: (client: Client) => Promise<T>, options?: RunOptions): Promise<T>
   /** The widest range of blocks that a usable endpoint is not known to refuse. */
   maxBlocks(): number
+  /** Records that this endpoint fails at ranges so wide, though it answers other requests. */
+  narrow(endpoint: string, blocks: number): void
   /** Milliseconds until an endpoint of another voice than this one's is usable; 0 where there is none. */
   waitForOther(client: Client): number
   /** Finality as the endpoints report it. */
@@ -54,14 +58,12 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
   const endpoints = clients.map((client, index) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
-    return new Endpoint(endpoint, client.voice ?? `${endpoint} of place ${index}`, client, {
-      policy: retryPolicy,
-      budget,
-      signal,
-      onCalled,
-    })
+    const onOddity: LimitsContext['onOddity'] = (oddity, detail) =>
+      report({ kind: 'endpoint-oddity', endpoint, oddity, detail })
+    const context = { policy: retryPolicy, budget, signal, onCalled, onOddity }
+    return new Endpoint(endpoint, client.voice ?? `${endpoint} of place ${index}`, client, context)
   })
-  const finality = new Finality()
+  const finality = new Finality(network && MAX_FINALITY_LAG_BLOCKS[network.name], retryPolicy.finalityLostMs)
   const group: EndpointGroup = {
     endpoints,
     report,
@@ -75,7 +77,10 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
     maxBlocks() {
       const enabled = endpoints.filter((it) => !it.disabled)
       const usable = enabled.filter((it) => it.waitMs() === 0)
-      return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.maxBlocks))
+      return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.limits.maxBlocks))
+    },
+    narrow(name, blocks) {
+      endpoints.find((it) => it.name === name)?.limits.narrow(blocks)
     },
     waitForOther(client) {
       const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
@@ -99,6 +104,9 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
 export function withHistoryPriority(endpoints: Endpoints): Endpoints {
   return { ...endpoints, run: (task, options) => endpoints.run(task, { ...options, priority: 'history' }) }
 }
+
+/** Failures in a row, over more than half a minute, after which an endpoint counts as down. */
+const DOWN_FAILURES = 7
 
 type EndpointGroup = {
   endpoints: readonly Endpoint[]
@@ -133,6 +141,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
   const attempts = Math.max(3, 2 * endpoints.length)
   const left = new Set(endpoints)
   const replaced = new Set<Endpoint>()
+  const failures = new Map<Endpoint, RpcFailed>()
   let failure: Error | undefined
   group.throwIfWrongChain()
   for (let attempt = 0; attempt < attempts; attempt++) {
@@ -164,11 +173,18 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         recordAnswer(report, endpoint, epoch)
         throw problem ? new RpcFailed(endpoint.name, problem, error) : error
       }
-      failure = new RpcFailed(endpoint.name, problem, error)
-      if (recordFailure(report, endpoint, { epoch, error: failure, problem, run, isAlone: isAlone(endpoints) }))
+      const failed = new RpcFailed(endpoint.name, problem, error)
+      failure = failed
+      if (recordFailure(report, endpoint, { epoch, error: failed, problem, run, isAlone: isAlone(endpoints) }))
         left.delete(endpoint)
+      const isRepeated = failures.has(endpoint) && mayBeHeavy(failed)
+      failures.set(endpoint, failed)
+      failed.isEverywhere = isOfAll(endpoints, failures, problem.kind)
       // A narrower range is faster than another endpoint, which most likely answers the same.
-      if (problem.kind === 'too-many-results' && (run.blocks ?? 1) > 1) throw failure
+      if ((run.blocks ?? 1) > 1 && (problem.kind === 'too-many-results' || isRepeated)) throw failed
+      // Behind one address, other nodes may have more history.
+      if ([...left].every((it) => it.disabled))
+        for (const [it, { problem }] of failures) if (problem.kind === 'pruned') left.add(it)
     }
   }
   throw failure ?? new Error('There is no RPC endpoint to ask.')
@@ -176,6 +192,17 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
 
 function isAlone(endpoints: readonly Endpoint[]): boolean {
   return endpoints.filter((it) => !it.disabled).length < 2
+}
+
+/** Whether each endpoint has failed with this problem, but for those that are down for a while. */
+function isOfAll(
+  endpoints: readonly Endpoint[],
+  failures: ReadonlyMap<Endpoint, RpcFailed>,
+  kind: RpcProblemKind,
+): boolean {
+  return endpoints.every((it) => {
+    return it.disabled || failures.get(it)?.problem.kind === kind || it.breaker.failures >= DOWN_FAILURES
+  })
 }
 
 /** In the background; at most once in `compareMs`. */

@@ -1,9 +1,12 @@
 /** The complete logs of one range, read from one endpoint together with the header of its last block. */
 import type { Client } from 'viem'
+import type { BlockRange } from '../model/block-range.ts'
 import type { BlockHeader, UnixSeconds } from '../model/message.ts'
+import { isHeavy, logsOfBlock } from './block-logs.ts'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader, getLogs, type Header, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
-import { BadAnswer, RpcFailed } from './rpc-error.ts'
+import { readByPieces } from './filter-pieces.ts'
+import { getHeader, getLogs, type Header, inOrder, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
+import { BadAnswer, mayBeHeavy, RpcFailed } from './rpc-error.ts'
 import { withSilentBlocks } from './silent-blocks.ts'
 
 export type LogRange = {
@@ -18,14 +21,14 @@ export type LogRange = {
 export type Pieces<T> = {
   /** In order. */
   pieces: T[]
-  /** Width after “too many results”; undefined where the range was answered at once. */
+  /** Width after a failure that a narrower range avoids; undefined where the range was answered at once. */
   narrowedTo: number | undefined
 }
 
 /** One read of a range at one endpoint. */
 type RangeRead<T> = (client: Client, from: number, to: number) => Promise<T>
 
-/** Runs `read` for the range, or for pieces of it where every endpoint refuses the width. */
+/** Runs `read` for the range, or for pieces of it where every endpoint refuses the width, or fails at it. */
 export async function readInPieces<T>(
   endpoints: Endpoints,
   from: number,
@@ -33,19 +36,20 @@ export async function readInPieces<T>(
   read: RangeRead<T>,
   onSplit?: (from: number, to: number, reason: string) => void,
 ): Promise<Pieces<T>> {
-  const where = { atLeast: to, blocks: to - from + 1 }
+  const where = { atLeast: to, oldest: from, blocks: to - from + 1 }
   try {
     return { pieces: [await endpoints.run((client) => read(client, from, to), where)], narrowedTo: undefined }
   } catch (error) {
-    const width = error instanceof RpcFailed ? smallerWidth(error, from, to, endpoints.maxBlocks()) : undefined
+    const width = await narrowerWidth(endpoints, error, { from, to })
     if (width === undefined) throw error
     onSplit?.(from, to, (error as Error).message)
-    const tooMany = (error as RpcFailed).problem.kind !== 'range-capped'
+    const tooMany = (error as RpcFailed).problem.kind === 'too-many-results'
     const pieces: T[] = []
     let narrowedTo = tooMany ? width : undefined
     for (let first = from; first <= to; ) {
-      // A cap applies to every piece, a number of logs only to this one.
-      const last = Math.min(to, tooMany && first > from ? to : first + width - 1)
+      // A width applies to every piece, a number of logs only to this one.
+      const piece = Math.max(1, Math.min(width, endpoints.maxBlocks()))
+      const last = tooMany && first > from ? to : Math.min(to, first + (tooMany ? width : piece) - 1)
       const part = await readInPieces(endpoints, first, last, read, onSplit)
       pieces.push(...part.pieces)
       if (part.narrowedTo !== undefined) narrowedTo = Math.min(narrowedTo ?? part.narrowedTo, part.narrowedTo)
@@ -55,29 +59,68 @@ export async function readInPieces<T>(
   }
 }
 
-/** A narrower width; undefined where it would not help. */
-export function smallerWidth({ problem }: RpcFailed, from: number, to: number, maxBlocks: number): number | undefined {
+/** A narrower width after a failure; undefined where it would not help. */
+export async function narrowerWidth(
+  endpoints: Endpoints,
+  error: unknown,
+  { from, to }: BlockRange,
+): Promise<number | undefined> {
+  if (!(error instanceof RpcFailed) || from === to) return undefined
   const width = to - from + 1
   const half = Math.ceil(width / 2)
-  if (width === 1) return undefined
-  switch (problem.kind) {
-    case 'too-many-results': {
-      const { suggested } = problem
-      const isUsable = suggested?.from === from && suggested.to >= from && suggested.to < to
-      return isUsable ? suggested.to - from + 1 : half
-    }
-    case 'range-capped':
-      return maxBlocks < width ? Math.max(1, maxBlocks) : half
-    // Timeouts may come from too wide a range.
-    case 'timeout':
-      return half
-    default:
-      return undefined
+  const { problem } = error
+  if (problem.kind === 'too-many-results') {
+    const { suggested } = problem
+    const isUsable = suggested?.from === from && suggested.to >= from && suggested.to < to
+    return isUsable ? suggested.to - from + 1 : half
+  }
+  if (problem.kind === 'range-capped') {
+    const maxBlocks = endpoints.maxBlocks()
+    return maxBlocks < width ? Math.max(1, maxBlocks) : half
+  }
+  if (!mayBeHeavy(error) || !(await hasBlock(endpoints, to))) return undefined
+  endpoints.narrow(error.endpoint, width)
+  return Math.max(1, Math.min(half, endpoints.maxBlocks()))
+}
+
+/** Whether an endpoint answers at all, and has the block: then a failure at a range is likely to be due to its width. */
+async function hasBlock(endpoints: Endpoints, number: number): Promise<boolean> {
+  try {
+    return await endpoints.run(async (client) => (await getHeader(client, number)) !== undefined, { atLeast: number })
+  } catch {
+    return false
   }
 }
 
-/** A node that is behind answers `[]` above its head, so the last header is required from the same node. */
+/** The logs of a range and its last header. One block has other ways to be read where it fails. */
 export async function readLogs(client: Client, filter: LogFilter, from: number, to: number) {
+  return readWhole(client, filter, from, to).catch(async (error: unknown) => {
+    const last = from === to && isHeavy(error) ? await getHeader(client, to).catch(() => undefined) : undefined
+    if (!last) throw error
+    return { logs: await logsOfBlock(client, filter, last), last }
+  })
+}
+
+/** Pieces of the filter are of one branch: each has the last header in its own answer. */
+async function readWhole(client: Client, filter: LogFilter, from: number, to: number) {
+  const parts = await readByPieces(client, filter, (piece) => readPiece(client, piece, from, to))
+  const [first, ...others] = parts
+  const other = others.find(({ last }) => last.hash !== first?.last.hash)
+  if (!first) throw new BadAnswer('malformed', 'A filter without addresses has no logs.')
+  if (other) throw twoBlocks(to, first.last.hash, other.last.hash)
+  return others.length === 0
+    ? first
+    : {
+        logs: inOrder(
+          client,
+          parts.flatMap(({ logs }) => logs),
+        ),
+        last: first.last,
+      }
+}
+
+/** A node that is behind answers `[]` above its head, so the last header is required from the same node. */
+async function readPiece(client: Client, filter: LogFilter, from: number, to: number) {
   const [logs, last] = await Promise.all([getLogs(client, filter, { from, to }), getHeader(client, to)])
   if (!last) throw new BadAnswer('behind', `The node has no block ${to} yet, so its logs up to there prove nothing.`)
   const ofLast = logs.at(-1)
@@ -87,14 +130,17 @@ export async function readLogs(client: Client, filter: LogFilter, from: number, 
   return { logs, last }
 }
 
-/** The header of the first block is the lower bound of all times; a pruned node may lack it. */
+/** The header of the first block is the lower bound of all times. A node without it may lack the logs of the next blocks as well. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
   const [{ logs: told, last }, first] = await Promise.all([
     readLogs(client, filter, from, to),
     from < to ? getHeader(client, from) : undefined,
   ])
+  if (from < to && !first) {
+    throw new BadAnswer('pruned', `The node has no block ${from} any more, so its logs from there on prove nothing.`)
+  }
   const logs = await withSilentBlocks(client, filter, { from, to, logs: told })
-  const earliest = from < to ? (first?.timestamp ?? 0) : last.timestamp
+  const earliest = first?.timestamp ?? last.timestamp
   return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }
 }
 

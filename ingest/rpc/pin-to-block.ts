@@ -3,8 +3,8 @@ import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
 import type { RunOptions } from './endpoint-choice.ts'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader } from './rpc.ts'
-import { BadAnswer } from './rpc-error.ts'
+import { getHeader, type Header } from './rpc.ts'
+import { BadAnswer, classify, isRpcError, wordsOf } from './rpc-error.ts'
 
 /**
  * `endpoints`, restricted to nodes that have `block` and thus all of its ancestors. The header is requested together with the task, because
@@ -17,7 +17,10 @@ export function pinToBlock<Asked extends Pick<Endpoints, 'run'>>(endpoints: Aske
       return endpoints.run(
         async (client) => {
           // In this order: where the two are sent apart, a node may have returned to the chain in between.
-          const [header, answer] = await Promise.all([getHeader(client, block.number), task(client)])
+          const pin = getHeader(client, block.number)
+          const [header, answer] = await Promise.all([pin, task(client)]).catch((error) =>
+            lackOrSelf(error, pin, { client, block, oldest: options?.oldest }),
+          )
           if (header?.hash === block.hash) return answer
           const place = header ? `has ${header.hash} in the place of` : 'does not have'
           throw new BadAnswer('behind', `The node ${place} block ${block.number} (${block.hash}).`)
@@ -27,3 +30,18 @@ export function pinToBlock<Asked extends Pick<Endpoints, 'run'>>(endpoints: Aske
     },
   }
 }
+
+/**
+ * A node that has the block and lacks `oldest` is not behind: it does not have its history any more. One that has both fails for another reason,
+ * whatever it says.
+ */
+async function lackOrSelf(error: unknown, pin: Promise<Header | undefined>, lack: Lack): Promise<never> {
+  const { client, block, oldest } = lack
+  const isBehind = isRpcError(error) && classify(error).kind === 'behind'
+  const header = isBehind ? await pin.catch(() => undefined) : undefined
+  if (header?.hash !== block.hash) throw error
+  if (oldest !== undefined && (await getHeader(client, oldest).catch(() => undefined))) throw error
+  throw new BadAnswer('pruned', `The node has block ${block.number}, and not an older one: ${wordsOf(error)}`)
+}
+
+type Lack = { client: Client; block: BlockRef; oldest: number | undefined }

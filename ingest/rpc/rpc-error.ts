@@ -7,7 +7,7 @@ import { hostsOnly } from './hosts-only.ts'
 /** An answer that is well-formed for the transport and cannot be used. */
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
-  readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' | 'unsupported' }
+  readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' | 'unsupported' | 'pruned' }
 
   constructor(kind: BadAnswer['problem']['kind'], message: string) {
     super(message)
@@ -22,6 +22,10 @@ export class RpcFailed extends Error {
   readonly problem: RpcProblem
   /** The request that failed; absent where an answer cannot be used. */
   readonly asked: Asked | undefined
+  /** The answer came, and this process does not accept it. */
+  readonly isBadAnswer: boolean
+  /** Every endpoint that is not down has this problem. */
+  isEverywhere = false
 
   constructor(endpoint: string, problem: RpcProblem, error: unknown) {
     const asked = askedOf(error)
@@ -30,7 +34,26 @@ export class RpcFailed extends Error {
     this.asked = asked
     this.endpoint = endpoint
     this.problem = problem
+    this.isBadAnswer = badAnswerIn(error) !== undefined
   }
+}
+
+/** Whether no endpoint has the blocks that were asked for any more. */
+export function isPruned(error: unknown): boolean {
+  return error instanceof RpcFailed && error.problem.kind === 'pruned' && error.isEverywhere
+}
+
+/** Gateways report a range that takes too long in many ways, and a node that is down in the same ones. */
+export function mayBeHeavy(error: unknown): boolean {
+  const { kind } = error instanceof RpcFailed ? error.problem : classify(error)
+  const isBadAnswer = error instanceof RpcFailed ? error.isBadAnswer : badAnswerIn(error) !== undefined
+  if (kind === 'behind' || kind === 'refused') return !isBadAnswer
+  return kind === 'timeout' || kind === 'unreachable' || kind === 'malformed'
+}
+
+function badAnswerIn(error: unknown): BadAnswer | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof BadAnswer) return cause
+  return undefined
 }
 
 /** Whether the error concerns a node's answer; all others are bugs. */
@@ -45,9 +68,8 @@ export function isNodeError(error: unknown): boolean {
 
 /** Text before code: −32005 means a rate limit at one provider and too many results at another. */
 export function classify(error: unknown): RpcProblem {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause instanceof BadAnswer) return cause.problem
-  }
+  const bad = badAnswerIn(error)
+  if (bad) return bad.problem
   const said = readError(error)
   return byText(said) ?? byStatus(said) ?? byCode(said) ?? byName(said)
 }
@@ -88,9 +110,12 @@ const RATE_LIMITED =
   /too many (concurrent )?requests?\b|rate.?limit|rate exceeded|request limit|(requests?|compute units|calls?|rps)[^.]* per (second|minute|day)|RPS limit|over (rate|capacity)|\bcapacity\b.*exceeded|exceeded its|quota|throughput|try again later/i
 const REVERTED = /execution reverted|always failing transaction|returned no data/i
 const BEHIND =
-  /header (for hash )?not found|not (currently )?canonical|unknown block|block( \S+)? (was )?not found|could not find block|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
-const UNSUPPORTED =
-  /method \S* ?(not found|does not exist|is not)|not supported|unsupported|missing trie node|prun(ed|ing)|historical (state|RPC)|no state available|archive|specify an address/i
+  /header (for hash )?not found|not (currently )?canonical|unknown block|block( \S+)? (was )?not found|could not find block|blockHash cannot be found|invalid block tag .* Latest block number|not yet imported|beyond (the )?(current |latest )|block is out of range|specified in filter|resource not found|still syncing/i
+const PRUNED =
+  /missing trie node|prun(ed|ing)\b|historical (state|RPC)|state (\S+ )?(is )?(not available|unavailable|already discarded)|no state (available|found)|archive|lowest height|upstream lower height|neither stored nor reproducible|data before \S+ is not available/i
+const TOO_MANY_VALUES =
+  /max(imum)? (number of )?(addresses|topics)|too many (addresses|topics)|less number of address|contains \d+ filters|\b\d+ (addresses|topics)/i
+const UNSUPPORTED = /method \S* ?(not found|does not exist|is not)|not supported|unsupported|specify an address/i
 const TOO_MANY =
   /returned more than|more than [\d,]+ (results|logs)|response size|too many (logs|results)|max(imum)? results|exceeds? limit of \d+$|query (timeout|timed? ?out)|reduc(e|ing) (your|the) (block )?range|set too large|(length|size) limit exceeded|response (is )?too|body (is )?too large|duration must not/i
 const CAPPED =
@@ -101,6 +126,10 @@ function byText(said: Said): RpcProblem | undefined {
   if (RATE_LIMITED.test(text)) return rateLimited(said)
   if (REVERTED.test(text)) return { kind: 'reverted' }
   if (BEHIND.test(text)) return { kind: 'behind' }
+  if (TOO_MANY_VALUES.test(text)) {
+    const maxValues = lastNumber(text)
+    return { kind: 'too-many-values', ...(maxValues !== undefined && { maxValues }) }
+  }
   // “range 1000000 exceeds limit of 10000” counts blocks, “logs matched by query exceeds limit of 10000” counts logs.
   const ofBlocks = /range [\d,]+ exceeds|free tier plan|up to a [\d,]+k? block range\. /i.test(text)
   if (TOO_MANY.test(text) && !ofBlocks) {
@@ -111,6 +140,7 @@ function byText(said: Said): RpcProblem | undefined {
     const maxBlocks = lastNumber(text)
     return { kind: 'range-capped', ...(maxBlocks !== undefined && { maxBlocks }) }
   }
+  if (PRUNED.test(text)) return { kind: 'pruned' }
   if (UNSUPPORTED.test(text)) return { kind: 'unsupported' }
   if (/request timeout|timed? ?out/i.test(text)) return { kind: 'timeout' }
   return undefined
@@ -130,7 +160,9 @@ function byCode(said: Said): RpcProblem | undefined {
   for (const code of said.codes) {
     if (code === 429 || code === -32005 || code === -32007 || code === -32016) return rateLimited(said)
     if (code === 3) return { kind: 'reverted' }
-    if (code === -32001) return { kind: 'behind' }
+    if (code === 4444) return { kind: 'pruned' }
+    // EIP-1474 means a missing resource by it, gateways anything: only a text that says so makes the node behind.
+    if (code === -32001 && /not (be )?found|missing|unknown|does not exist/i.test(said.text)) return { kind: 'behind' }
     if (code === -32601 || code === -32004) return { kind: 'unsupported' }
     if (code === -32600 || code === -32602) return { kind: 'refused' }
     if (code === -32700) return { kind: 'malformed' }

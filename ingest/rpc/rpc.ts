@@ -1,6 +1,7 @@
 /** Ethereum JSON-RPC calls of ingest. Answers stay in hex: most of them are only passed through. */
 import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
 import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
+import { limitsOf } from './endpoint-limits.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
 import { BadAnswer, classify, isNodeError } from './rpc-error.ts'
 
@@ -83,6 +84,8 @@ export type Heads = {
   final: BlockRef | undefined
   /** No endpoint supports the tag `finalized`: the block is deep enough to be read as history, and not known to be final. */
   isGuess: boolean
+  /** A block that the endpoint reports as final and that is too far below its head to be believed. */
+  doubted?: BlockRef | undefined
 }
 
 /**
@@ -95,16 +98,17 @@ export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0)
   const [head, early] = await Promise.all([getHead(client), isRecent ? undefined : readFinalized()])
   const recent = isRecent ? finality.below(head.number) : undefined
   if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
-  const named = isRecent ? await readFinalized() : early
+  const told = isRecent ? await readFinalized() : early
+  const named = told && finality.isPlausible(told, head.number) ? told : undefined
   if (named && named.number > head.number) {
     // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
   if (named) finality.setNamed(named)
-  else finality.refused()
+  else if (!told) finality.refused()
   const known = named ?? finality.below(head.number)
   if (known) return { head, finalized: known.number, final: known, isGuess: false }
-  if (!finality.isUnknownTag) return { head, finalized: undefined, final: undefined, isGuess: false }
+  if (!finality.isUnknownTag) return { head, finalized: undefined, final: undefined, isGuess: false, doubted: told }
   const guess = await fallbackBelow(client, head)
   return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
 }
@@ -112,7 +116,11 @@ export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0)
 /** As `getHeads`, and throws where finality is unknown. */
 export async function getFinality(client: Client, finality: Finality): Promise<Heads & { finalized: number }> {
   const { finalized, ...heads } = await getHeads(client, finality)
-  if (finalized === undefined) throw new BadAnswer('unsupported', 'The node does not say which block is final.')
+  if (finalized === undefined) {
+    const { head, doubted } = heads
+    const said = doubted && `that block ${doubted.number} is final, too far below its head ${head.number} to be true`
+    throw new BadAnswer('unsupported', `The node ${said ? `says ${said}` : 'does not say which block is final'}.`)
+  }
   return { ...heads, finalized }
 }
 
@@ -141,10 +149,19 @@ export async function getLogs(client: Client, filter: LogFilter, where: Where): 
   })
   if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
   for (const log of logs) checkLog(log, where)
+  return inOrder(client, logs)
+}
+
+/** `logs` in chain order, each once. Throws `BadAnswer` where two of them have one place. */
+export function inOrder(client: Client, logs: RpcLog[]): RpcLog[] {
   // Nodes do not guarantee an order, and the log index orders trades within a block.
-  if (logs.some((log, index) => index > 0 && comparePlaces(logs[index - 1], log) > 0)) logs.sort(comparePlaces)
-  for (const [index, log] of logs.entries()) checkPair(logs[index - 1], log)
-  return logs
+  if (logs.some((log, index) => index > 0 && comparePlaces(logs[index - 1] as RpcLog, log) > 0))
+    logs.sort(comparePlaces)
+  let repeated = 0
+  for (const [index, log] of logs.entries()) if (isRepeated(logs[index - 1], log)) repeated++
+  if (repeated === 0) return logs
+  limitsOf(client).tell('duplicate-logs', `block ${Number(logs[0]?.blockNumber)}: ${repeated} logs came twice`)
+  return logs.filter((log, index) => !isRepeated(logs[index - 1], log))
 }
 
 function comparePlaces(a: RpcLog, b: RpcLog): number {
@@ -156,14 +173,19 @@ function compareBlocks(a: RpcLog, b: RpcLog): number {
   return a.blockNumber === b.blockNumber ? 0 : Number(a.blockNumber) - Number(b.blockNumber)
 }
 
-/** Two adjacent logs. */
-function checkPair(before: RpcLog | undefined, log: RpcLog): void {
-  if (!before || compareBlocks(before, log) !== 0) return
+/** Whether the second of two adjacent logs is the first one again. Throws where both have one place, or two blocks one number. */
+function isRepeated(before: RpcLog | undefined, log: RpcLog): boolean {
+  if (!before || compareBlocks(before, log) !== 0) return false
   if (before.blockHash !== log.blockHash) throw twoBlocks(Number(log.blockNumber), before.blockHash, log.blockHash)
-  if (comparePlaces(before, log) === 0) {
-    const place = `log ${Number(log.logIndex)} of block ${Number(log.blockNumber)}`
-    throw new BadAnswer('contradictory', `The node answered ${place} twice.`)
-  }
+  if (comparePlaces(before, log) !== 0) return false
+  if (isSame(before, log)) return true
+  const place = `log ${Number(log.logIndex)} of block ${Number(log.blockNumber)}`
+  throw new BadAnswer('contradictory', `The node answered two different logs as ${place}.`)
+}
+
+function isSame(one: RpcLog, other: RpcLog): boolean {
+  const fields = (log: RpcLog) => JSON.stringify(Object.entries(log).sort(([a], [b]) => (a < b ? -1 : 1)))
+  return fields(one) === fields(other)
 }
 
 export function twoBlocks(number: number, one: string | undefined, other: string): BadAnswer {

@@ -3,8 +3,9 @@
  * grows past a map of 65,536 values: it counts the block as searched, though only a part of it was indexed.
  */
 import type { Client } from 'viem'
+import { logsOfBlock } from './block-logs.ts'
 import { bloomVerdict } from './bloom.ts'
-import { getHeader, getLogs, type LogFilter, type RpcLog, twoBlocks } from './rpc.ts'
+import { getHeader, type LogFilter, type RpcLog } from './rpc.ts'
 
 /** More are no exception: then a look at each would cost more than the range, and the audit reads all blocks again. */
 const MAX_SILENT_BLOCKS = 8
@@ -20,7 +21,7 @@ export async function withSilentBlocks(
   filter: LogFilter,
   { from, to, logs }: { from: number; to: number; logs: readonly RpcLog[] },
 ): Promise<readonly RpcLog[]> {
-  const again = await Promise.all(silentBlocks(from, to, logs).map((block) => logsOfBlock(client, filter, block)))
+  const again = await Promise.all(silentBlocks(from, to, logs).map((block) => logsAgain(client, filter, block)))
   const found = again.flat()
   if (found.length === 0) return logs
   // Logs of one block come from one answer, in order: a stable sort keeps that.
@@ -36,12 +37,8 @@ function silentBlocks(from: number, to: number, logs: readonly RpcLog[]): number
   return Array.from({ length: blocks }, (_, index) => from + index).filter((block) => !numbers.has(block))
 }
 
-async function logsOfBlock(client: Client, filter: LogFilter, block: number): Promise<RpcLog[]> {
+async function logsAgain(client: Client, filter: LogFilter, block: number): Promise<readonly RpcLog[]> {
   const header = await getHeader(client, block)
   if (!header || bloomVerdict(header.logsBloom, filter) !== 'maybe') return []
-  const where = { from: block, to: block }
-  const logs = await getLogs(client, filter, { blockHash: header.hash }).catch(() => getLogs(client, filter, where))
-  const other = logs.find(({ blockHash }) => blockHash !== header.hash)
-  if (other) throw twoBlocks(block, header.hash, other.blockHash)
-  return logs
+  return logsOfBlock(client, filter, header)
 }

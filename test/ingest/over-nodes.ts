@@ -2,9 +2,11 @@
 import { expect } from 'vitest'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { listen } from '../../ingest/follow/listener.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import { blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
+import type { PoolId } from '../../ingest/model/pool.ts'
 import type { RetryPolicy } from '../../ingest/rpc/retry-policy.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
 import { until } from '../support/candlepool.ts'
@@ -23,6 +25,7 @@ export const FAST_RETRIES: RetryPolicy = {
   capMs: 60_000,
   behindMs: 200,
   compareMs: 50,
+  finalityLostMs: 60_000,
   random: () => 0.5,
 }
 
@@ -41,11 +44,17 @@ export type Listening = {
   stop(): Promise<void>
 }
 
-type Options = { timeoutMs?: number; path?: string; retryPolicy?: Partial<RetryPolicy> }
+type Options = {
+  timeoutMs?: number
+  path?: string
+  retryPolicy?: Partial<RetryPolicy>
+  start?: StartBlock
+  pools?: ReadonlySet<PoolId>
+}
 
 export function listenTo(
   nodes: readonly RpcServer[],
-  { timeoutMs = 10_000, path = '', retryPolicy }: Options = {},
+  { timeoutMs = 10_000, path = '', retryPolicy, start, pools }: Options = {},
 ): Listening {
   const log = arrayLog()
   const facts: IngestFact[] = []
@@ -59,7 +68,8 @@ export function listenTo(
     ...shared,
     log,
     stored: { tip: async () => undefined, below: async () => [] },
-    start: { kind: 'block', number: FROM },
+    start: start ?? { kind: 'block', number: FROM },
+    pools,
     pollMs: 10,
   }).catch((error: unknown) => {
     failure = error

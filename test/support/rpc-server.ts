@@ -81,6 +81,10 @@ export type Faults = {
   lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
   twistLog?: (log: RpcLog) => RpcLog
+  /** Answers in the place of the node's own. */
+  answer?: (method: string, params: readonly unknown[]) => Outcome | undefined
+  /** Requests, each with all of its calls, that are answered with an HTTP status, or not at all. */
+  breakRequest?: (calls: readonly { method: string; params: readonly unknown[] }[]) => number | 'reset' | undefined
   /** Called before each answer: faults may begin and end with it. */
   onCall?: (method: string) => void
   /** Leave `blockTimestamp` out of logs, as older nodes do. */
@@ -112,7 +116,8 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     faults.onCall?.(method)
     const failing = faults.failNext.findIndex((fault) => fault.method === method)
     const [fault] = failing === -1 ? [] : faults.failNext.splice(failing, 1)
-    const outcome = fault ? { error: fault.error } : respond(chain, faults, method, params)
+    const own = fault ? { error: fault.error } : faults.answer?.(method, params ?? [])
+    const outcome = own ?? respond(chain, faults, method, params)
     return { jsonrpc: '2.0', id, ...outcome }
   }
 
@@ -144,9 +149,10 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     const body = JSON.parse(await textOf(request)) as Call | Call[]
     node.headers = request.headers
     if (faults.delayMs) await new Promise((resolve) => setTimeout(resolve, faults.delayMs))
-    if (faults.reset) return void request.socket.destroy()
+    const broken = faults.breakRequest?.([body].flat())
+    if (faults.reset || broken === 'reset') return void request.socket.destroy()
     const tooFast = isTooFast(Array.isArray(body) ? body.length : 1)
-    const next = tooFast ? { status: 429, headers: faults.limit?.headers ?? {} } : faults.nextStatus.shift()
+    const next = tooFast ? { status: 429, headers: faults.limit?.headers ?? {} } : (broken ?? faults.nextStatus.shift())
     if (next !== undefined) {
       const { status, headers, body: text }: HttpAnswer = typeof next === 'number' ? { status: next } : next
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
@@ -184,7 +190,7 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
   return node
 }
 
-type Outcome = { result: unknown } | { error: RpcError }
+export type Outcome = { result: unknown } | { error: RpcError }
 
 function respond(chain: RecordedChain, faults: Faults, method: string, params: unknown[]): Outcome {
   if (faults.lacksMethods?.includes(method)) return unknownMethod(method)
@@ -253,9 +259,17 @@ function headerOf(chain: RecordedChain, faults: Faults, number: number) {
   }
 }
 
+const indexes = new WeakMap<readonly RpcLog[], { length: number; byBlock: Map<string, RpcLog[]> }>()
+
 function logsIn({ logs }: RecordedChain, block: number): readonly RpcLog[] {
-  const hex = numberToHex(block)
-  return logs.filter((log) => log.blockNumber === hex)
+  let index = indexes.get(logs)
+  if (index?.length !== logs.length) {
+    const byBlock = new Map<string, RpcLog[]>()
+    for (const log of logs) byBlock.set(log.blockNumber, [...(byBlock.get(log.blockNumber) ?? []), log])
+    index = { length: logs.length, byBlock }
+    indexes.set(logs, index)
+  }
+  return index.byBlock.get(numberToHex(block)) ?? []
 }
 
 /** Empty where the recording has no log of the block: other contracts' logs are not recorded. */

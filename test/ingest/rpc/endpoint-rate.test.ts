@@ -134,7 +134,8 @@ test('a limit does not take apart what is asked in one turn, nor does it send mo
   }
   const node = createClient({ transport: custom({ request }, { retryCount: 0 }) })
   const policy = { ...RETRY_POLICY, rateLimitMs: 1_000, minPerSecond: 6, random: () => 1 }
-  const endpoint = new Endpoint('node', 'node', node, { policy, budget: undefined, signal, onCalled: () => {} })
+  const context = { policy, budget: undefined, signal, onCalled: () => {}, onOddity: () => {} }
+  const endpoint = new Endpoint('node', 'node', node, context)
   endpoint.limiter.refused(Date.now(), 0)
   const { perSecond } = endpoint.limiter
   const ask = (method: string) => endpoint.client.request({ method } as never)

@@ -279,6 +279,13 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ['Base, flashblocks', { code: -32014, message: 'block not yet imported' }, { kind: 'behind' }],
   ['Nethermind', { code: -32001, message: 'Block 0x10 was not found' }, { kind: 'behind' }],
   ['Nethermind, formerly', { code: -32001, message: '8633830 could not be found' }, { kind: 'behind' }],
+  // NomicFoundation/hardhat: hardhat-network/provider/modules/eth.ts, and edr_provider.
+  [
+    'hardhat',
+    { code: -32000, message: 'Received invalid block tag 87. Latest block number is 38' },
+    { kind: 'behind' },
+  ],
+  ['hardhat, logs by hash', { code: -32602, message: 'blockHash cannot be found' }, { kind: 'behind' }],
   ["Base's gateway", { code: -32019, message: 'block is out of range' }, { kind: 'behind' }],
   // It cannot, another may.
   [
@@ -289,24 +296,102 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   [
     'geth, pruned',
     { code: -32000, message: 'missing trie node 5a3f (path ) state is not available' },
-    { kind: 'unsupported' },
+    { kind: 'pruned' },
   ],
-  ['geth and reth, without old blocks', { code: 4444, message: 'pruned history unavailable' }, { kind: 'unsupported' }],
+  ['geth and reth, without old blocks', { code: 4444, message: 'pruned history unavailable' }, { kind: 'pruned' }],
   [
     'Chainstack, old blocks',
     { code: -32000, message: 'Archive, Debug and Trace requests are not available on your current plan.' },
-    { kind: 'unsupported' },
+    { kind: 'pruned' },
   ],
   [
     'op-geth, before Bedrock',
     { code: -32000, message: 'no historical RPC is available for this historical (pre-bedrock) request' },
-    { kind: 'unsupported' },
+    { kind: 'pruned' },
   ],
   [
     'PublicNode, old blocks',
     { code: -32602, message: 'Archive requests require a personal token' },
-    { kind: 'unsupported' },
+    { kind: 'pruned' },
   ],
+  // History expiry: reth and Nethermind take over EIP-4444's code (paradigmxyz/reth#21304, NethermindEth/nethermind), some with numbers.
+  [
+    'with numbers',
+    { code: -32000, message: 'pruned history unavailable: requested 11849286, earliest available 15500000' },
+    { kind: 'pruned' },
+  ],
+  ['by its code alone', { code: 4444, message: 'gone' }, { kind: 'pruned' }],
+  // erigontech/erigon: db/state/history_reader_v3.go, and issue 13198.
+  [
+    'Erigon, state',
+    { code: -32000, message: 'old data not available due to pruning: requested block 6134861' },
+    { kind: 'pruned' },
+  ],
+  [
+    'Erigon, logs',
+    {
+      code: -32000,
+      message:
+        'state transitaion failed: seek with txNum=1962853355 but data before txNum=2662500000 is not available: blockNum=16999999',
+    },
+    { kind: 'pruned' },
+  ],
+  // ethereum/go-ethereum: issues 16471 and 20874; path scheme; tracing.
+  [
+    'geth, state',
+    { code: -32000, message: 'missing trie node ef7df5d88cb1614dc3f143879a653cd90717ee42 (path )' },
+    { kind: 'pruned' },
+  ],
+  ['geth, state by path', { code: -32000, message: 'historical state 5a3f9c is not available' }, { kind: 'pruned' }],
+  [
+    'geth, state to trace',
+    { code: -32000, message: 'required historical state unavailable (reexec=128)' },
+    { kind: 'pruned' },
+  ],
+  // As drpcorg/dshackle lists them for its lower bounds.
+  ['Nethermind, state', { code: -32002, message: 'No state available for block 0x5a3f' }, { kind: 'pruned' }],
+  ['Cosmos chains', { code: -32000, message: 'height 5 is not available, lowest height is 9' }, { kind: 'pruned' }],
+  ['Besu, state', { code: -32000, message: 'World state unavailable' }, { kind: 'pruned' }],
+  [
+    'Nethermind, receipts',
+    {
+      code: -32602,
+      message: 'Receipts for block 12 (0x5a3f) are neither stored nor reproducible from state history.',
+    },
+    { kind: 'pruned' },
+  ],
+  [
+    'dRPC, old blocks',
+    {
+      code: 1,
+      message:
+        'no available upstreams to process a request. Cause - Upstream lower height 42810022 of type RECEIPTS is greater than 1',
+    },
+    { kind: 'pruned' },
+  ],
+  // Fewer addresses or topics: go-ethereum#31876, #32327 and --rpc.logquerylimit; erpc's list for Infura and others.
+  ['geth 1.16', { code: -32602, message: 'exceed max addresses' }, { kind: 'too-many-values' }],
+  ['geth, topics', { code: -32602, message: 'invalid argument 0: exceed max topics' }, { kind: 'too-many-values' }],
+  [
+    'geth 1.17 and Erigon',
+    { code: -32602, message: 'exceed max addresses or topics per search position' },
+    { kind: 'too-many-values' },
+  ],
+  ['Conflux', { code: -32602, message: 'exceed max addresses: 1000' }, { kind: 'too-many-values', maxValues: 1_000 }],
+  [
+    'Infura',
+    { code: -32602, message: 'This query contains 5006 filters. The current limit is 5000.' },
+    { kind: 'too-many-values', maxValues: 5_000 },
+  ],
+  [
+    'a gateway',
+    { code: -32000, message: 'please specify less number of address in the getLogs query' },
+    { kind: 'too-many-values' },
+  ],
+  // A resource that is missing is EIP-1474's meaning; gateways use the code for anything.
+  ['a gateway, heavy', { code: -32001, message: 'Unable to complete request at this time' }, { kind: 'unreachable' }],
+  ['a gateway, slow', { code: -32001, message: 'request timed out' }, { kind: 'timeout' }],
+  ['a node without text', { code: -32001, message: 'Resource does not exist' }, { kind: 'behind' }],
   [
     'PublicNode, all addresses',
     {
