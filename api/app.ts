@@ -28,7 +28,7 @@ import type { Market } from './market/market.ts'
 import type { CandleView } from './market/model/orientation.ts'
 import { candlesBody, getCandles } from './routes/candles.ts'
 import { getDocument, getReference } from './routes/docs.ts'
-import { getHealth } from './routes/health.ts'
+import { getHealth, type ReadProblems } from './routes/health.ts'
 import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
 import { getPagePairs } from './routes/page-pairs.ts'
@@ -55,6 +55,8 @@ export type AppOptions = {
   trustedProxies?: TrustedProxies | undefined
   /** Exchanges the code of the printed link for a key; without it no code is valid. */
   pageCode?: PageCode | undefined
+  /** See `getHealth`. */
+  problems?: ReadProblems | undefined
 }
 
 export function createApp(options: AppOptions): RequestListener {
@@ -91,7 +93,7 @@ export function createApp(options: AppOptions): RequestListener {
     '/v0/pools': authenticate(getPools(market, charging)),
     ...udf,
     '/v0/usage': authenticate(getUsage(accounts)),
-    '/v0/health': getHealth(market, clock),
+    '/v0/health': getHealth(market, clock, options.problems),
     '/v0/openapi.json': getDocument(document),
     '/v0/asyncapi.json': getDocument(asyncApi()),
     '/v0/docs': getReference(document, clock),

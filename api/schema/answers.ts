@@ -135,9 +135,7 @@ const Usage = z.strictObject({
 })
 
 const Health = z.strictObject({
-  status: z
-    .enum(['ok', 'degraded'])
-    .describe('degraded: the reading of a network has halted; all that is stored is answered.'),
+  status: z.enum(['ok', 'degraded']).describe('degraded: a network has a `reason`; all that is stored is answered.'),
   networks: z.array(
     z.strictObject({
       network: network(),
@@ -151,6 +149,12 @@ const Health = z.strictObject({
         .strictObject({ stages: z.array(z.enum(['listener', 'aggregator'])), since: time() })
         .nullable()
         .describe('Which stages stand still until the operator acts: no newer block is stored. null: none.'),
+      reason: z
+        .string()
+        .nullable()
+        .describe(
+          'Why the network is not read or stored as it should be: nothing is stored, its endpoint refuses, it is late, stalled or halted. null: nothing is wrong.',
+        ),
     }),
   ),
 })

@@ -1,11 +1,9 @@
 /** `npm start`: all stages in one process, with an embedded ClickHouse and a devnet where none is configured. */
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
-import { readHalts } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { openPageCode } from '../../api/http/page-code.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { type SqlPort, startSqlPort } from '../clickhouse/sql-port.ts'
 import { openStore, type Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
@@ -14,13 +12,15 @@ import { describeExit } from '../devnet/anvil.ts'
 import { startDevnet } from '../devnet/devnet.ts'
 import { runJobs } from '../jobs/job-runner.ts'
 import { startAdmin } from '../process/admin.ts'
+import { announce, notesOf, untilRead } from '../process/announcement.ts'
 import { keyToPrint } from '../process/api-key.ts'
 import { startApi } from '../process/api-server.ts'
 import { withoutArguments } from '../process/help.ts'
 import type { Logs } from '../process/log-backend.ts'
 import { runPartMerges } from '../process/part-merges.ts'
 import { checkPlaces } from '../process/ports.ts'
-import { announcePresence } from '../process/presence.ts'
+import { announcePresence, type Role } from '../process/presence.ts'
+import { ownProblems } from '../process/problems.ts'
 import { type Run, runProcess } from '../process/run.ts'
 import { runAggregator, runListener, withLogs } from '../process/stages.ts'
 import { readHead } from '../rpc/chain-client.ts'
@@ -97,7 +97,8 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const stages: Promise<unknown>[] = []
   const keep = (stage: Promise<unknown>) => stages.push(stage.catch(fail))
   const names = networks.map(({ network }) => network.name)
-  keep(announcePresence(store.owner, names, readsJobs ? ['aggregator', 'jobs'] : ['aggregator'], signal))
+  const roles: readonly Role[] = ['listener', 'aggregator', ...(readsJobs ? (['jobs'] as const) : [])]
+  keep(announcePresence(store.owner, names, roles, signal, () => ownProblems(run, store)))
   keep(runPartMerges(store, run))
   for (const network of networks) {
     const { name } = network.network
@@ -123,8 +124,9 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   if (sql) keep(sql.closed)
   run.report({ kind: 'first-data', networks: names })
   const unanswered = await firstData(networks, store, signal)
-  const notes = await notesOf(networks, unanswered, store)
+  const notes = await notesOf(networks, unanswered, store, run)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })
+  if (notes.length > 0) await untilRead(networks, store, run)
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
   await Promise.all(stages)
 }
@@ -158,59 +160,4 @@ async function firstData(
     }),
   )
   return unanswered
-}
-
-type Note = { network: NetworkName; text: string }
-
-/** Per network, why it has no data yet. */
-async function notesOf(
-  networks: readonly NetworkConfig[],
-  unanswered: ReadonlySet<NetworkName>,
-  store: Store,
-): Promise<Note[]> {
-  const names = networks.map(({ network }) => network.name)
-  const halts = await readHalts(store.owner, names).catch(() => [])
-  return networks.flatMap(({ network: { name: network }, urls }) => {
-    const halt = halts.find((it) => it.network === network)
-    if (halt) return [{ network, text: `its ${halt.stage} has halted: ${halt.reason}` }]
-    if (!unanswered.has(network)) return []
-    const hosts = [...new Set(urls.map(hostOf))].join(', ')
-    return [{ network, text: `no endpoint answers (${hosts}). It is asked again until one does.` }]
-  })
-}
-
-/** Prints the key on standard output, never in the log. The link holds a one-time code instead, since browsers keep addresses. */
-function announce(
-  networks: readonly NetworkConfig[],
-  { host, port }: { host: string; port: number },
-  { key, code, notes }: { key: string; code: string; notes: readonly Note[] },
-): void {
-  const isDevnet = networks.some(({ network }) => network.devnet)
-  const namesOf = (some: readonly NetworkConfig[]) => some.map(({ network }) => network.name).join(', ')
-  const names = namesOf(networks)
-  const ofPublic = namesOf(networks.filter(({ isPublic }) => isPublic))
-  const shownHost = host.includes(':') ? `[${host}]` : host
-  const base = `http://${shownHost}:${port}`
-  const what = isDevnet ? `a local DEVNET that stands in for ${names}: real Uniswap contracts, made-up trades` : names
-  const advice = `  Public endpoints, shared and slow, serve ${ofPublic}: set ${ofPublic.split(', ')[0]?.toUpperCase()}_RPC_URL to your own.`
-  process.stdout.write(
-    [
-      '',
-      ...(notes.length === 0
-        ? [`Candlepool is ready. It reads ${what}.`]
-        : [
-            `Candlepool runs, but it does not read ${notes.map(({ network }) => network).join(', ')} yet. What is stored is answered.`,
-            ...notes.map(({ network, text }) => `  ${network}: ${text}`),
-          ]),
-      ...(ofPublic === '' ? [] : [advice]),
-      '',
-      `  Page  ${base}/#code=${code}`,
-      `  API   ${base}/v0`,
-      `  Key   ${key}`,
-      '',
-      `  curl -s -H 'X-API-KEY: ${key}' '${base}/v0/candles?symbol=WETH-USDC&interval=1m&limit=3'`,
-      '',
-      '',
-    ].join('\n'),
-  )
 }

@@ -6,7 +6,7 @@ import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { print } from '../process/command.ts'
-import { type Role, servedNetworks } from '../process/presence.ts'
+import { type JobRole, servedNetworks } from '../process/presence.ts'
 
 const FIRST_NOTICE_MS = 10_000
 const POLL_MS = 2_000
@@ -15,7 +15,7 @@ const FOLLOW_MS = 300
 /** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
 export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
 
-export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: Role): WaitingNotice {
+export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: JobRole): WaitingNotice {
   const began = performance.now()
   let lookedAt = Number.NEGATIVE_INFINITY
   let told: string | undefined
@@ -66,4 +66,4 @@ export async function followJob(
   }
 }
 
-const ROLE_DOES: Readonly<Record<Role, string>> = { aggregator: 'stores blocks of', jobs: 'reads history of' }
+const ROLE_DOES: Readonly<Record<JobRole, string>> = { aggregator: 'stores blocks of', jobs: 'reads history of' }

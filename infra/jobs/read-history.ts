@@ -8,7 +8,7 @@ import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
 import type { KafkaLog } from '../kafka/kafka.ts'
 import { UsageError } from '../lib/usage-error.ts'
-import { type Role, requireServed, servedNetworks } from '../process/presence.ts'
+import { type JobRole, requireServed, servedNetworks } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { waitingNotice } from './job-notice.ts'
 import { runJob } from './job-runner.ts'
@@ -96,7 +96,7 @@ async function readStandalone(request: JobRequest, network: NetworkConfig, store
 }
 
 /** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */
-async function followJob(job: Job, store: Store, { signal }: Run, role: Role | undefined): Promise<void> {
+async function followJob(job: Job, store: Store, { signal }: Run, role: JobRole | undefined): Promise<void> {
   const total = job.to - job.from + 1
   const start = await readProgress(store, job)
   const began = performance.now()

@@ -8,6 +8,7 @@ import { openMarket } from '../../api/market/market.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { isApiProcess, turnOfFirstProcess } from './api-processes.ts'
+import { watchProblems } from './problems.ts'
 import type { Run } from './run.ts'
 
 /** Shorter than an orderly stop may take, since usage is stored afterwards. */
@@ -25,18 +26,20 @@ const NOTIFIED_POLL_MS = 500
 export async function startApi(
   networks: readonly Network[],
   store: Store,
-  { config, report, signal }: Run,
+  run: Run,
   onWritten?: (look: (written: WriteEvent) => void) => void,
   pageCode?: PageCode,
 ): Promise<Serving> {
+  const { config, report, signal } = run
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
   const pollMs = onWritten ? NOTIFIED_POLL_MS : POLL_MS
   const market = openMarket({ reader: store.reader, networks, clock, pollMs, report })
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
+  const problems = watchProblems(run, store)
   const { host, port, corsOrigins: origins, embedOrigins, trustedProxies } = config
-  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, trustedProxies, pageCode })
+  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, trustedProxies, pageCode, problems })
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })

@@ -7,9 +7,12 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { UsageError } from '../lib/usage-error.ts'
+import type { Problems } from './problems.ts'
 
-/** `aggregator` stores what is read, rebuilds and rewinds; `jobs` reads the history that jobs name. */
-export type Role = 'aggregator' | 'jobs'
+/** `listener` reads the chain; `aggregator` stores what is read, rebuilds and rewinds; `jobs` reads the history that jobs name. */
+export type Role = 'listener' | JobRole
+/** A process that jobs need. */
+export type JobRole = 'aggregator' | 'jobs'
 
 const LEASE_SECONDS = 30
 const RENEW_MS = 5_000
@@ -17,23 +20,27 @@ const RENEW_MS = 5_000
 const START_MS = 10_000
 const POLL_MS = 250
 
-/** Renews the lease until the signal aborts, and ends it then. */
+/** Renews the lease until the signal aborts, and ends it then. `problems` are written with each renewal. */
 export async function announcePresence(
   client: ClickHouseClient,
   networks: readonly NetworkName[],
   roles: readonly Role[],
   signal: AbortSignal,
+  problems: () => Promise<Problems>,
 ): Promise<void> {
   const process = randomUUID()
   // While the tables do not answer, no job can be opened either.
-  const write = (seconds: number, version: number) =>
-    run(
+  const write = async (seconds: number, version: number) => {
+    const found = await problems().catch((): Problems => new Map())
+    const told = networks.map((network) => found.get(network) ?? '')
+    await run(
       client,
-      `INSERT INTO presences
-       SELECT network, role, {process:UUID}, now() + {seconds:UInt32}, {version:UInt64}
-       FROM (SELECT arrayJoin({networks:Array(String)}) AS network, arrayJoin({roles:Array(String)}) AS role)`,
-      { networks, roles, process, seconds, version },
+      `INSERT INTO presences (network, role, process, until, version, problem)
+       SELECT served.1, role, {process:UUID}, now() + {seconds:UInt32}, {version:UInt64}, served.2
+       FROM (SELECT arrayJoin(arrayZip({networks:Array(String)}, {told:Array(String)})) AS served, arrayJoin({roles:Array(String)}) AS role)`,
+      { networks, told, roles, process, seconds, version },
     ).catch(() => undefined)
+  }
   let version = 0
   while (!signal.aborted) {
     await write(LEASE_SECONDS, ++version)
@@ -59,7 +66,7 @@ export async function servedNetworks(client: ClickHouseClient, role: Role): Prom
 export async function requireServed(
   { owner }: Store,
   network: NetworkName,
-  role: Role,
+  role: JobRole,
   signal: AbortSignal,
 ): Promise<void> {
   const giveUp = performance.now() + START_MS
@@ -71,9 +78,9 @@ export async function requireServed(
   }
 }
 
-const DOES: Readonly<Record<Role, string>> = { aggregator: 'stores blocks', jobs: 'reads history' }
+const DOES: Readonly<Record<JobRole, string>> = { aggregator: 'stores blocks', jobs: 'reads history' }
 
-function refusal(network: NetworkName, role: Role, served: readonly NetworkName[]): string {
+function refusal(network: NetworkName, role: JobRole, served: readonly NetworkName[]): string {
   const variable = `${network.toUpperCase()}_RPC_URL`
   const others = served.length === 0 ? '.' : `: those on these tables serve ${served.join(', ')}.`
   const where = served.length === 0 ? ' on these tables' : ''

@@ -7,6 +7,7 @@ import { createRedactor } from '../config/secrets.ts'
 import { continueWithoutReader } from '../lib/broken-pipe.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
+import type { Readiness } from '../telemetry/readiness.ts'
 import { openTelemetry, type Telemetry } from '../telemetry/telemetry.ts'
 import { isApiProcess, STOP_MESSAGE } from './api-processes.ts'
 import { type Deployment, resolveDeployment } from './deployment.ts'
@@ -16,6 +17,7 @@ export type Run = {
   config: Config
   deployment: Deployment
   report: Report<Fact>
+  readiness: Readiness
   /** Aborts at Ctrl-C or SIGTERM, or when a part has failed. */
   signal: AbortSignal
   /** Ends the run: everything stops in order, and the process exits with code 1. */
@@ -65,7 +67,11 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
     const telemetry = openTelemetry(config)
     report = telemetry.report
     for (const near of config.nearNames) report({ kind: 'unknown-variable', ...near })
-    await main({ config, deployment: resolveDeployment(config), report, signal: stop.signal, fail }, telemetry)
+    const { readiness } = telemetry
+    await main(
+      { config, deployment: resolveDeployment(config), report, readiness, signal: stop.signal, fail },
+      telemetry,
+    )
   } catch (error) {
     if (!stop.signal.aborted) failure = error
   }

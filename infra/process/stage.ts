@@ -8,6 +8,7 @@ import { type Admin, startAdmin } from './admin.ts'
 import type { Logs } from './log-backend.ts'
 import { runPartMerges } from './part-merges.ts'
 import { announcePresence } from './presence.ts'
+import { ownProblems } from './problems.ts'
 import { type Run, runProcess } from './run.ts'
 import { withLogs } from './stages.ts'
 
@@ -55,9 +56,8 @@ export function runOnLogs(
     const networks = networksOf(run)
     const names = networks.map(({ network }) => network.name)
     await Promise.all([
-      ...(stage === 'aggregator'
-        ? [announcePresence(store.owner, names, ['aggregator'], run.signal), runPartMerges(store, run)]
-        : []),
+      announcePresence(store.owner, names, [stage], run.signal, () => ownProblems(run, store)),
+      ...(stage === 'aggregator' ? [runPartMerges(store, run)] : []),
       ...networks.map((network) =>
         withLogs(stage, network.network.name, store, run, (logs, attempt) => task(network, logs, store, attempt)),
       ),

@@ -2,6 +2,7 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
+import { describeAsked } from '../../ingest/rpc/asked.ts'
 import { describeError } from './describe-error.ts'
 import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
 
@@ -13,7 +14,16 @@ export type Readiness = {
   standingBy(): NetworkName[]
   /** Why this process is not ready: one reason for each network, the one that is the cause of others. */
   reasons(view: StoredTips): string[]
+  /** The same for everyone: without what a node or ClickHouse has said. */
+  problems(view: StoredTips): Map<NetworkName, string>
+  /** Whether this process listens to the network, or stores it. */
+  isWorker(network: NetworkName): boolean
+  /** Whether the listener of this process appends blocks, or is at the head. */
+  isReading(network: NetworkName): boolean
 }
+
+/** `because`: for operators alone. */
+type Reason = { says: string; because?: string | undefined }
 
 /** The stored tips at a moment. */
 export type StoredTips = {
@@ -27,11 +37,15 @@ type Block = { number: number; timestamp?: UnixSeconds }
 
 type StageStates = {
   stages: Set<StageName>
-  halted: Map<StageName, string>
+  halted: Map<StageName, Reason>
   head?: Block & { timestamp: UnixSeconds; seenAt: UnixSeconds }
   appended?: Block
   writer: 'waiting' | 'standing by' | 'writing'
   stalledAt?: Pick<Extract<Fact, { kind: 'stalled' }>, 'number' | 'tip'>
+  /** The last failure of an endpoint since blocks were appended. */
+  failed?: Reason
+  /** Why the last blocks could not be stored. */
+  unstored?: Reason
   /** The stored tip at the last look. */
   lastTip?: number
 }
@@ -46,10 +60,51 @@ export function openReadiness(hide: (text: string) => string): Readiness {
     return state
   }
 
-  const handlers: FactHandlers = {
+  const handlers = handlersOf(states, stateOf, hide)
+
+  return {
+    report: (fact) => handle(handlers, fact),
+    networks: () => [...states].filter(([, { stages }]) => stages.size > 0).map(([network]) => network),
+    standingBy: () => [...states].filter(([, state]) => isStandingBy(state)).map(([network]) => network),
+    reasons: (view) =>
+      [...states].flatMap(([network, state]) => {
+        const reason = reasonOf(network, state, view)
+        const tip = view.tips.get(network)
+        if (tip) state.lastTip = tip.number
+        return reason === undefined ? [] : [`${network}: ${reason.says}${reason.because ? `: ${reason.because}` : '.'}`]
+      }),
+    problems: (view) =>
+      new Map(
+        [...states].flatMap(([network, state]) => {
+          const reason = reasonOf(network, state, view)
+          return reason === undefined ? [] : [[network, `${reason.says}.`] as const]
+        }),
+      ),
+    isWorker: (network) => stateOf(network).stages.has('listener') || stateOf(network).stages.has('aggregator'),
+    isReading(network) {
+      const { halted, failed, head, appended } = stateOf(network)
+      const isNew = appended?.timestamp !== undefined || (head && appended && appended.number >= head.number)
+      return halted.size === 0 && failed === undefined && isNew === true
+    },
+  }
+}
+
+/** Facts change the states of networks. */
+function handlersOf(
+  states: ReadonlyMap<NetworkName, StageStates>,
+  stateOf: (network: NetworkName) => StageStates,
+  hide: (text: string) => string,
+): FactHandlers {
+  function appended(network: NetworkName, block: Block): void {
+    const state = stateOf(network)
+    state.appended = block
+    delete state.failed
+  }
+
+  return {
     'stage-started': ({ stage, network }) => stateOf(network).stages.add(stage),
     'stage-halted': ({ stage, network, error }) => {
-      stateOf(network).halted.set(stage, hide(`its ${stage} has halted: ${describeError(error)}`))
+      stateOf(network).halted.set(stage, { says: `its ${stage} has halted`, because: hide(describeError(error)) })
     },
     'stage-resumed': ({ stage, network }) => stateOf(network).halted.delete(stage),
     'stage-restarted': ({ stage, network }) => {
@@ -64,11 +119,17 @@ export function openReadiness(hide: (text: string) => string): Readiness {
     'head-seen': ({ network, number, timestamp }) => {
       stateOf(network).head = { number, timestamp, seenAt: Date.now() / 1000 }
     },
-    'range-appended': ({ network, to, timestamp }) => {
-      stateOf(network).appended = { number: to, timestamp }
+    'range-appended': ({ network, to, timestamp }) => appended(network, { number: to, timestamp }),
+    'block-appended': ({ network, number, timestamp }) => appended(network, { number, timestamp }),
+    'rpc-failed': (fact) => {
+      if (fact.endpoint === undefined) return
+      stateOf(fact.network).failed = { says: failureText(fact), because: hide(describeError(fact.error)) }
     },
-    'block-appended': ({ network, number, timestamp }) => {
-      stateOf(network).appended = { number, timestamp }
+    'store-failed': ({ network, error }) => {
+      stateOf(network).unstored = { says: 'ClickHouse does not store its blocks', because: hide(describeError(error)) }
+    },
+    flushed: ({ network }) => {
+      delete stateOf(network).unstored
     },
     'log-standing-by': ({ topic }) => {
       const network = /(?:^|\.)blocks\.(\w+)$/.exec(topic)?.[1]
@@ -85,20 +146,11 @@ export function openReadiness(hide: (text: string) => string): Readiness {
       delete stateOf(network).stalledAt
     },
   }
+}
 
-  return {
-    report: (fact) => handle(handlers, fact),
-    networks: () => [...states].filter(([, { stages }]) => stages.size > 0).map(([network]) => network),
-    standingBy: () => [...states].filter(([, state]) => isStandingBy(state)).map(([network]) => network),
-    reasons: (view) =>
-      [...states].flatMap(([network, state]) => {
-        const [halted] = state.halted.values()
-        const reason = halted ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
-        const tip = view.tips.get(network)
-        if (tip) state.lastTip = tip.number
-        return reason === undefined ? [] : [`${network}: ${reason}`]
-      }),
-  }
+function reasonOf(network: NetworkName, state: StageStates, view: StoredTips): Reason | undefined {
+  const [halted] = state.halted.values()
+  return halted ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
 }
 
 function isStandingBy({ stages, writer }: StageStates): boolean {
@@ -106,45 +158,74 @@ function isStandingBy({ stages, writer }: StageStates): boolean {
 }
 
 function ofListener(
-  { stages, head, appended }: StageStates,
+  { stages, head, appended, failed }: StageStates,
   { now, maxTipAgeSeconds }: StoredTips,
-): string | undefined {
+): Reason | undefined {
   if (!stages.has('listener')) return undefined
-  if (!head) return 'no endpoint has reported its head yet.'
-  if (now - head.seenAt > maxTipAgeSeconds) return `no endpoint has reported its head for ${textOf(now - head.seenAt)}.`
-  if (now - head.timestamp > maxTipAgeSeconds) {
-    return `the chain or its endpoints stand still: their newest block, ${head.number}, is ${textOf(now - head.timestamp)} old.`
+  if (!head || now - head.seenAt > maxTipAgeSeconds) {
+    const since = head ? `for ${textOf(now - head.seenAt)}` : 'yet'
+    if (!failed) return { says: `no endpoint has reported its head ${since}` }
+    return { ...failed, says: `no endpoint has reported its head ${since}: ${failed.says}` }
   }
   const { number = -1, timestamp } = appended ?? {}
-  if (number >= head.number || (timestamp !== undefined && head.timestamp - timestamp <= maxTipAgeSeconds))
-    return undefined
+  const isLate = number < head.number && (timestamp === undefined || head.timestamp - timestamp > maxTipAgeSeconds)
+  if (now - head.timestamp > maxTipAgeSeconds && !(isLate && failed)) {
+    const age = textOf(now - head.timestamp)
+    return { says: `the chain or its endpoints stand still: their newest block, ${head.number}, is ${age} old` }
+  }
+  if (!isLate) return undefined
   const behind = timestamp === undefined ? '' : `, ${textOf(head.timestamp - timestamp)} behind the head`
-  return `it is catching up: its listener is at block ${Math.max(0, number)} of ${head.number}${behind}.`
+  const at = `its listener is at block ${Math.max(0, number)} of ${head.number}${behind}`
+  return failed ? { ...failed, says: `${failed.says}; ${at}` } : { says: `it is catching up: ${at}` }
 }
 
-function ofWriter(state: StageStates): string | undefined {
-  const { stages, writer, stalledAt } = state
+function ofWriter(state: StageStates): Reason | undefined {
+  const { stages, writer, stalledAt, unstored } = state
   if (!stages.has('aggregator')) return undefined
-  if (writer === 'waiting') return 'its aggregator has not been given the log to read yet.'
+  if (unstored) return unstored
+  if (writer === 'waiting') return { says: 'its aggregator has not been given the log to read yet' }
   if (!stalledAt) return undefined
-  return `it is stalled: block ${stalledAt.number} of the log does not connect to the stored tip, ${stalledAt.tip}; the listener sends again from there within two minutes.`
+  const { number, tip } = stalledAt
+  return {
+    says: `it is stalled: block ${number} of the log does not connect to the stored tip, ${tip}; the listener sends again from there within two minutes`,
+  }
 }
 
 function ofTables(
   network: NetworkName,
   state: StageStates,
   { now, maxTipAgeSeconds, tips }: StoredTips,
-): string | undefined {
+): Reason | undefined {
   const { stages, lastTip } = state
   // What is stored is no business of a listener alone, nor of one who stands by.
   const minds = stages.has('api') || (stages.has('aggregator') && !isStandingBy(state))
   if (!minds) return undefined
   const tip = tips.get(network)
-  if (!tip) return 'nothing of it is stored yet.'
+  if (!tip) return { says: 'nothing of it is stored yet' }
   const age = now - tip.timestamp
   if (age <= maxTipAgeSeconds) return undefined
   const how = lastTip !== undefined && tip.number > lastTip ? 'it is catching up: its' : 'its'
-  return `${how} newest stored block, ${tip.number}, is ${textOf(age)} old.`
+  return { says: `${how} newest stored block, ${tip.number}, is ${textOf(age)} old` }
+}
+
+/** In words of its own: what the endpoint has said is for operators. */
+function failureText({ problem, method, blocks }: Extract<Fact, { kind: 'rpc-failed' }>): string {
+  const what = method === undefined ? 'a request' : describeAsked({ method, ...(blocks !== undefined && { blocks }) })
+  switch (problem) {
+    case 'rate-limited':
+      return `the endpoint limits the rate of requests, ${what} among them`
+    case 'behind':
+      return `the endpoint lacks the block of ${what}`
+    case 'timeout':
+      return `the endpoint does not answer ${what} in time`
+    case 'unreachable':
+      return `the endpoint is not reached by ${what}, or fails at it`
+    case 'malformed':
+    case 'contradictory':
+      return `the endpoint answers ${what} with what cannot be used`
+    default:
+      return `the endpoint refuses ${what}`
+  }
 }
 
 /** `90 s`, `12 min`, `3 h`, `2 d`: what is just as long as one would say it. */

@@ -3,7 +3,7 @@ import { createAssembler } from '../blocks/assemble.ts'
 import { BlockedReading } from '../blocks/blocked-reading.ts'
 import { BLOCK_BY_BLOCK, type LiveReading } from '../blocks/recent-blocks.ts'
 import { pause, retried, Waker } from '../lib/wait.ts'
-import { isFinal } from '../model/errors.ts'
+import { ChainReplaced, isFinal } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import { type BlockRef, blocksOf, type Message, tipOf } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
@@ -16,6 +16,7 @@ import type { Endpoints } from '../rpc/endpoints.ts'
 import type { Header } from '../rpc/rpc.ts'
 import { RpcFailed } from '../rpc/rpc-error.ts'
 import { AnnouncedHeads } from './announced-heads.ts'
+import { commonAncestor } from './common-ancestor.ts'
 import { follow } from './follow.ts'
 import { StallDetector } from './stall-detector.ts'
 import { firstBlock, type StartBlock } from './start-block.ts'
@@ -109,10 +110,21 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
       }
     }
   } catch (error) {
-    if (!signal.aborted) throw error
+    if (signal.aborted) return
+    throw error instanceof ChainReplaced ? await withAncestor(error, endpoints, options.stored) : error
   } finally {
     unwatch?.()
   }
+}
+
+/** The error names the block to go back to, where the endpoints and the tables answer. */
+async function withAncestor(
+  { network, replacement }: ChainReplaced,
+  endpoints: Endpoints,
+  stored: StoredChain,
+): Promise<ChainReplaced> {
+  const ancestor = await commonAncestor(endpoints, stored, replacement.stored.number).catch(() => undefined)
+  return new ChainReplaced(network, replacement, ancestor)
 }
 
 /**

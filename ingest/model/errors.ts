@@ -16,19 +16,22 @@ export type Replacement = {
 export class ChainReplaced extends Error {
   override readonly name = 'ChainReplaced'
   readonly network: NetworkName
-  readonly stored: BlockRef
+  readonly replacement: Replacement
 
-  constructor(network: NetworkName, { stored, found, wasFinal }: Replacement) {
+  /** `ancestor`: the newest stored block that the chain still has, where it is known. */
+  constructor(network: NetworkName, replacement: Replacement, ancestor?: BlockRef) {
+    const { stored, found, wasFinal } = replacement
     const { number, hash } = stored
     const what = wasFinal
       ? `The ${network} chain was replaced below its finality: block ${number} was final as ${hash}, and is ${found} now.`
       : `The ${network} node is on another chain than what is stored: block ${number} is stored as ${hash}, and is ${found} there.`
+    const to = ancestor ? `block ${ancestor.number}, the newest stored one that it still has` : 'a block below'
     super(
       `${what} Nothing stored was changed. Check that ${network.toUpperCase()}_RPC_URL names nodes of the right chain; ` +
-        `if the chain itself was replaced, go back to a block below: ${asTyped(`npm run rewind -- --network ${network} --to BLOCK`)}`,
+        `if the chain itself was replaced, go back to ${to}: ${asTyped(`npm run rewind -- --network ${network} --to ${ancestor?.number ?? 'BLOCK'}`)}`,
     )
     this.network = network
-    this.stored = stored
+    this.replacement = replacement
   }
 }
 

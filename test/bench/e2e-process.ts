@@ -17,6 +17,7 @@ import type { Run } from '../../infra/process/run.ts'
 import { runAggregator } from '../../infra/process/stages.ts'
 import { describeError } from '../../infra/telemetry/describe-error.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
+import { openReadiness } from '../../infra/telemetry/readiness.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { shapeOf } from './e2e.ts'
@@ -37,6 +38,7 @@ const run: Run = {
   config,
   deployment: resolveDeployment(config),
   report: tell,
+  readiness: openReadiness((text) => text),
   signal: stopping.signal,
   fail(error) {
     console.error(describeError(error))

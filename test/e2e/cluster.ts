@@ -11,6 +11,7 @@ import { singleOwnerAssignor } from '../../infra/kafka/single-owner-assignor.ts'
 import { resolveDeployment } from '../../infra/process/deployment.ts'
 import { runAggregator } from '../../infra/process/stages.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
+import { openReadiness } from '../../infra/telemetry/readiness.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
@@ -97,7 +98,8 @@ export async function openNetwork(
       }
       // The name of a network may be made up here, where there is no configuration to read it from.
       const config = readConfig(environment('ethereum', brokers, database.connection))
-      const run = { config, deployment: resolveDeployment(config), report, signal: stopping.signal, fail: () => {} }
+      const parts = { config, deployment: resolveDeployment(config), readiness: openReadiness((text) => text) }
+      const run = { ...parts, report, signal: stopping.signal, fail: () => {} }
       const ended = runAggregator(network, { stream, backfillLog: history, close }, store, run)
       ended.catch(() => undefined)
       const stop = async () => {

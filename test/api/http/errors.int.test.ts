@@ -139,6 +139,7 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
           network: 'ethereum',
           devnet: false,
           lag_seconds: 10,
+          reason: null,
           tip: expect.objectContaining({ number: 120, time: '2024-01-05T02:00:30Z' }),
         }),
         expect.objectContaining({ network: 'arbitrum', devnet: true }),

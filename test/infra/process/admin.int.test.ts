@@ -40,6 +40,7 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
       config,
       deployment: resolveDeployment(config),
       report,
+      readiness: telemetry.readiness,
       signal: stopping.signal,
       fail: (error: unknown) => Promise.reject(error),
     }

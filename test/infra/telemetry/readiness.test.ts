@@ -73,6 +73,90 @@ describe('a listener', () => {
     `)
   })
 
+  test('names what its endpoint refuses, in words of its own for everyone, until blocks are read again', () => {
+    const readiness = openReadiness((text) => text)
+    const look = (...facts: Fact[]) => {
+      for (const fact of facts) readiness.report(fact)
+      const view = { now: NOW, maxTipAgeSeconds: 300, tips: new Map() }
+      return [readiness.reasons(view), [...readiness.problems(view)], readiness.isReading(network)]
+    }
+    readiness.report({ kind: 'stage-started', stage: 'listener', network })
+    const error = new Error('rpc.example did not answer eth_getLogs of blocks 5 to 9 (refused): no')
+    const asked = { method: 'eth_getLogs', blocks: '5 to 9' }
+    const failed = {
+      kind: 'rpc-failed',
+      network,
+      endpoint: 'rpc.example',
+      problem: 'refused',
+      ...asked,
+      error,
+      retryMs: 1,
+    } as const
+    expect([
+      look(failed),
+      look(head(1_000)),
+      look(appended(500, 6_005)),
+      look(failed),
+      look(appended(1_000)),
+    ]).toMatchInlineSnapshot(`
+      [
+        [
+          [
+            "ethereum: no endpoint has reported its head yet: the endpoint refuses eth_getLogs of blocks 5 to 9: rpc.example did not answer eth_getLogs of blocks 5 to 9 (refused): no",
+          ],
+          [
+            [
+              "ethereum",
+              "no endpoint has reported its head yet: the endpoint refuses eth_getLogs of blocks 5 to 9.",
+            ],
+          ],
+          false,
+        ],
+        [
+          [
+            "ethereum: the endpoint refuses eth_getLogs of blocks 5 to 9; its listener is at block 0 of 1000: rpc.example did not answer eth_getLogs of blocks 5 to 9 (refused): no",
+          ],
+          [
+            [
+              "ethereum",
+              "the endpoint refuses eth_getLogs of blocks 5 to 9; its listener is at block 0 of 1000.",
+            ],
+          ],
+          false,
+        ],
+        [
+          [
+            "ethereum: it is catching up: its listener is at block 500 of 1000, 100 min behind the head.",
+          ],
+          [
+            [
+              "ethereum",
+              "it is catching up: its listener is at block 500 of 1000, 100 min behind the head.",
+            ],
+          ],
+          true,
+        ],
+        [
+          [
+            "ethereum: the endpoint refuses eth_getLogs of blocks 5 to 9; its listener is at block 500 of 1000, 100 min behind the head: rpc.example did not answer eth_getLogs of blocks 5 to 9 (refused): no",
+          ],
+          [
+            [
+              "ethereum",
+              "the endpoint refuses eth_getLogs of blocks 5 to 9; its listener is at block 500 of 1000, 100 min behind the head.",
+            ],
+          ],
+          false,
+        ],
+        [
+          [],
+          [],
+          true,
+        ],
+      ]
+    `)
+  })
+
   test('is ready where it was away for less than is allowed, however many blocks that is', () => {
     expect(reason(head(1_000), appended(200, 200))).toBeUndefined()
   })
@@ -90,6 +174,10 @@ describe('a listener', () => {
 })
 
 describe('an aggregator', () => {
+  const unstored: Fact = { kind: 'store-failed', network, error: new Error('No space left on device'), retryMs: 250 }
+  const flushed: Fact = {
+    ...{ kind: 'flushed', network, from: 81, to: 81, blocks: 1, ticks: 1, tipTimestamp: NOW, ms: 1 },
+  }
   const stalled: Fact = { kind: 'stalled', network, number: 90, tip: 80 }
 
   test('is ready while it writes what is new', () => {
@@ -105,6 +193,8 @@ describe('an aggregator', () => {
       reasonOf(['aggregator'], [writing]),
       reasonOf(['aggregator'], [writing], stored(80, 4_000)),
       reasonOf(['aggregator'], [writing, stalled], stored(80)),
+      reasonOf(['aggregator'], [writing, unstored], stored(80)),
+      reasonOf(['aggregator'], [writing, unstored, flushed], stored(80)),
       reasonOf(
         ['aggregator'],
         [writing, { kind: 'stage-restarted', stage: 'aggregator', network, error: new Error() }],
@@ -116,6 +206,8 @@ describe('an aggregator', () => {
         "ethereum: nothing of it is stored yet.",
         "ethereum: its newest stored block, 80, is 66 min old.",
         "ethereum: it is stalled: block 90 of the log does not connect to the stored tip, 80; the listener sends again from there within two minutes.",
+        "ethereum: ClickHouse does not store its blocks: No space left on device",
+        undefined,
         "ethereum: its aggregator has not been given the log to read yet.",
       ]
     `)

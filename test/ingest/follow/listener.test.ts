@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { commonAncestor } from '../../../ingest/follow/common-ancestor.ts'
 import { listen, type WatchHeads } from '../../../ingest/follow/listener.ts'
 import type { StartBlock } from '../../../ingest/follow/start-block.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
@@ -260,6 +261,24 @@ describe('a listener that is started again', () => {
     await expect(listening).rejects.toThrowErrorMatchingInlineSnapshot(
       `[ChainReplaced: The ethereum chain was replaced below its finality: block 18944450 was final as 0x00000007000000000000000000000000000000000000000000000000012111c2, and is 0x00000000000000000000000000000000000000000000000000000000012111c2 now. Nothing stored was changed. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, go back to a block below: npm run rewind -- --network ethereum --to BLOCK]`,
     )
+  })
+
+  test.each([1, 2, 77, 800])('names the newest stored block that the chain has, %i blocks below', async (depth) => {
+    const hashOf = (number: number) => madeUpHash(number, number > FINALIZED - depth ? 7 : 0)
+    const oldest = FINALIZED - 1_000
+    let asked = 0
+    const stored: StoredChain = {
+      tip: async () => ({ number: FINALIZED, hash: hashOf(FINALIZED), finalized: FINALIZED }),
+      below: async (number) => {
+        asked++
+        // Every third block, as ranges are stored.
+        const last = oldest + Math.floor((number - 1 - oldest) / 3) * 3
+        return last < oldest ? [] : [{ number: last, hash: hashOf(last) }]
+      },
+    }
+    const error = await commonAncestor(endpointsOf([createClient({ transport: http(rpc.url) })]), stored, FINALIZED)
+    expect(error?.number).toBe(oldest + Math.floor((1_000 - depth) / 3) * 3)
+    expect(asked).toBeLessThan(30)
   })
 
   test.each([

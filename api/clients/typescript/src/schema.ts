@@ -269,7 +269,7 @@ export interface components {
         };
         Health: {
             /**
-             * @description degraded: the reading of a network has halted; all that is stored is answered.
+             * @description degraded: a network has a `reason`; all that is stored is answered.
              * @enum {string}
              */
             status: "ok" | "degraded";
@@ -298,6 +298,8 @@ export interface components {
                      */
                     since: string;
                 } | null;
+                /** @description Why the network is not read or stored as it should be: nothing is stored, its endpoint refuses, it is late, stalled or halted. null: nothing is wrong. */
+                reason: string | null;
             }[];
         };
         FieldError: {

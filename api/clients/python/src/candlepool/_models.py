@@ -119,6 +119,7 @@ class HealthNetworks(TypedDict):
     tip: HealthNetworksTip | None
     lag_seconds: int | None
     halted: HealthNetworksHalted | None
+    reason: str | None
 
 
 class Health(TypedDict):
