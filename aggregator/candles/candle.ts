@@ -1,16 +1,17 @@
 /** A candle: what a stretch of ticks came to. */
 
-import type { Tick } from '../../ingest/model/tick.ts'
+import { isExecuted, type Tick } from '../../ingest/model/tick.ts'
 import { magnitude } from '../../ingest/pricing/price.ts'
 
 export const RESOLUTIONS = [1, 60, 3_600, 86_400] as const
 /** Seconds of a stored bucket. */
 export type Resolution = (typeof RESOLUTIONS)[number]
 
+/** All are 0 where there is none: no price of a pool is 0. */
 export type Prices = { open: number; high: number; low: number; close: number }
 
 export type Candle = {
-  /** By execution price, token1 per token0. */
+  /** By execution price, token1 per token0; of executed ticks alone, see `isExecuted`. */
   execution: Prices
   /** By spot price after each swap. */
   spot: Prices
@@ -24,7 +25,7 @@ export type Candle = {
 
 export function fromTick(tick: Tick): Candle {
   return {
-    execution: single(tick.price),
+    execution: single(executed(tick)),
     spot: single(tick.spotPrice),
     volume0: magnitude(tick.amount0),
     volume1: magnitude(tick.amount1),
@@ -51,7 +52,7 @@ export function merge(earlier: Candle, later: Candle): Candle {
 
 /** `candle = merge(candle, fromTick(tick))` in place: appending does little else. */
 export function addTick(candle: Candle, tick: Tick): void {
-  addPrice(candle.execution, tick.price)
+  addPrice(candle.execution, executed(tick))
   addPrice(candle.spot, tick.spotPrice)
   candle.volume0 += magnitude(tick.amount0)
   candle.volume1 += magnitude(tick.amount1)
@@ -61,7 +62,7 @@ export function addTick(candle: Candle, tick: Tick): void {
 
 /** `candle = fromTick(tick)` in place. */
 export function resetTo(candle: Candle, tick: Tick): void {
-  startPrices(candle.execution, tick.price)
+  startPrices(candle.execution, executed(tick))
   startPrices(candle.spot, tick.spotPrice)
   candle.volume0 = magnitude(tick.amount0)
   candle.volume1 = magnitude(tick.amount1)
@@ -74,11 +75,17 @@ export function bucketStart(timestamp: number, seconds: number): number {
   return Math.floor(timestamp / seconds) * seconds
 }
 
+function executed(tick: Tick): number {
+  return isExecuted(tick) ? tick.price : 0
+}
+
 function single(price: number): Prices {
   return { open: price, high: price, low: price, close: price }
 }
 
 function mergePrices(earlier: Prices, later: Prices): Prices {
+  if (later.open === 0) return { ...earlier }
+  if (earlier.open === 0) return { ...later }
   return {
     open: earlier.open,
     high: Math.max(earlier.high, later.high),
@@ -88,6 +95,8 @@ function mergePrices(earlier: Prices, later: Prices): Prices {
 }
 
 function addPrice(prices: Prices, price: number): void {
+  if (price === 0) return
+  if (prices.open === 0) startPrices(prices, price)
   if (price > prices.high) prices.high = price
   if (price < prices.low) prices.low = price
   prices.close = price

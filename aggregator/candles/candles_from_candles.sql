@@ -1,16 +1,18 @@
 -- The buckets of one resolution, recomputed from those of the next finer one, in one read of both. Buckets that had trades and lost them
 -- all come out with trades = 0.
 INSERT INTO candles
-WITH c.resolution = {finer:UInt32} AS is_finer
+WITH
+    c.resolution = {finer:UInt32}  AS is_finer,
+    is_finer AND c.open > 0        AS is_executed
 SELECT
     {network:String} AS network,
     c.pool,
     {resolution:UInt32} AS resolution,
     toDateTime(intDiv(toUnixTimestamp(c.time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
-    argMinIf(c.open, c.time, is_finer)       AS open,
-    maxIf(c.high, is_finer)                  AS high,
-    minIf(c.low, is_finer)                   AS low,
-    argMaxIf(c.close, c.time, is_finer)      AS close,
+    argMinIf(c.open, c.time, is_executed)    AS open,
+    maxIf(c.high, is_executed)               AS high,
+    minIf(c.low, is_executed)                AS low,
+    argMaxIf(c.close, c.time, is_executed)   AS close,
     argMinIf(c.spot_open, c.time, is_finer)  AS spot_open,
     maxIf(c.spot_high, is_finer)             AS spot_high,
     minIf(c.spot_low, is_finer)              AS spot_low,

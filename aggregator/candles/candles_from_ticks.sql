@@ -1,15 +1,15 @@
 -- The buckets of one resolution of some pools, from `from` up to and without `to`, recomputed from their live ticks.
--- Buckets of `candles` whose ticks are all gone come out with trades = 0. `into` is `candles`, or a table beside it.
+-- A tick of 0 for 0 has no execution price; a bucket of such ticks alone has 0 for each. Buckets of `candles` whose ticks are all gone come out with trades = 0. `into` is `candles`, or a table beside it.
 INSERT INTO {into:Identifier}
 SELECT
     {network:String} AS network,
     pool,
     {resolution:UInt32} AS resolution,
     bucket AS time,
-    argMinIf(price, place, is_tick)         AS open,
-    maxIf(price, is_tick)                   AS high,
-    minIf(price, is_tick)                   AS low,
-    argMaxIf(price, place, is_tick)         AS close,
+    argMinIf(price, place, is_executed)     AS open,
+    maxIf(price, is_executed)               AS high,
+    minIf(price, is_executed)               AS low,
+    argMaxIf(price, place, is_executed)     AS close,
     argMinIf(spot_price, place, is_tick)    AS spot_open,
     maxIf(spot_price, is_tick)              AS spot_high,
     minIf(spot_price, is_tick)              AS spot_low,
@@ -25,7 +25,7 @@ FROM
         pool, toDateTime(intDiv(toUnixTimestamp(time), {resolution:UInt32}) * {resolution:UInt32}, 'UTC') AS bucket,
         (block, log_index) AS place, price, spot_price,
         toUInt256(abs(amount0)) AS units0, toUInt256(abs(amount1)) AS units1, amount_usd,
-        true AS is_tick
+        true AS is_tick, amount0 != 0 OR amount1 != 0 AS is_executed
     FROM ticks FINAL
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
       AND time >= toDateTime({from:UInt32}, 'UTC') AND time < toDateTime({to:UInt32}, 'UTC')
@@ -33,7 +33,7 @@ FROM
     SELECT
         pool, time AS bucket, (toUInt64(0), toUInt32(0)) AS place, 0 AS price, 0 AS spot_price,
         toUInt256(0) AS units0, toUInt256(0) AS units1, toDecimal256(0, 6) AS amount_usd,
-        false AS is_tick
+        false AS is_tick, false AS is_executed
     FROM candles
     WHERE network = {network:String} AND pool IN {pools:Array(String)}
       AND resolution = {resolution:UInt32}

@@ -5,7 +5,7 @@ FROM
 (
     SELECT
         pool, toUInt32(1) AS resolution, time AS bucket, false AS is_stored, (block, log_index) AS place,
-        price AS open, price AS high, price AS low, price AS close,
+        if(amount0 != 0 OR amount1 != 0, price, 0) AS open, open AS high, open AS low, open AS close,
         spot_price AS spot_open, spot_price AS spot_high, spot_price AS spot_low, spot_price AS spot_close,
         toUInt256(abs(amount0)) AS volume0, toUInt256(abs(amount1)) AS volume1, amount_usd AS volume_usd, toUInt64(1) AS trades
     FROM ticks FINAL
@@ -39,7 +39,8 @@ WHERE toUnixTimestamp(bucket) >= intDiv(if(pool = {pool:String}, greatest({secon
 GROUP BY pool, resolution, bucket
 HAVING countIf(is_stored) = 0 OR countIf(NOT is_stored) = 0
     OR (anyIf(open, is_stored), anyIf(high, is_stored), anyIf(low, is_stored), anyIf(close, is_stored))
-        != (argMinIf(open, place, NOT is_stored), maxIf(high, NOT is_stored), minIf(low, NOT is_stored), argMaxIf(close, place, NOT is_stored))
+        != (argMinIf(open, place, NOT is_stored AND open > 0), maxIf(high, NOT is_stored AND open > 0),
+            minIf(low, NOT is_stored AND open > 0), argMaxIf(close, place, NOT is_stored AND open > 0))
     OR (anyIf(spot_open, is_stored), anyIf(spot_high, is_stored), anyIf(spot_low, is_stored), anyIf(spot_close, is_stored))
         != (argMinIf(spot_open, place, NOT is_stored), maxIf(spot_high, NOT is_stored), minIf(spot_low, NOT is_stored),
             argMaxIf(spot_close, place, NOT is_stored))

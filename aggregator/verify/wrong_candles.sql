@@ -8,7 +8,8 @@ FROM
     SELECT
         pool, resolution, time, false AS is_stored,
         array(
-            toString(argMin(price, place)), toString(max(price)), toString(min(price)), toString(argMax(price, place)),
+            toString(argMinIf(price, place, is_executed)), toString(maxIf(price, is_executed)),
+            toString(minIf(price, is_executed)), toString(argMaxIf(price, place, is_executed)),
             toString(argMin(spot_price, place)), toString(max(spot_price)), toString(min(spot_price)),
             toString(argMax(spot_price, place)),
             toString(sum(toUInt256(abs(amount0)))), toString(sum(toUInt256(abs(amount1)))), toString(sum(amount_usd)),
@@ -19,7 +20,8 @@ FROM
         SELECT
             pool, arrayJoin([1, 60, 3600, 86400]) AS resolution,
             toDateTime(intDiv(toUnixTimestamp(ticks.time), resolution) * resolution, 'UTC') AS time,
-            (block, log_index) AS place, price, spot_price, amount0, amount1, amount_usd
+            (block, log_index) AS place, price, spot_price, amount0, amount1, amount_usd,
+            amount0 != 0 OR amount1 != 0 AS is_executed
         FROM ticks FINAL
         WHERE network = {network:String} AND pool IN {pools:Array(String)}
           AND ticks.time >= toDateTime({from:UInt32}, 'UTC') AND ticks.time < toDateTime({to:UInt32}, 'UTC')

@@ -1,4 +1,4 @@
--- Candles of a stored resolution. Prices are those of one kind.
+-- Candles of a stored resolution. Prices are those of one kind; a bucket of swaps of 0 for 0 alone has no execution price.
 SELECT
     network, pool, time AS bucket,
     {price:String} = 'spot' ? spot_open  : open   AS first_price,
@@ -13,4 +13,5 @@ WHERE network = {network:String}
   AND time >= toDateTime({from:UInt32}, 'UTC')
   AND time < toDateTime({to:UInt32}, 'UTC')
   AND trades > 0
+  AND first_price > 0
 ORDER BY network, pool, resolution, time

@@ -20,6 +20,6 @@ PREWHERE network = {network:String}
   AND c.time < toDateTime({to:UInt32}, 'UTC')
   AND intDiv(start, width) = intDiv(start + resolution - 1, width)
   AND (resolution = 86400 OR intDiv(coarser_start, width) != intDiv(coarser_start + coarser - 1, width))
-WHERE c.trades > 0
+WHERE c.trades > 0 AND ({price:String} = 'spot' OR c.open > 0)
 GROUP BY network, pool, bucket
 ORDER BY network, pool, bucket

@@ -90,7 +90,11 @@ const Tick = z
       .describe('The transaction and the log index.'),
     timestamp: time().describe('That of the block.'),
     price: z.number().describe('Of token0 in token1.'),
-    side: z.enum(['buy', 'sell']).describe('`buy` where the taker received token0.'),
+    side: z
+      .enum(['buy', 'sell'])
+      .describe(
+        '`buy` where the taker received token0; where that did not move, token1 decides, and `buy` where neither moved.',
+      ),
     amount0: decimal().describe(
       'What the taker received of token0 from the pool; negative where it was paid. What a hook took or gave beside is not in it.',
     ),

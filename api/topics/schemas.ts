@@ -61,7 +61,11 @@ export const TickRecordSchema = z
     timestamp: time().describe('That of the block.'),
     price: z.number().describe('Token1 per token0 that the taker paid, decimal-adjusted, fee included.'),
     spotPrice: z.number().describe('Token1 per token0 after the swap, decimal-adjusted.'),
-    side: z.enum(SIDES).describe('`buy` where the taker received token0.'),
+    side: z
+      .enum(SIDES)
+      .describe(
+        '`buy` where the taker received token0; where that did not move, token1 decides, and `buy` where neither moved.',
+      ),
     amount0: decimal().describe('What the taker received of token0; negative where it was paid.'),
     amount1: decimal().describe('What the taker received of token1; negative where it was paid.'),
     amountUSD: z.number().min(0).describe('0 where neither token has a price.'),

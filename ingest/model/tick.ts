@@ -31,7 +31,15 @@ export type Tick = {
 export const SIDES = ['buy', 'sell'] as const
 export type Side = (typeof SIDES)[number]
 
-/** `buy` where the taker receives token0; where token0 did not move, token1 decides. */
+/**
+ * Whether anything was exchanged. A swap of 0 for 0, as in a pool without liquidity, moves the pool's price and is executed at none: it has no part in
+ * the execution prices of a candle.
+ */
+export function isExecuted({ amount0, amount1 }: Pick<Tick, 'amount0' | 'amount1'>): boolean {
+  return amount0 !== 0n || amount1 !== 0n
+}
+
+/** `buy` where the taker receives token0; where token0 did not move, token1 decides; `buy` where neither moved. */
 export function sideOf(tick: Pick<Tick, 'amount0' | 'amount1'>): Side {
   if (tick.amount0 !== 0n) return tick.amount0 > 0n ? 'buy' : 'sell'
   return tick.amount1 > 0n ? 'sell' : 'buy'

@@ -4,6 +4,11 @@
 export type FoldTick = { timestamp: string; price: number; amount1: string }
 export type FoldCandle = { time: string; open: number; high: number; low: number; close: number; volume: number }
 
+/** Ticks that have a price of the kind: a swap of 0 for 0 is executed at no price. */
+export function priced<T extends FoldTick & { amount0: string }>(ticks: readonly T[], kind: string): T[] {
+  return ticks.filter(({ amount0, amount1 }) => kind === 'spot' || Number(amount0) !== 0 || Number(amount1) !== 0)
+}
+
 /** Ticks ascend. Buckets are counted from 1970; volume is the sum of what moved of the second token, rounded once. */
 export function foldTicks(ticks: readonly FoldTick[], interval: number): FoldCandle[] {
   const candles: FoldCandle[] = []

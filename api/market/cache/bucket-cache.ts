@@ -5,6 +5,7 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Resolution } from '../../../aggregator/candles/candle.ts'
+import type { PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
 import { ALL_TIME, type RangesByResolution } from '../model/windows.ts'
@@ -83,11 +84,11 @@ export class BucketCache {
     )
   }
 
-  /** The last trade before a second; undefined where there is none. */
-  async closeBefore(listing: Listing, second: number): Promise<Close | undefined> {
+  /** The last trade before a second that has a price of the kind; undefined where there is none. */
+  async closeBefore(listing: Listing, second: number, kind: PriceKind = 'spot'): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
       const [chunk] = await this.#chunks(listing, [chunkKeyBefore(to)])
-      const close = chunk && closeIn(chunk.rows, chunk.resolution, to)
+      const close = chunk && closeIn(chunk.rows, chunk.resolution, to, kind)
       if (close) return close
       to = chunk?.range.from ?? 0
     }

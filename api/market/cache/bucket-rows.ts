@@ -114,14 +114,25 @@ function bytesAt(rows: BucketRows, index: number): Uint8Array {
 /** The close of the last trade before a second, and the bucket of that trade: `from ≤ time < to`. */
 export type Close = TimeRange & { close: number; spot_close: number }
 
-/** The close of the newest row before a second; undefined where there is none. */
-export function closeIn(rows: BucketRows, resolution: number, before: UnixSeconds): Close | undefined {
-  const index = indexFrom(rows, before) - 1
+/** The close of the newest row before a second that has a price of the kind; undefined where there is none. */
+export function closeIn(
+  rows: BucketRows,
+  resolution: number,
+  before: UnixSeconds,
+  kind: PriceKind = 'spot',
+): Close | undefined {
+  let index = indexFrom(rows, before) - 1
+  while (index >= 0 && !hasPrice(rows, index * ROW_BYTES, kind)) index--
   if (index < 0) return undefined
   const from = timeAt(rows, index)
   const at = index * ROW_BYTES + 3 * PRICE_BYTES
   const [close, spot_close] = [rows.getFloat64(at + OPEN, true), rows.getFloat64(at + SPOT_OPEN, true)]
   return { from, to: from + resolution, close, spot_close }
+}
+
+/** A bucket of swaps of 0 for 0 alone has no execution price. */
+function hasPrice(rows: BucketRows, at: number, kind: PriceKind): boolean {
+  return kind === 'spot' || rows.getFloat64(at + OPEN, true) > 0
 }
 
 /** Merges the rows of `from ≤ time < to` into buckets of an interval, counted from 1970; ascending. */
@@ -141,6 +152,7 @@ export function foldRows(
     const end = indexFrom(rows, range.to)
     for (let index = indexFrom(rows, range.from); index < end; index++) {
       const at = index * ROW_BYTES
+      if (!hasPrice(rows, at, kind)) continue
       const time = rows.getUint32(at, true)
       const bucket = time - (time % interval)
       const high = rows.getFloat64(at + prices + PRICE_BYTES, true)
@@ -172,8 +184,9 @@ export function priceRows(rows: BucketRows, { from, to }: TimeRange, seconds: nu
   for (let index = indexFrom(rows, from); index < end; index++) {
     const at = index * ROW_BYTES
     const price = (kind: number, place: number) => rows.getFloat64(at + kind + place * PRICE_BYTES, true)
-    const high = Math.max(price(OPEN, 1), price(SPOT_OPEN, 1))
-    const low = Math.min(price(OPEN, 2), price(SPOT_OPEN, 2))
+    const kinds = hasPrice(rows, at, 'execution') ? [OPEN, SPOT_OPEN] : [SPOT_OPEN]
+    const high = Math.max(...kinds.map((kind) => price(kind, 1)))
+    const low = Math.min(...kinds.map((kind) => price(kind, 2)))
     const close = price(SPOT_OPEN, 3)
     const prices = forward ? { low, high, close } : { low: 1 / high, high: 1 / low, close: 1 / close }
     found.push({ start: timeAt(rows, index), seconds, ...prices })

@@ -9,5 +9,6 @@ WHERE network = {network:String}
   AND c.time >= toDateTime({from:UInt32}, 'UTC')
   AND c.time < toDateTime({to:UInt32}, 'UTC')
   AND c.trades > 0
+  AND ({price:String} = 'spot' OR c.open > 0)
 ORDER BY c.time DESC
 LIMIT {limit:UInt32}

@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { bucketFrom, bucketOf } from '../../query/interval.ts'
+import type { PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { Listing } from '../model/listing.ts'
 import { clampTime } from '../model/windows.ts'
@@ -12,19 +13,21 @@ const ACTIVE_PERIODS = readSql(new URL('./active-periods.sql', import.meta.url))
 const HOUR = 3_600
 const DAY = 86_400
 
-/** A start from which the range holds its newest `limit` traded buckets. */
+/** A start from which the range holds its newest `limit` buckets with a price of the kind. */
 export async function activeSince(
   reader: ClickHouseClient,
   listing: Listing,
   grid: TimeRange,
   interval: number,
   limit: number,
+  price: PriceKind,
 ): Promise<UnixSeconds> {
   const span = interval <= HOUR ? HOUR : DAY
   // A bucket touches two spans at most, and the newest span may have its trades after the range.
   const spans = 2 * limit + 1
   if (grid.to - grid.from <= spans * span) return grid.from
-  const active = await readActivePeriods(reader, listing, span, { from: bucketOf(grid.from, span), to: grid.to }, spans)
+  const range = { from: bucketOf(grid.from, span), to: grid.to }
+  const active = await readActivePeriods(reader, listing, span, range, spans, price)
   const oldest = active.at(-1)
   if (active.length < spans || oldest === undefined) return grid.from
   return Math.max(grid.from, bucketFrom(oldest.time, interval))
@@ -41,7 +44,7 @@ export async function swapsSince(
   // Hours within the range; swaps at its edges come on top.
   const whole = { from: bucketFrom(range.from, HOUR), to: bucketOf(range.to, HOUR) }
   let swaps = 0
-  for (const hour of await readActivePeriods(reader, listing, HOUR, whole, limit)) {
+  for (const hour of await readActivePeriods(reader, listing, HOUR, whole, limit, 'spot')) {
     swaps += hour.trades
     if (swaps >= limit) return hour.time
   }
@@ -54,6 +57,7 @@ async function readActivePeriods(
   resolution: number,
   range: TimeRange,
   limit: number,
+  price: PriceKind,
 ): Promise<readonly { time: UnixSeconds; trades: number }[]> {
   const rows = await queryRows<{ time: number; trades: string }>(reader, ACTIVE_PERIODS, {
     network: listing.network.name,
@@ -62,6 +66,7 @@ async function readActivePeriods(
     from: clampTime(range.from),
     to: clampTime(range.to),
     limit,
+    price,
   })
   return rows.map((row) => ({ time: row.time, trades: Number(row.trades) }))
 }

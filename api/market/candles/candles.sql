@@ -1,7 +1,7 @@
 -- The newest candles of an interval, merged from stored ones. Buckets are counted from 1970. Open and close are those of the first
 -- and the last stored candle in the bucket. A stored candle counts where it lies in one bucket and the next coarser one around it does
 -- not: days inside a bucket of 86399 s would be one row instead of 86,400. `resolution` is the finest that is needed. Keys alone decide
--- this, so that other columns are read of hardly more rows than count.
+-- this, so that other columns are read of hardly more rows than count. A bucket of swaps of 0 for 0 alone has no execution price (open = 0).
 WITH
     {interval:UInt32}                                                AS width,
     toUnixTimestamp(c.time)                                          AS start,
@@ -28,7 +28,7 @@ PREWHERE network = {network:String}
   AND c.time < toDateTime({to:UInt32}, 'UTC')
   AND intDiv(start, width) = intDiv(start + resolution - 1, width)
   AND (resolution = 86400 OR intDiv(coarser_start, width) != intDiv(coarser_start + coarser - 1, width))
-WHERE c.trades > 0
+WHERE c.trades > 0 AND ({price:String} = 'spot' OR c.open > 0)
 GROUP BY bucket
 ORDER BY bucket DESC
 LIMIT {limit:UInt32}

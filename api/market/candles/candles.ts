@@ -30,8 +30,8 @@ export function gridOf(range: TimeRange, interval: number): TimeRange {
 }
 
 async function readTraded(source: CandleSource, request: CandleRequest, grid: TimeRange) {
-  const { view, interval, limit } = request
-  const from = await activeSince(source.reader, view.listing, grid, interval, limit)
+  const { view, interval, limit, price } = request
+  const from = await activeSince(source.reader, view.listing, grid, interval, limit, price)
   const { traded } = await readStoredCandles(source, request, { from, to: grid.to })
   return traded.filter((candle) => isCovered(request, candle)).slice(-limit)
 }

@@ -106,10 +106,10 @@ function recordReads(cache: CandleCache): CacheReads {
         }
         return found instanceof Promise ? found.then(record) : found && record(found)
       },
-      async closeBefore(listing, second) {
-        const close = await cache.closeBefore(listing, second)
+      async closeBefore(listing, second, kind) {
+        const close = await cache.closeBefore(listing, second, kind)
         checks.push(async () => {
-          const again = await cache.closeBefore(listing, second)
+          const again = await cache.closeBefore(listing, second, kind)
           return again?.from === close?.from && again?.close === close?.close && again?.spot_close === close?.spot_close
         })
         return close

@@ -38,7 +38,7 @@ export async function readStoredCandles(
   if (!chunks) {
     return {
       traded: await mergeInStore(reader, request, window),
-      closeBefore: async () => tradeOf(await cache.closeBefore(view.listing, window.from)),
+      closeBefore: async () => tradeOf(await cache.closeBefore(view.listing, window.from, price)),
     }
   }
   const rows = chunks.map((chunk) => chunk.rows)
@@ -48,8 +48,8 @@ export async function readStoredCandles(
     async closeBefore() {
       const [first] = chunks
       if (!first) return undefined
-      const held = closeIn(first.rows, first.resolution, window.from)
-      return tradeOf(held ?? (await cache.closeBefore(view.listing, first.range.from)))
+      const held = closeIn(first.rows, first.resolution, window.from, price)
+      return tradeOf(held ?? (await cache.closeBefore(view.listing, first.range.from, price)))
     },
   }
 }
@@ -65,7 +65,7 @@ async function mergeInStore(
   const { view, interval, limit, price } = request
   const { network, pool } = view.listing
   const resolution = resolutionOf(interval)
-  const parameters = { network: network.name, pool: pool.id, interval, resolution, ...range, limit }
+  const parameters = { network: network.name, pool: pool.id, interval, resolution, ...range, limit, price }
   const rows = await queryRows<MergedRow>(reader, CANDLES, parameters)
   return rows.map((row) => viewCandle(view, fromRow(row, price, view.forward))).reverse()
 }

@@ -69,7 +69,7 @@ export type DayPrice = {
 }
 
 export async function readDayPrice(store: PoolStore, listing: Listing, now: UnixSeconds): Promise<DayPrice> {
-  const last = await store.cache.closeBefore(listing, now + 1)
+  const last = await store.cache.closeBefore(listing, now + 1, 'execution')
   return { price: last?.close, change: await readChange(store, listing, { now, seconds: DAY }) }
 }
 
@@ -80,8 +80,8 @@ export async function readChange(
   { now, seconds }: { now: UnixSeconds; seconds: number },
 ): Promise<number | undefined> {
   const [last, before] = await Promise.all([
-    cache.closeBefore(listing, now + 1),
-    cache.closeBefore(listing, now - seconds),
+    cache.closeBefore(listing, now + 1, 'execution'),
+    cache.closeBefore(listing, now - seconds, 'execution'),
   ])
   return last && before && last.close / before.close - 1
 }

@@ -60,6 +60,20 @@ describe('merge', () => {
   })
 })
 
+test('a swap of 0 for 0 moves the spot price of a candle and none of its execution prices, wherever it stands', () => {
+  fc.assert(
+    fc.property(ticks, fc.nat(), (stream, place) => {
+      const [first] = stream
+      if (!first) return
+      const nothing = { ...first, amount0: 0n, amount1: 0n, price: 1e-39, spotPrice: 1e-39 }
+      const folded = foldLeft(stream.toSpliced(place % (stream.length + 1), 0, nothing).map(fromTick))
+      expect(folded.execution).toStrictEqual(foldLeft(stream.map(fromTick)).execution)
+      expect(folded).toMatchObject({ spot: { low: 1e-39 }, trades: stream.length + 1 })
+    }),
+    seeded(),
+  )
+})
+
 describe('bucketStart', () => {
   test('buckets are aligned to 1970-01-01, and each second is in one of them', () => {
     fc.assert(
@@ -93,8 +107,8 @@ function foldLeft(candles: readonly Candle[]): Candle {
 
 /** Written without the code under test. */
 function naive(stream: readonly Tick[]): Candle {
-  const prices = (of: (tick: Tick) => number) => {
-    const all = stream.map(of)
+  const prices = (of: (tick: Tick) => number, ticks = stream) => {
+    const all = ticks.map(of)
     const sorted = all.toSorted((a, b) => a - b)
     return { open: all.at(0) ?? 0, high: sorted.at(-1) ?? 0, low: sorted.at(0) ?? 0, close: all.at(-1) ?? 0 }
   }
@@ -104,7 +118,10 @@ function naive(stream: readonly Tick[]): Candle {
     return sum
   }
   return {
-    execution: prices((tick) => tick.price),
+    execution: prices(
+      (tick) => tick.price,
+      stream.filter((tick) => tick.amount0 !== 0n || tick.amount1 !== 0n),
+    ),
     spot: prices((tick) => tick.spotPrice),
     volume0: total((tick) => tick.amount0),
     volume1: total((tick) => tick.amount1),

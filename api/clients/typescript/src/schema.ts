@@ -204,7 +204,7 @@ export interface components {
             /** @description Of token0 in token1. */
             price: number;
             /**
-             * @description `buy` where the taker received token0.
+             * @description `buy` where the taker received token0; where that did not move, token1 decides, and `buy` where neither moved.
              * @enum {string}
              */
             side: "buy" | "sell";

@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
-import { fillFolded, foldTicks } from '../../../support/fold.ts'
+import { fillFolded, foldTicks, priced } from '../../../support/fold.ts'
 import { sample } from '../../../support/sample.ts'
 import { seededOnServers } from '../../../support/seed.ts'
 import { addressOf, block, openStore, poolOf, tick } from '../../../support/store.ts'
@@ -80,7 +80,7 @@ describe.skipIf(withoutClickHouse)('candles and ticks', () => {
           const { body } = await service.get(
             `/v0/candles?${query}&interval=${text}&${range}&limit=${limit}&fill=${fill}&price=${price}`,
           )
-          const folded = foldTicks(everything.get(`${query}&price=${price}`) ?? [], seconds)
+          const folded = foldTicks(priced(everything.get(`${query}&price=${price}`) ?? [], price), seconds)
           const rows = fill === 'none' ? folded : fillFolded(folded, seconds, TIP)
           const expected = rows.filter(({ time }) => Date.parse(time) / 1000 >= from && Date.parse(time) / 1000 < to)
           expect(Candles.parse(body).data).toEqual(expected.slice(-limit))
@@ -132,10 +132,11 @@ function randomBlocks(seed: number) {
       const pool: Pool = POOLS[Math.floor(random() * POOLS.length)] ?? poolOf(addressOf('ff'), USDC, WETH)
       log += 1 + Math.floor(random() * 3)
       const sign = random() < 0.5 ? 1n : -1n
-      // Some legs are dust or nothing: then the spot price stands in.
+      // Some legs are dust or nothing: then the spot price stands in. Where both are nothing, no price was executed.
       const size = 10 ** (1 + random() * 24)
-      const amount0 = sign * BigInt(Math.floor(random() < 0.05 ? random() * 3 : size))
-      const amount1 = -sign * BigInt(Math.floor(size * (0.5 + random())))
+      const isNothing = random() < 0.15
+      const amount0 = isNothing ? 0n : sign * BigInt(Math.floor(random() < 0.05 ? random() * 3 : size))
+      const amount1 = isNothing ? 0n : -sign * BigInt(Math.floor(size * (0.5 + random())))
       const sqrtPriceX96 = (Q96 * BigInt(1 + Math.floor(random() * 1e9))) / BigInt(1 + Math.floor(random() * 1e6))
       return tick({
         pool,
