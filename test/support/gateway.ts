@@ -49,8 +49,8 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
   })
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = JSON.parse(await textOf(request)) as GatewayCall | GatewayCall[]
-    const calls = [asked].flat()
+    const asked = JSON.parse(await textOf(request)) as SentCall | SentCall[]
+    const calls = [asked].flat().map(withParams)
     for (const { method } of calls) gateway.calls[method] = (gateway.calls[method] ?? 0) + 1
     const whole = gateway.fault.request?.(calls, Array.isArray(asked))
     if (whole === 'reset') return void request.socket.destroy()
@@ -87,7 +87,7 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
   }
 
   async function onText(peer: WebSocketPeer, text: string): Promise<void> {
-    const call = JSON.parse(text) as GatewayCall
+    const call = withParams(JSON.parse(text) as SentCall)
     gateway.calls[call.method] = (gateway.calls[call.method] ?? 0) + 1
     const answer = (outcome: GatewayOutcome) => peer.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...outcome }))
     if (call.method === 'eth_unsubscribe') return void answer({ result: subscribers.delete(peer) })
@@ -136,6 +136,13 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const FAILED: GatewayOutcome = { error: { code: -32603, message: 'The node gave the gateway no answer.' } }
+
+type SentCall = Omit<GatewayCall, 'params'> & Partial<Pick<GatewayCall, 'params'>>
+
+/** A client may leave out a list that is empty. */
+function withParams({ params = [], ...call }: SentCall): GatewayCall {
+  return { ...call, params }
+}
 
 async function textOf(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
