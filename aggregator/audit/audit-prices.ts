@@ -6,6 +6,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { UsdPrices } from '../../ingest/pricing/usd.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import { pinToBlock } from '../../ingest/rpc/pin-to-block.ts'
 import type { StoredRange } from '../history/coverage.ts'
 import { ask } from '../store/store.ts'
 
@@ -47,6 +48,8 @@ export async function loadPrices(
     usd.observe(pool, BigInt(last.sqrtPrice), last.number)
     unverified.delete(id)
   }
-  await bootstrapPrices(endpoints, network, usd, from)
+  // A node that has the final block and lacks an older one does not have its history any more: without the pin it counts as behind.
+  const final = endpoints.finality.below(Number.POSITIVE_INFINITY)
+  await bootstrapPrices(final ? pinToBlock(endpoints, final) : endpoints, network, usd, from)
   return unverified
 }
