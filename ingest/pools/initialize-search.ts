@@ -53,7 +53,8 @@ export class InitializeSearch {
           break
         }
         if (answer.status === 'rejected') {
-          const narrower = await narrowerWidth(endpoints, answer.reason, window)
+          // Ranges of swaps keep their width: a search by topic fails at others.
+          const narrower = await narrowerWidth({ ...endpoints, narrow: () => undefined }, answer.reason, window)
           if (narrower === undefined) throw answer.reason
           width = narrower
           break

@@ -253,18 +253,20 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   // Each slice has more rows than a statement reads.
   const catalogue = openCatalogue(client, NETWORKS_SERVED, 0, 0)
   await catalogue.get()
-  // What is held of a pool is brought up to date.
+  // What is held of a pool is brought up to date. The pair has more pools than are compared one by one.
+  const ids = Array.from({ length: 33 }, (_, index) => addressOf(`e${index}`))
   await openStore(
     client,
     'ethereum',
   )([
     block(121, TIP, {
-      pools: [{ ...POOLS.main, id: addressOf('e1') }],
+      pools: ids.map((id) => ({ ...POOLS.main, id })),
       ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)],
     }),
   ])
   await catalogue.reload()
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
+  await ask('/v0/pools?symbol=WETH-USDC')
   // A key that was read a second ago is checked for changes.
   await sleep(1_100)
   await ask('/v0/usage')

@@ -26,7 +26,7 @@ describe('a chain that is replaced below its finality', () => {
     const { failures } = await simulate({ seed, faults: [], halt })
     expect(failures).toEqual([expect.any(ChainReplaced)])
     expect(String(failures[0])).toMatch(
-      /^ChainReplaced: The ethereum chain was replaced below its finality: block \d+ was final as 0x[0-9a-f]{64}, and is 0x[0-9a-f]{64} now\. Nothing stored was changed\. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, go back to a block below: npm run rewind -- --network ethereum --to BLOCK$/,
+      /^ChainReplaced: The ethereum chain was replaced below its finality: block \d+ was final as 0x[0-9a-f]{64}, and is 0x[0-9a-f]{64} now\. Nothing stored was changed\. Check that ETHEREUM_RPC_URL names nodes of the right chain; if the chain itself was replaced, go back to block (\d+), the newest stored one that it still has: npm run rewind -- --network ethereum --to \1$/,
     )
   })
 })

@@ -64,8 +64,8 @@ type Loaded = {
 }
 
 /** The newest search and prices: those of a start hold pools that are read again. */
-type Asked = { search: PairSearch; priced: () => Promise<readonly TokenPrice[]> }
-type Pair = { asked: Asked; loaded: CachedValue<Loaded> }
+type AskedPair = { search: PairSearch; priced: () => Promise<readonly TokenPrice[]> }
+type Pair = { asked: AskedPair; loaded: CachedValue<Loaded> }
 
 type TopRow = {
   by_value: readonly [minusUsd: number, minusVolume: number, pool: PoolId, isActive: 0 | 1][]
@@ -88,7 +88,7 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     return pools
   }
 
-  async function load({ search, priced }: Asked): Promise<Loaded> {
+  async function load({ search, priced }: AskedPair): Promise<Loaded> {
     const { name } = search.pools.network
     const [loadedMs, next] = [performance.now(), writtenOn(name).end]
     const prices = await priced()
@@ -111,7 +111,7 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     }
   }
 
-  function cached(asked: Asked): CachedValue<Loaded> {
+  function cached(asked: AskedPair): CachedValue<Loaded> {
     const key = keyOf(asked.search)
     const pair: Pair = pairs.get(key) ?? {
       asked,
