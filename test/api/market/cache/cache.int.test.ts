@@ -274,7 +274,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await history.close()
   })
 
-  test('while flushes are heard of, the tables are hardly asked where they stand', async () => {
+  test('while flushes are heard of, the tables are hardly asked where they stand', { timeout: 180_000 }, async () => {
     const network = 'base'
     const own = await freshDatabase()
     onTestFinished(own.drop)

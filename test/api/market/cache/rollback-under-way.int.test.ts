@@ -99,7 +99,9 @@ describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
     await expect.poll(askAll, { timeout: 5_000 }).toEqual(asStored)
   })
 
-  test('the first block of the new branch is not shown before the cache has what the rollback took back', async () => {
+  test('the first block of the new branch is not shown before the cache has what the rollback took back', {
+    timeout: 180_000,
+  }, async () => {
     const network = 'ethereum'
     const own = await freshDatabase()
     const reading = held(own.client, READ_CHANGES, 'answered')
