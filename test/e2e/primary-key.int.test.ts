@@ -254,7 +254,7 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
   const catalogue = openCatalogue(client, NETWORKS_SERVED, 0, 0)
   await catalogue.get()
   // What is held of a pool is brought up to date. The pair has more pools than are compared one by one.
-  const ids = Array.from({ length: 33 }, (_, index) => addressOf(`e${index}`))
+  const ids = Array.from({ length: 33 }, (_, index) => addressOf(`e${index + 10}`))
   await openStore(
     client,
     'ethereum',
