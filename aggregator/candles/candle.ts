@@ -7,11 +7,10 @@ export const RESOLUTIONS = [1, 60, 3_600, 86_400] as const
 /** Seconds of a stored bucket. */
 export type Resolution = (typeof RESOLUTIONS)[number]
 
-/** All are 0 where there is none: no price of a pool is 0. */
 export type Prices = { open: number; high: number; low: number; close: number }
 
 export type Candle = {
-  /** By execution price, token1 per token0; of executed ticks alone, see `isExecuted`. */
+  /** By execution price, token1 per token0; of executed ticks alone, see `isExecuted`. All are 0 where there is none: no swap has that price. */
   execution: Prices
   /** By spot price after each swap. */
   spot: Prices
@@ -41,7 +40,7 @@ export function fromTick(tick: Tick): Candle {
  */
 export function merge(earlier: Candle, later: Candle): Candle {
   return {
-    execution: mergePrices(earlier.execution, later.execution),
+    execution: mergeExecutions(earlier.execution, later.execution),
     spot: mergePrices(earlier.spot, later.spot),
     volume0: earlier.volume0 + later.volume0,
     volume1: earlier.volume1 + later.volume1,
@@ -52,7 +51,7 @@ export function merge(earlier: Candle, later: Candle): Candle {
 
 /** `candle = merge(candle, fromTick(tick))` in place: appending does little else. */
 export function addTick(candle: Candle, tick: Tick): void {
-  addPrice(candle.execution, executed(tick))
+  if (isExecuted(tick)) addExecution(candle.execution, tick.price)
   addPrice(candle.spot, tick.spotPrice)
   candle.volume0 += magnitude(tick.amount0)
   candle.volume1 += magnitude(tick.amount1)
@@ -83,9 +82,13 @@ function single(price: number): Prices {
   return { open: price, high: price, low: price, close: price }
 }
 
-function mergePrices(earlier: Prices, later: Prices): Prices {
+function mergeExecutions(earlier: Prices, later: Prices): Prices {
   if (later.open === 0) return { ...earlier }
   if (earlier.open === 0) return { ...later }
+  return mergePrices(earlier, later)
+}
+
+function mergePrices(earlier: Prices, later: Prices): Prices {
   return {
     open: earlier.open,
     high: Math.max(earlier.high, later.high),
@@ -94,9 +97,12 @@ function mergePrices(earlier: Prices, later: Prices): Prices {
   }
 }
 
-function addPrice(prices: Prices, price: number): void {
-  if (price === 0) return
+function addExecution(prices: Prices, price: number): void {
   if (prices.open === 0) startPrices(prices, price)
+  else addPrice(prices, price)
+}
+
+function addPrice(prices: Prices, price: number): void {
   if (price > prices.high) prices.high = price
   if (price < prices.low) prices.low = price
   prices.close = price
