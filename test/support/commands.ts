@@ -23,6 +23,7 @@ export const NOT_RUN: Reasons = [
   ['npm run aggregate', 'a real chain and Kafka: test/containers'],
   ['API_PROCESSES=4', 'a port of its own: api-processes.int.test.ts'],
   ['npm run api', 'a real chain and Kafka: test/containers'],
+  ['TRUST_PROXY=', 'a proxy, a real chain and Kafka: bad-keys.int.test.ts'],
   ['cp infra/.env.example', 'Docker: test/containers'],
   ['docker compose', 'Docker: test/containers'],
   ['CLICKHOUSE_CLUSTER=', 'several servers: shards.int.test.ts'],

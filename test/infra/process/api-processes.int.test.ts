@@ -104,7 +104,7 @@ describe.skipIf(withoutClickHouse)('several API processes behind one port', () =
     const { port } = other.address() as { port: number }
     const failed = start({ PORT: String(port) })
     expect(await failed.exited).toBe(1)
-    expect(failed.output()).toContain('EADDRINUSE')
+    expect(failed.output()).toContain(`PORT is ${port}, and port ${port} of 127.0.0.1 is taken`)
     expect(failed.output()).toContain('An API process ended before it listened')
     other.close()
   })
