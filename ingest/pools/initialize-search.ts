@@ -4,7 +4,7 @@ import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { BlockRange } from '../model/block-range.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
 import { narrowerWidth, readLogs } from '../rpc/log-range.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
 import type { PoolKey } from './pool-key.ts'
@@ -21,8 +21,9 @@ export class InitializeSearch {
   }
 
   /** Keys of the pools that have a log up to block `to`. May be repeated after a failure. */
-  async find(endpoints: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
+  async find(given: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
     const { poolManager, fromBlock } = this.#network.v4
+    const endpoints = asSearch(given)
     const found = new Map<PoolId, PoolKey>()
     const left = () => ids.filter((id) => !found.has(id))
     const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
@@ -53,8 +54,7 @@ export class InitializeSearch {
           break
         }
         if (answer.status === 'rejected') {
-          // Ranges of swaps keep their width: a search by topic fails at others.
-          const narrower = await narrowerWidth({ ...endpoints, narrow: () => undefined }, answer.reason, window)
+          const narrower = await narrowerWidth(endpoints, answer.reason, window)
           if (narrower === undefined) throw answer.reason
           width = narrower
           break

@@ -1,7 +1,7 @@
 /** Searches backwards for the newest logs. */
 import type { Client } from 'viem'
 import type { BlockRange } from '../model/block-range.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readLogs } from '../rpc/log-range.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
@@ -18,10 +18,11 @@ export async function lastLog(endpoints: Endpoints, filter: LogFilter, range: Bl
 
 /** The logs that match a filter, newest first, read in growing windows as far as they are asked for and endpoints have them. */
 export async function* newestFirst(
-  endpoints: Endpoints,
+  given: Endpoints,
   filter: LogFilter,
   { from, to }: BlockRange,
 ): AsyncGenerator<RpcLog, void> {
+  const endpoints = asSearch(given)
   const read = (client: Client, low: number, high: number) => readLogs(client, filter, low, high)
   let width = WINDOW_BLOCKS.first
   let oldest = from

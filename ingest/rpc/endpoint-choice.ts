@@ -2,6 +2,7 @@
 import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { Endpoint } from './endpoint.ts'
+import type { RangeKind } from './endpoint-limits.ts'
 import type { Priority } from './rate-limiter.ts'
 import { voiceOf } from './voice.ts'
 
@@ -12,6 +13,8 @@ export type RunOptions = {
   oldest?: number
   /** Width of the requested range: endpoints known to refuse it come last. */
   blocks?: number
+  /** `events` where absent. */
+  ranges?: RangeKind
   /** Endpoints of this client's voice come last. */
   notFirst?: Client
   /** `live` where absent. */
@@ -37,14 +40,14 @@ export async function chooseEndpoint(
 }
 
 /** Sort keys, most important first; lower is better. */
-function rank(endpoint: Endpoint, { atLeast, oldest, blocks = 1, notFirst }: RunOptions): number[] {
+function rank(endpoint: Endpoint, { atLeast, oldest, blocks = 1, ranges, notFirst }: RunOptions): number[] {
   return [
     Number(endpoint.waitMs() > 0),
     Number(endpoint.voice === voiceOf(notFirst)),
     Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
     Number(oldest !== undefined && endpoint.limits.lacks(oldest)),
     Number(endpoint.isBehind),
-    Number(endpoint.limits.maxBlocks < blocks),
+    Number(endpoint.limits.maxBlocks(ranges) < blocks),
   ]
 }
 

@@ -3,18 +3,76 @@ import type { Client } from 'viem'
 import type { Oddity } from '../model/fact.ts'
 
 export type LimitsContext = {
-  /** How long a limit is assumed; a width doubles after it. */
+  /** How long a limit is assumed. */
   forMs: number
   /** Called once for each oddity. */
   onOddity(oddity: Oddity, detail: string): void
 }
 
+/** Ranges of all events, or those of a search by a pool or a topic that few logs have: an endpoint fails at other widths of each. */
+export type RangeKind = 'events' | 'search'
+
 type Limit = { value: number; sinceMs: number }
+
+const FEWEST_ANSWERS = 4
+const MAX_ANSWERS = 256
+
+/**
+ * Width of the ranges that an endpoint answers where it states no limit: halved by a failure, doubled by some answers in a row at full width, or by
+ * time. A failure at a doubled width doubles the number of answers before the next attempt, so that a fixed limit costs few failures.
+ */
+export class PassingWidth {
+  readonly #forMs: number
+  #blocks = Number.POSITIVE_INFINITY
+  #sinceMs = 0
+  /** Answers in a row at full width. */
+  #answers = 0
+  #needed = FEWEST_ANSWERS
+  /** The width was doubled, and is not confirmed yet. */
+  #isTrial = false
+
+  /** Without answers the width doubles once in `forMs`: another endpoint may have been preferred meanwhile. */
+  constructor(forMs: number) {
+    this.#forMs = forMs
+  }
+
+  get blocks(): number {
+    return this.#blocks * 2 ** Math.floor((Date.now() - this.#sinceMs) / this.#forMs)
+  }
+
+  failed(asked: number): void {
+    const half = Math.max(1, Math.floor(asked / 2))
+    this.#answers = 0
+    // Of several ranges in flight, those of an earlier width say nothing new.
+    if (half >= this.blocks) return
+    if (this.#isTrial) this.#needed = Math.min(MAX_ANSWERS, this.#needed * 2)
+    this.#set(half, false)
+  }
+
+  answered(blocks: number): void {
+    if (blocks < this.blocks || ++this.#answers < (this.#isTrial ? FEWEST_ANSWERS : this.#needed)) return
+    if (this.#isTrial) this.#needed = FEWEST_ANSWERS
+    this.#set(2 * this.blocks, true)
+  }
+
+  /** The failures had another cause. */
+  forget(): void {
+    this.#needed = FEWEST_ANSWERS
+    this.#set(Number.POSITIVE_INFINITY, false)
+  }
+
+  #set(blocks: number, isTrial: boolean): void {
+    this.#blocks = blocks
+    this.#sinceMs = Date.now()
+    this.#answers = 0
+    this.#isTrial = isTrial
+  }
+}
 
 export class EndpointLimits {
   readonly #context: LimitsContext
   #cap: Limit | undefined
-  #passing: Limit | undefined
+  readonly #passing: Readonly<Record<RangeKind, PassingWidth>>
   #values: Limit | undefined
   #pruned: Limit | undefined
   #byNumberSinceMs = Number.NEGATIVE_INFINITY
@@ -22,24 +80,27 @@ export class EndpointLimits {
 
   constructor(context: LimitsContext = { forMs: Number.POSITIVE_INFINITY, onOddity: () => undefined }) {
     this.#context = context
+    this.#passing = { events: new PassingWidth(context.forMs), search: new PassingWidth(context.forMs) }
   }
 
   /** The widest range that it is not known to refuse or to fail at. */
-  get maxBlocks(): number {
-    const passing = this.#passing
-    const periods = passing ? Math.floor((Date.now() - passing.sinceMs) / this.#context.forMs) : 0
-    const grown = passing ? passing.value * 2 ** periods : Number.POSITIVE_INFINITY
-    return Math.min(this.#valid(this.#cap), grown)
+  maxBlocks(kind: RangeKind = 'events'): number {
+    return Math.min(this.#valid(this.#cap), this.#passing[kind].blocks)
   }
 
   /** It refused a range of `asked` blocks for its width; `stated` is the limit that it named. */
   capRange(stated: number | undefined, asked: number): void {
-    this.#cap = limitOf(Math.min(lower(stated, asked), this.maxBlocks))
+    this.#cap = limitOf(Math.min(lower(stated, asked), this.#valid(this.#cap)))
   }
 
   /** It failed at a range of `asked` blocks, without naming a limit, and answers other requests. */
-  narrow(asked: number): void {
-    this.#passing = limitOf(Math.min(lower(undefined, asked), this.maxBlocks))
+  narrow(asked: number, kind: RangeKind = 'events'): void {
+    this.#passing[kind].failed(asked)
+  }
+
+  /** It answered a range of `blocks`. */
+  answered(blocks: number, kind: RangeKind = 'events'): void {
+    this.#passing[kind].answered(blocks)
   }
 
   /** How many addresses, or topics of one place, a filter may have. */
@@ -52,7 +113,7 @@ export class EndpointLimits {
     const value = Math.min(lower(stated, asked), this.maxValues)
     this.#values = limitOf(value)
     // The width was not the cause of earlier failures.
-    this.#passing = undefined
+    for (const width of Object.values(this.#passing)) width.forget()
     this.tell('few-values', `a filter takes ${value} addresses`)
   }
 

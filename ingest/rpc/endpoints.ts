@@ -9,7 +9,7 @@ import type { Report } from '../model/report.ts'
 import type { RpcProblemKind } from '../model/rpc-problem.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, type RunOptions } from './endpoint-choice.ts'
-import type { LimitsContext } from './endpoint-limits.ts'
+import type { LimitsContext, RangeKind } from './endpoint-limits.ts'
 import { behindFact, type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
 import { Finality, MAX_FINALITY_LAG_BLOCKS } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
@@ -25,9 +25,9 @@ export type Endpoints = {
    */
   run<T>(task: (client: Client) => Promise<T>, options?: RunOptions): Promise<T>
   /** The widest range of blocks that a usable endpoint is not known to refuse. */
-  maxBlocks(): number
+  maxBlocks(kind?: RangeKind): number
   /** Records that this endpoint fails at ranges so wide, though it answers other requests. */
-  narrow(endpoint: string, blocks: number): void
+  narrow(endpoint: string, blocks: number, kind?: RangeKind): void
   /** Milliseconds until an endpoint of another voice than this one's is usable; 0 where there is none. */
   waitForOther(client: Client): number
   /** Finality as the endpoints report it. */
@@ -74,13 +74,13 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
   return {
     finality,
     run: (task, run = {}) => runInGroup(group, task, run),
-    maxBlocks() {
+    maxBlocks(kind) {
       const enabled = endpoints.filter((it) => !it.disabled)
       const usable = enabled.filter((it) => it.waitMs() === 0)
-      return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.limits.maxBlocks))
+      return Math.max(...(usable.length > 0 ? usable : enabled).map((it) => it.limits.maxBlocks(kind)))
     },
-    narrow(name, blocks) {
-      endpoints.find((it) => it.name === name)?.limits.narrow(blocks)
+    narrow(name, blocks, kind) {
+      endpoints.find((it) => it.name === name)?.limits.narrow(blocks, kind)
     },
     waitForOther(client) {
       const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
@@ -103,6 +103,16 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
 /** `endpoints` for backfills and audits: live following is served first, and keeps a reserve of the day's budget. */
 export function withHistoryPriority(endpoints: Endpoints): Endpoints {
   return { ...endpoints, run: (task, options) => endpoints.run(task, { ...options, priority: 'history' }) }
+}
+
+/** `endpoints` for searches of few logs in wide ranges, whose width is learnt apart. */
+export function asSearch(endpoints: Endpoints): Endpoints {
+  return {
+    ...endpoints,
+    run: (task, options) => endpoints.run(task, { ...options, ranges: 'search' }),
+    maxBlocks: () => endpoints.maxBlocks('search'),
+    narrow: (endpoint, blocks) => endpoints.narrow(endpoint, blocks, 'search'),
+  }
 }
 
 /** Failures in a row, over more than half a minute, after which an endpoint counts as down. */
@@ -154,6 +164,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
       if (endpoint.disabled) continue
       const answer = await task(run.priority === 'history' ? endpoint.historyClient : endpoint.client)
       recordAnswer(report, endpoint, epoch)
+      if (run.blocks !== undefined) endpoint.limits.answered(run.blocks, run.ranges)
       comparePeers(group)
       return answer
     } catch (error) {

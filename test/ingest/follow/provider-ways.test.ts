@@ -181,6 +181,21 @@ describe('ranges of more than 40 blocks fail with', () => {
   )
 })
 
+test('a burst of failures that narrows ranges to a few blocks is over soon: the rest is read by wide ones', async () => {
+  let isWell = false
+  node.faults.breakRequest = (calls) => {
+    const queries = calls.flatMap(({ method, params }) => (method === 'eth_getLogs' ? (params[0] as Query) : []))
+    // The search for a price before the first block is no part of it.
+    const widths = queries.filter(({ fromBlock }) => Number(fromBlock) >= FROM).map(widthOf)
+    isWell ||= widths.some((width) => width > 1 && width <= 8)
+    return isWell || !widths.some((width) => width > 8) ? undefined : 500
+  }
+  const { log } = await expectClean()
+  const widths = log.messages.flatMap((it) => (it.kind === 'range' ? [it.to - it.from + 1] : []))
+  expect(Math.min(...widths)).toBeLessThanOrEqual(8)
+  expect(widths.length).toBeLessThan(60)
+})
+
 describe('a single block that fails', () => {
   const heavy = numberToHex(Number([...new Set(recordedBlocks())][3]))
 

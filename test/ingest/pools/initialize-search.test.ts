@@ -122,6 +122,7 @@ describe('v4 pools that PositionManager does not know', () => {
     expect(before).toBeGreaterThan(WINDOWS / 2)
     expect(await registry.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
     expect(registry.get(idOf(0))?.kind).toBe('pool')
-    expect(searches() - before).toBeLessThan(WINDOWS / 2 + 20)
+    // The failures halve the width for some windows.
+    expect(searches() - before).toBeLessThan(WINDOWS / 2 + 40)
   })
 })
