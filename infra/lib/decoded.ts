@@ -16,18 +16,18 @@ import { TooLong, unpackZstd } from './zstd.ts'
 /** A body has at most this many codings: each one costs a pass over it. */
 const MAX_CODINGS = 3
 
-const STREAMS: Readonly<Record<string, () => Transform>> = {
-  gzip: createUnzip,
-  'x-gzip': createUnzip,
-  deflate: createUnzip,
-  br: createBrotliDecompress,
-}
+const STREAMS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createUnzip],
+  ['x-gzip', createUnzip],
+  ['deflate', createUnzip],
+  ['br', createBrotliDecompress],
+])
 
 /** Takes the codings that the header names. An error reaches the reader of the stream. */
 export function decoded(response: IncomingMessage): Readable {
   let body: Readable = response
   for (const coding of codingsOf(response)) {
-    const open = STREAMS[coding]
+    const open = STREAMS.get(coding)
     if (!open) return response.destroy(new Error(`The answer has the unknown content encoding ${quoted(coding)}.`))
     body = pipeline(body, open(), () => undefined)
   }
@@ -43,13 +43,13 @@ const zstd: Unpack = async (packed, { maxOutputLength }) => unpackZstd(packed, m
 /** Servers say “deflate” of both formats. */
 const deflate: Unpack = (packed, options) => (isZlib(packed) ? zlib : raw)(packed, options)
 
-const BY_NAME: Readonly<Record<string, Unpack>> = {
-  gzip,
-  'x-gzip': gzip,
-  deflate,
-  br: promisify(brotliDecompress) as Unpack,
-  zstd,
-}
+const BY_NAME: ReadonlyMap<string, Unpack> = new Map([
+  ['gzip', gzip],
+  ['x-gzip', gzip],
+  ['deflate', deflate],
+  ['br', promisify(brotliDecompress) as Unpack],
+  ['zstd', zstd],
+])
 
 /**
  * The text of an answer in JSON, at most `maxBytes` long, else `TooLong` is thrown. Gateways name codings that the body does not have, and
@@ -59,7 +59,7 @@ export async function unpacked(body: Buffer, response: IncomingMessage, maxBytes
   let bytes = body
   const named = codingsOf(response)
   for (let count = 0; count < MAX_CODINGS && bytes.length > 0; count++) {
-    const unpack = packedBy(bytes) ?? BY_NAME[named[count] ?? '']
+    const unpack = packedBy(bytes) ?? BY_NAME.get(named[count] ?? '')
     if (!unpack && count >= named.length) return bytes
     if (unpack) bytes = await unpackedBy(unpack, bytes, maxBytes)
   }

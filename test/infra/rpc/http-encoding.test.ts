@@ -85,6 +85,10 @@ describe('an answer is read', () => {
     expect(await ask(encoding, body)).toEqual(ANSWER)
   })
 
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('whose encoding is called %s', async (name) => {
+    expect(await ask(name, JSON_TEXT)).toEqual(ANSWER)
+  })
+
   test('of HTTP/1.0, which ends with the connection', async () => {
     const url = await serveBytes((socket) => socket.end(`HTTP/1.0 200 OK\r\nServer: old\r\n\r\n${JSON_TEXT}`))
     const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
