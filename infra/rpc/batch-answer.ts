@@ -6,6 +6,8 @@ import { isRange, type JsonRpcResponse, malformed, type PendingCall, refusal, rp
 /** Calls of a batch that have no answer of their own, and why. `isRefusal`: the endpoint says that it is for the batch. */
 export type Unanswered = { calls: readonly PendingCall[]; error: unknown; isRefusal: boolean }
 
+/** Some gateways add answers that were not asked for. More of them are refused before they are walked. */
+const MAX_ANSWERS_PER_CALL = 2
 const TOO_LONG = /response (is )?too large/i
 /** Texts of a call's error that are about all calls of its batch. */
 const OF_ALL_CALLS = /\bbatch|response (is )?too large/i
@@ -18,6 +20,10 @@ const STATUSES = [400, 405, 413, 415, 422, 501]
 export function settleBatch(batch: readonly PendingCall[], answers: unknown, name: string): Unanswered | undefined {
   // One object stands for a whole batch where the gateway refuses it.
   if (!Array.isArray(answers)) return { calls: batch, error: refusal(answers, name), isRefusal: true }
+  if (answers.length > MAX_ANSWERS_PER_CALL * batch.length) {
+    const text = `The node answered ${answers.length} times to a batch of ${batch.length}.`
+    return { calls: batch, error: malformed(text, name), isRefusal: false }
+  }
   const { byId, common } = sorted(answers)
   const answerTo = ({ body }: PendingCall) => byId.get(String(body.id))
   // A single answer to many calls is that of a request with the id of the first one.

@@ -23,10 +23,14 @@ const TIMEOUT_MS = 20_000
 export function connectChain(urls: readonly string[], options: ChainOptions = {}): ChainClient {
   const { timeoutMs = TIMEOUT_MS, access = DIRECT, signal = new AbortController().signal } = options
   const sockets: Socket[] = []
+  // Providers count a call again that was in a refused batch. Whose calls they are is unknown here: a head must not wait.
+  const mayResend = async (calls: number) => {
+    for (let left = calls; options.budget && left > 0; left--) await options.budget.take(signal, 'live')
+  }
   const voices = voicesOf(urls)
   const clients = namesOf(urls).map(([url, name], index): VoicedClient => {
     const voice = voices[index] ?? name
-    if (!/^wss?:/.test(url)) return { ...openHttp({ url, name, timeoutMs, access }), voice }
+    if (!/^wss?:/.test(url)) return { ...openHttp({ url, name, timeoutMs, access }, mayResend), voice }
     const socket = openSocket({ url, name, timeoutMs, access }, signal)
     sockets.push(socket)
     return { ...socket.client, voice }

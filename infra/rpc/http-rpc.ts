@@ -6,15 +6,18 @@ import { isAnswer, isRange, type JsonRpcResponse, type PendingCall, settle } fro
 import { type EndpointAddress, postTo } from './http-post.ts'
 import { inFlight } from './in-flight.ts'
 
-type Transport = { name: string; post: (body: object) => Promise<unknown>; size: BatchSize }
+/** Resolves when so many calls may be sent again. */
+export type MayResend = (calls: number) => Promise<void>
+
+type Transport = { name: string; post: (body: object) => Promise<unknown>; size: BatchSize; mayResend: MayResend }
 
 /** Requests at once: an endpoint that takes single calls only gets hundreds of them in one turn. */
 const MAX_IN_FLIGHT = 16
 
 /** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. */
-export function openHttp(address: EndpointAddress): Client {
+export function openHttp(address: EndpointAddress, mayResend: MayResend = async () => {}): Client {
   const { name } = address
-  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(address)), size: new BatchSize() }
+  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(address)), size: new BatchSize(), mayResend }
   let waiting: PendingCall[] = []
   let lastId = 0
 
@@ -62,12 +65,14 @@ async function send(to: Transport, batch: readonly PendingCall[]): Promise<boole
 async function sendSmaller(to: Transport, { calls, error, isRefusal }: Unanswered, length: number): Promise<boolean> {
   const { size } = to
   const [first, ...others] = calls
+  if (first) await to.mayResend(1)
   const failure = first && (await sendAlone(to, first))
   if (calls.length === length && (!isAnswer(failure) || saysTheSame(failure, error))) {
     for (const call of others) call.reject(error)
     return false
   }
   if (isRefusal) size.refused(length)
+  await to.mayResend(others.length)
   const half = Math.max(1, Math.floor(length / 2))
   const next = others.slice(0, half)
   const isNext = next.length === 0 || (await send(to, next))

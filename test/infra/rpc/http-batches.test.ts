@@ -4,7 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DIRECT } from '../../../infra/config/rpc-access.ts'
+import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { openHttp } from '../../../infra/rpc/http-rpc.ts'
+import { RequestBudget, type RequestCount } from '../../../ingest/rpc/request-budget.ts'
 import { classify } from '../../../ingest/rpc/rpc-error.ts'
 
 type Call = { id: number; method: string; params: unknown[] }
@@ -246,6 +248,38 @@ describe('answers are told apart by id', () => {
     reply = (body) => ({ ...answer(body as Call), id: String((body as Call).id) })
     expect(await ask(open(), 1)).toEqual([0])
   })
+})
+
+test('a million answers to a batch are refused without a walk over them', async () => {
+  const many = JSON.stringify(Array.from({ length: 1_000_000 }, (_, id) => ({ id: -1 - id, error: 1 })))
+  reply = (body) => (Array.isArray(body) ? many : answer(body))
+  const client = open(20_000)
+  await ask(client, 1)
+  const ids = vi.spyOn(Map.prototype, 'set')
+  const answers = await ask(client, 2)
+  const walked = ids.mock.calls.filter(([id]) => String(id).startsWith('-')).length
+  ids.mockRestore()
+  expect(answers).toEqual([0, 1])
+  expect(walked).toBe(0)
+})
+
+test('calls that are sent again count against the budget of the network', async () => {
+  reply = singlesOnly(status(405))
+  let counted = 0
+  const count: RequestCount = {
+    async add(_day, requests) {
+      counted += requests
+      return counted
+    },
+  }
+  const limits = { perSecond: undefined, perDay: 100_000 }
+  const budget = new RequestBudget('ethereum', limits, count, () => {})
+  const { endpoints } = connectChain([url], { budget })
+  const left = budget.leftForHistory
+  await endpoints.run((client) => ask(client, 10))
+  const sent = sizes.reduce((sum, size) => sum + size, 0)
+  expect(sent).toBeGreaterThan(20)
+  expect(left - budget.leftForHistory).toBe(sent)
 })
 
 test('single calls are bounded: 16 at once', async () => {
