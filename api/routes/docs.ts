@@ -8,9 +8,10 @@ const KEPT = 'public, max-age=300'
 const DAY_MS = 86_400_000
 
 export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
-  const text = JSON.stringify(document)
+  // Text would be encoded for each answer.
+  const bytes = Buffer.from(JSON.stringify(document))
   return function getJson(_req, res) {
-    res.set('Cache-Control', KEPT).type('application/json').send(text)
+    res.set('Cache-Control', KEPT).type('application/json; charset=utf-8').send(bytes)
   }
 }
 
