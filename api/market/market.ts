@@ -18,6 +18,7 @@ import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
 import { FIRST_NETWORKS, findLeadNow, poolsOfId, poolsOfPair } from './find/find.ts'
+import { orderListed } from './find/pair-pools.ts'
 import { hasListed, searchesOf } from './find/symbol.ts'
 import type { Listing } from './model/listing.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
@@ -51,6 +52,8 @@ export type Market = {
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
+  /** Reads ahead what the first answers wait for otherwise: all pools, the order of crowded pairs, the page's overview. Rejects as they do. */
+  warm(): Promise<void>
   /** Tips and coverage; rejects where the store does not answer. */
   states(): Promise<NetworkStates>
   /** Called by the aggregator of this process after each write: its candles reach the cache without a poll. */
@@ -117,6 +120,11 @@ export function openMarket(options: {
         tip: states.get(network.name)?.tip,
         halts: halted.filter((halt) => halt.network === network.name),
       }))
+    },
+    async warm() {
+      const { store } = await sources.snapshot([])
+      await orderListed(store)
+      await overview.get()
     },
     states: sources.states,
     onFlush: sources.onFlush,

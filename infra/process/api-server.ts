@@ -43,5 +43,7 @@ export async function startApi(
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })
+  // A query that needs what could not be read repeats it, and gets its error.
+  market.warm().catch(() => undefined)
   return { ...serving, closed: serving.closed.then(() => accounts.close()) }
 }

@@ -21,6 +21,8 @@ export type Service = {
   facts: ApiFact[]
   /** Something was written just now, as an aggregator in the same process says. */
   look(written: WriteEvent): void
+  /** Reads ahead, as a start does. */
+  warm(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -78,6 +80,7 @@ export async function startService(options: {
     code: () => pageCode.issue(key),
     facts,
     look: market.onFlush,
+    warm: market.warm,
     async get(path, headers = { 'X-API-KEY': key }, method = 'GET') {
       const response = await fetch(url + path, { headers, method })
       const text = await response.text()

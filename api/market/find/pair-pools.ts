@@ -1,12 +1,14 @@
 /** The pools of a pair that a query compares: all of them, or the first ones where a network has very many. */
 import { lower } from '../../../ingest/lib/lower.ts'
+import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
 import { pricedTokens } from '../pools/new-pools.ts'
 import { countPools, fewPools, type Match, matchIn, type PairSearch } from '../pools/pair-search.ts'
 import { type MarketStore, readValues } from '../pools/pool-state.ts'
 import { CROWDED, SOUND_USD, type TopOfPair } from '../pools/top-pools.ts'
-import { hasListed, type SymbolSearches } from './symbol.ts'
+import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 export type PairPools = {
   matches: readonly Match[]
@@ -59,6 +61,20 @@ async function poolsIn(store: MarketStore, searches: readonly PairSearch[], purp
 
 export function readTop(store: MarketStore, search: PairSearch): Promise<TopOfPair> {
   return store.top.read(search, () => pricedTokens(store, search.pools.network))
+}
+
+/** Orders the crowded pairs of listed tokens one after the other, so that the first query of one does not wait for it. */
+export async function orderListed(store: MarketStore): Promise<void> {
+  for (const pools of store.catalogue.values())
+    for (const split of listedSplits(pools.network))
+      for (const search of searchesOf(store.catalogue, [split], [pools.network.name]).listed)
+        if (fewPools(search, CROWDED) === undefined) await readTop(store, search)
+}
+
+function listedSplits({ nativeSymbol, trustedTokens }: Network): readonly Split[] {
+  const names = [...new Set([nativeSymbol, ...trustedTokens.flatMap(({ symbols }) => symbols)])]
+  const symbols = names.map((name) => name.toLowerCase())
+  return symbols.flatMap((base, index) => symbols.slice(index + 1).map((quote) => ({ base, quote })))
 }
 
 type FirstPools = { search: PairSearch; top: TopOfPair }

@@ -6,11 +6,11 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { type CachedValue, cachedValue } from '../../lib/cached-value.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { Problem } from '../../lib/problem.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
-import { ANY_TOKEN, matchIn, type PairSearch, type TokenSet } from './pair-search.ts'
+import { type LoadedOrder, PairOrder } from './pair-order.ts'
+import { ANY_TOKEN, type PairSearch, type TokenSet } from './pair-search.ts'
 import { TouchedPools } from './touched-pools.ts'
 
 const TOP_POOLS = readSql(new URL('./top-pools.sql', import.meta.url))
@@ -20,13 +20,11 @@ export const CROWDED = 32
 /** Below this value a pool's price is cheap to move. */
 export const SOUND_USD = 10_000
 
-/** By value; as many by time and by volume, see top-pools.sql, and as many that a write touched since. */
+/** By value; as many by time and by volume, see top-pools.sql. */
 const MAX_LEADS = 16
-/** Pools that a write touches are looked at anyway, so that the order may be old. */
-const MAX_AGE_MS = 600_000
-/** Where too many were touched, or it is not known which. */
-const RELOAD_AFTER_MS = 60_000
 const MAX_PAIRS = 500
+/** So many pairs take in what was touched at each write, in turn: one that no query reads does not fall behind. */
+const ADVANCED_AT_ONCE = 4
 /** A client may ask for one crowded pair after the other. */
 const BOUNDS = { maxRunning: 2, maxQueued: 64, maxWaitMs: 10_000 }
 
@@ -53,19 +51,9 @@ export type TopPools = {
   touch(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
-/** `next`: the place of the first touched pool that was not looked at; `areAll`: false where the pair may have other first pools. */
-type Loaded = {
-  top: Omit<TopOfPair, 'touched'>
-  loadedMs: number
-  next: number
-  touched: Set<PoolId>
-  areAll: boolean
-  isDue: boolean
-}
-
 /** The newest search and prices: those of a start hold pools that are read again. */
 type AskedPair = { search: PairSearch; priced: () => Promise<readonly TokenPrice[]> }
-type Pair = { asked: AskedPair; loaded: CachedValue<Loaded> }
+type Pair = { asked: AskedPair; order: PairOrder }
 
 type TopRow = {
   by_value: readonly [minusUsd: number, minusVolume: number, pool: PoolId, isActive: 0 | 1][]
@@ -88,12 +76,10 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     return pools
   }
 
-  async function load({ search, priced }: AskedPair): Promise<Loaded> {
-    const { name } = search.pools.network
-    const [loadedMs, next] = [performance.now(), writtenOn(name).end]
+  async function load({ search, priced }: AskedPair): Promise<LoadedOrder> {
     const prices = await priced()
     const parameters = {
-      network: name,
+      network: search.pools.network.name,
       tokens: prices.map(({ token }) => token),
       usd: prices.map(({ usd }) => usd),
       ...namesOf(search),
@@ -101,61 +87,43 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     }
     const read = (only_v3: boolean) =>
       limited(() => queryRows<TopRow>(reader, TOP_POOLS, { ...parameters, only_v3 })).then(([row]) => topOf(row))
-    const loaded = { loadedMs, next, touched: new Set<PoolId>(), isDue: false }
     try {
-      return { ...loaded, top: await read(false), areAll: true }
+      return { top: await read(false), areAll: true }
     } catch (error) {
       // Any number of v4 pools may reach a limit of the store; a factory makes one v3 pool a fee.
       if (!(error instanceof Problem)) throw error
-      return { ...loaded, top: await read(true), areAll: false }
+      return { top: await read(true), areAll: false }
     }
   }
 
-  function cached(asked: AskedPair): CachedValue<Loaded> {
+  function pairOf(asked: AskedPair): Pair {
     const key = keyOf(asked.search)
-    const pair: Pair = pairs.get(key) ?? {
-      asked,
-      loaded: cachedValue(() => load(pair.asked), Math.min(600 * freshMs, MAX_AGE_MS)),
-    }
+    const written = writtenOn(asked.search.pools.network.name)
+    const pair: Pair = pairs.get(key) ?? { asked, order: new PairOrder(() => load(pair.asked), written, freshMs) }
     pair.asked = asked
     pairs.delete(key)
     pairs.set(key, pair)
     const [oldest] = pairs.keys()
     if (pairs.size > MAX_PAIRS && oldest !== undefined) pairs.delete(oldest)
-    return pair.loaded
+    return pair
   }
+
+  function* inTurn(): Generator<Pair, undefined> {
+    while (pairs.size > 0) yield* pairs.values()
+  }
+  let turn = inTurn()
 
   return {
-    async read(search, priced) {
-      const pair = cached({ search, priced })
-      const loaded = await pair.get()
-      const areAll = addTouched(loaded, search, writtenOn(search.pools.network.name))
-      if (!areAll && !loaded.isDue && performance.now() - loaded.loadedMs > RELOAD_AFTER_MS) {
-        loaded.isDue = true
-        // The next caller repeats a read that fails, once the order is too old.
-        pair.reload().catch(() => undefined)
+    read: (search, priced) => pairOf({ search, priced }).order.read(search),
+    touch(network, pools) {
+      writtenOn(network).add(pools)
+      for (let count = 0; count < ADVANCED_AT_ONCE; count++) {
+        const { value: pair } = turn.next()
+        if (pair) pair.order.advance(pair.asked.search)
+        else turn = inTurn()
       }
-      return { ...loaded.top, touched: [...loaded.touched] }
     },
-    touch: (network, pools) => writtenOn(network).add(pools),
   }
-}
-
-/** False where a pool of the pair may belong to the first ones that is not among them. */
-function addTouched(loaded: Loaded, search: PairSearch, written: TouchedPools): boolean {
-  const { pools, areAll } = written.since(loaded.next)
-  loaded.next = written.end
-  if (!areAll) loaded.areAll = false
-  for (const pool of pools) {
-    const listing = search.pools.pool(pool)
-    if (listing === undefined || matchIn(search, listing) === undefined) continue
-    // The newest last.
-    loaded.touched.delete(pool)
-    loaded.touched.add(pool)
-  }
-  if (loaded.touched.size > MAX_LEADS) loaded.areAll = false
-  for (const pool of loaded.touched) if (loaded.touched.size > MAX_LEADS) loaded.touched.delete(pool)
-  return loaded.areAll
 }
 
 function topOf(row: TopRow | undefined): Omit<TopOfPair, 'touched'> {

@@ -158,6 +158,19 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
     expect(asked.splice(0).filter((pools) => pools > 20)).toEqual([])
   })
 
+  test('is ordered before its first query, where its tokens are listed', async () => {
+    let orders = 0
+    const service = await open(limitedTo(database.client, () => ++orders === 0))
+    await service.warm()
+    const read = orders
+    expect(read).toBeGreaterThan(0)
+    for (const symbol of ['WETH-USDC', 'ETH-USDC', 'usdc-eth'])
+      expect(await leadOf(service, `/v0/candles?symbol=${symbol}&${RANGE}`)).toBe(main.id)
+    expect((await service.get('/v0/pools?symbol=WETH-USDC')).status).toBe(200)
+    expect((await service.get('/page/pairs')).status).toBe(200)
+    expect(orders).toBe(read)
+  })
+
   test('is answered from its v3 pools where a limit of the store refuses the statement over all pools', async () => {
     const service = await open(limitedTo(database.client, () => true))
     expect(await leadOf(service, `/v0/candles?symbol=WETH-USDC&${RANGE}`)).toBe(main.id)

@@ -33,7 +33,7 @@ describe.skipIf(withoutClickHouse)('the pools of a pair, while trades continue',
     await database?.drop()
   })
 
-  test('are sorted by the value that the answer shows, 100 times of 100', async () => {
+  test('are sorted by the value that the answer shows, 100 times of 100', { timeout: 180_000 }, async () => {
     const { main, side, small } = POOLS
     const store = openStore(database.client, 'ethereum')
     // `main` has held its value all day, `side` and `small` get theirs by turns for one block.
