@@ -132,11 +132,12 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
 }
 
 /** Where SQL_PORT is set. */
-async function openSqlPort({ engine }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
+async function openSqlPort({ engine, landlock }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
   const { sqlPort, sqlHost: host } = config
   if (sqlPort === undefined || !engine) return undefined
   const sql = await startSqlPort({ engine, host, port: sqlPort, signal })
   report({ kind: 'sql-listening', host, port: sql.port })
+  if (landlock === 0) report({ kind: 'sql-unrestricted' })
   return sql
 }
 

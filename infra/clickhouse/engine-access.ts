@@ -109,7 +109,7 @@ export async function writeSecret(file: string, content: string): Promise<void> 
 }
 
 export async function makeFolders(paths: EnginePaths): Promise<void> {
-  for (const folder of [paths.engine, paths.tables, paths.backups])
+  for (const folder of [paths.engine, paths.logs, paths.tables, paths.backups])
     await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 

@@ -1,4 +1,4 @@
-/** The configuration of the embedded ClickHouse: caches and pools of a small machine, and which requests its port answers. */
+/** The configuration of the embedded ClickHouse: caches and pools of a small machine, which requests its port answers, and what its process may open. */
 import { join } from 'node:path'
 import { ENGINE_USERS, type EngineUser } from './engine-users.ts'
 
@@ -7,7 +7,7 @@ export type EnginePaths = ReturnType<typeof enginePaths>
 export function enginePaths(dataDir: string) {
   const engine = join(dataDir, 'engine')
   return {
-    /** Configuration, log and state of the engine. */
+    /** Configuration, passwords and state of the engine, none of which its process can open once it serves. */
     engine,
     config: join(engine, 'config.xml'),
     users: join(engine, 'users.xml'),
@@ -15,7 +15,9 @@ export function enginePaths(dataDir: string) {
     passwords: join(engine, 'passwords.json'),
     /** There while the engine answers. */
     running: join(engine, 'running.json'),
-    log: join(engine, 'engine.log'),
+    /** The engine adds to these files, and cannot read them. */
+    logs: join(engine, 'log'),
+    log: join(engine, 'log', 'engine.log'),
     tables: join(dataDir, 'clickhouse'),
     /** Locked by the engine as long as it lives; holds its process id. */
     status: join(dataDir, 'clickhouse', 'status'),
@@ -23,15 +25,48 @@ export function enginePaths(dataDir: string) {
   }
 }
 
+/** An engine of a cluster: more configuration, without its root, and the TCP ports at which it and the other servers listen for each other. */
+export type EngineShard = { xml: string; ports: readonly number[] }
+
+/** As `restrict` of landlock.mjs reads it. */
+export type EngineAllowance = {
+  read: readonly string[]
+  append: readonly string[]
+  change: readonly string[]
+  listen: readonly number[]
+  connect: readonly number[]
+}
+
+/**
+ * All that the engine's process may open: statements that pass the rules of SQL_PORT by mistake read no other file and reach no other server. Of
+ * /proc the files that its memory limit needs, and no folder: a process has its environment there.
+ */
+export function allowanceOf(paths: EnginePaths, library: string, port: number, shard?: EngineShard): EngineAllowance {
+  const { ports = [] } = shard ?? {}
+  const proc = ['meminfo', 'cpuinfo', 'stat', 'self/statm', 'self/cgroup', 'self/maps'].map((name) => `/proc/${name}`)
+  return {
+    // With the library, a stack trace in the log has addresses that a maintainer of the engine can use.
+    read: [library, ...proc, '/sys/fs/cgroup', '/sys/devices/system/cpu', '/dev/urandom'],
+    append: [paths.logs],
+    change: [paths.tables, paths.backups],
+    listen: [port, ...ports],
+    connect: ports,
+  }
+}
+
 /** Holds the users' credentials, so only this user may read it; the port comes as an argument, so that the file is the same for every start. */
-export function configXml(paths: EnginePaths, passwords: Record<EngineUser, string>, memoryLimitBytes: number): string {
+export function configXml(
+  paths: EnginePaths,
+  passwords: Record<EngineUser, string>,
+  memoryLimitBytes: number,
+  shard?: EngineShard,
+): string {
   return `<clickhouse>
   <path>${xml(paths.tables)}/</path>
   <tmp_path>${xml(join(paths.tables, 'tmp'))}/</tmp_path>
   <user_files_path>${xml(join(paths.tables, 'user_files'))}/</user_files_path>
   <format_schema_path>${xml(join(paths.tables, 'format_schemas'))}/</format_schema_path>
   <backups><allowed_path>${xml(paths.backups)}/</allowed_path></backups>
-  <users_config>${xml(paths.users)}</users_config>
   <listen_host>127.0.0.1</listen_host>
   <keep_alive_timeout>10</keep_alive_timeout>
 ${httpHandlersXml(passwords)}
@@ -41,6 +76,8 @@ ${httpHandlersXml(passwords)}
     <log>${xml(paths.log)}</log>
     <size>1M</size>
     <count>2</count>
+    <!-- It warns of each thread whose counters in /proc are out of reach. -->
+    <levels><logger><name>ThreadStatus</name><level>none</level></logger></levels>
   </logger>
 
   <!-- No system log tables: an idle hour writes nothing. -->
@@ -72,6 +109,7 @@ ${httpHandlersXml(passwords)}
     <select_from_information_schema_requires_grant>true</select_from_information_schema_requires_grant>
     <settings_constraints_replace_previous>true</settings_constraints_replace_previous>
   </access_control_improvements>
+${shard?.xml ?? ''}
 </clickhouse>
 `
 }

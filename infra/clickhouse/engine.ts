@@ -19,11 +19,13 @@ import {
   writeRunning,
   writeSecret,
 } from './engine-access.ts'
-import { configXml, type EnginePaths, enginePaths } from './engine-config.ts'
+import { allowanceOf, configXml, type EnginePaths, type EngineShard, enginePaths } from './engine-config.ts'
 import { usersXml } from './engine-users.ts'
 
 export type Engine = EngineAccess & {
   pid: number
+  /** The version of Landlock that keeps other files and addresses from the engine; 0 where this system has none, so that it may open all that we may. */
+  landlock: number
   /** Resolves, never rejects, when the engine has ended for any reason. */
   exited: Promise<EngineExit>
   /** Ends the engine in at most 3 s: questions under way are broken off, what was answered is stored. Safe to call twice. */
@@ -37,7 +39,7 @@ export type EngineExit = Exit & {
 
 export type EngineFact =
   | { kind: 'engine-starting'; dataDir: string }
-  | { kind: 'engine-started'; url: string; pid: number; dataDir: string; milliseconds: number }
+  | { kind: 'engine-started'; url: string; pid: number; dataDir: string; landlock: number; milliseconds: number }
   | { kind: 'engine-said'; line: string }
   | { kind: 'engine-ended'; exit: EngineExit }
 
@@ -47,6 +49,7 @@ export type EngineOptions = {
   port?: number
   /** At which the engine refuses questions instead of growing further. */
   memoryLimitBytes?: number
+  shard?: EngineShard
   /** Gives up a start; a running engine ends by `stop`, last of all. */
   signal?: AbortSignal
   report?: Report<EngineFact>
@@ -59,7 +62,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   await makeFolders(paths)
   const passwords = await ensurePasswords(paths)
   const memoryLimit = options.memoryLimitBytes ?? defaultMemoryLimit()
-  await writeSecret(paths.config, configXml(paths, passwords, memoryLimit))
+  await writeSecret(paths.config, configXml(paths, passwords, memoryLimit, options.shard))
   await writeSecret(paths.users, usersXml(passwords, memoryLimit))
 
   const giveUp = Date.now() + LOCK_TIMEOUT_MS
@@ -81,6 +84,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   }
 }
 
+const PROGRAM = join(import.meta.dirname, 'engine-process.mjs')
 const LOCK_TIMEOUT_MS = 5_000
 const START_TIMEOUT_MS = 60_000
 const GRACE_MS = 2_500
@@ -96,21 +100,26 @@ async function launch(
   const started = performance.now()
   report?.({ kind: 'engine-starting', dataDir: options.dataDir })
   let stopping = false
+  let landlock = 0
+  const allowance = allowanceOf(paths, library, port, options.shard)
   const child = startChild({
     command: process.execPath,
-    args: [join(import.meta.dirname, 'engine-process.mjs'), library, paths.config, String(port)],
+    args: [PROGRAM, library, paths.config, String(port), paths.users, JSON.stringify(allowance)],
     // An empty environment but for UTC: no loader, no credentials.
     env: { TZ: 'UTC' },
     stopSignal: 'end-of-input',
     graceMs: GRACE_MS,
     onLine: (line) => {
-      if (!line.startsWith('Logging warning to')) report?.({ kind: 'engine-said', line })
+      const version = /^Landlock (\d+)$/.exec(line)?.[1]
+      if (version !== undefined) landlock = Number(version)
+      else if (!line.startsWith('Logging warning to')) report?.({ kind: 'engine-said', line })
     },
   })
   await untilAnswers(child, access, paths, port, signal)
   await writeRunning(paths, { url: access.url, pid: child.pid, owner: process.pid })
   const milliseconds = Math.round(performance.now() - started)
-  report?.({ kind: 'engine-started', url: access.url, pid: child.pid, dataDir: options.dataDir, milliseconds })
+  const { dataDir } = options
+  report?.({ kind: 'engine-started', url: access.url, pid: child.pid, dataDir, landlock, milliseconds })
 
   const exited = child.exited.then(async (exit): Promise<EngineExit> => {
     await removeRunning(paths, child.pid)
@@ -124,7 +133,7 @@ async function launch(
     await child.stop()
     await exited
   }
-  return { ...access, pid: child.pid, exited, stop }
+  return { ...access, pid: child.pid, landlock, exited, stop }
 }
 
 async function untilAnswers(
@@ -154,7 +163,7 @@ async function untilAnswers(
 }
 
 async function startErrorOf(exit: Exit, paths: EnginePaths, port: number): Promise<EngineError> {
-  const said = exit.lastLines.filter((line) => !line.startsWith('Logging ')).join('\n')
+  const said = exit.lastLines.filter((line) => !/^(Logging|Landlock) /.test(line)).join('\n')
   if (said.includes('Cannot lock file')) {
     const [running, holder] = await Promise.all([readRunning(paths), readLockHolder(paths)])
     // The owner's process id is the one to stop; a stale note names another engine.

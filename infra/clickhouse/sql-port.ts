@@ -2,7 +2,8 @@
  * SQL_PORT: ClickHouse's HTTP interface to the embedded tables, for the tools of analysts. It reads the views of the market, and nothing else.
  *
  * The engine demands no right for the scalar function `file()`, which reads every file that the engine's process may open. So each statement is parsed
- * by the engine first, as a user without rights, and runs only where the rules pass its parse: see sql-rules.ts.
+ * by the engine first, as a user without rights, and runs only where the rules pass its parse: see sql-rules.ts. Behind them, Landlock keeps other
+ * files from that process: see `allowanceOf`.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'

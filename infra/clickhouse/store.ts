@@ -27,6 +27,8 @@ export type Store = {
   hasOpenJobs: HasOpenJobs
   /** Where the tables are embedded. */
   engine?: EngineAccess | undefined
+  /** That of the engine of this process: see `Engine`. */
+  landlock?: number
   /** Where the tables themselves are: one server of each shard of a cluster, else `owner`. */
   shards: readonly ClickHouseClient[]
   /** As `shards`, with the replicas. */
@@ -60,7 +62,7 @@ export async function openStore(
   try {
     const store = await openEngine(engine, failed, engine.stop)
     await truncateToCheckpoints(store.owner)
-    return { ...store, sync: await syncOf(folder) }
+    return { ...store, landlock: engine.landlock, sync: await syncOf(folder) }
   } catch (error) {
     await engine.stop()
     throw error

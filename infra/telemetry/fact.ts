@@ -34,6 +34,7 @@ export type ProcessFact =
   | { kind: 'api-process-ended'; process: number; reason: string }
   | { kind: 'admin-listening'; host: string; port: number }
   | { kind: 'sql-listening'; host: string; port: number }
+  | { kind: 'sql-unrestricted' }
   | { kind: 'stopping'; reason: string }
 
 export type ApiKeyFact = { kind: 'bootstrap-key-revoked'; account: string }

@@ -142,5 +142,9 @@ export const LOG_MESSAGES = {
   'api-process-ended': ['warn', 'an API process has ended; another one is started in its place'],
   'admin-listening': ['info', 'metrics and health are served'],
   'sql-listening': ['info', 'analysts may query the tables'],
+  'sql-unrestricted': [
+    'warn',
+    'this system has no Landlock (Linux 5.19 or newer): the rules of SQL_PORT alone keep statements from files and addresses',
+  ],
   stopping: ['info', 'stopping in order'],
 } as const satisfies Readonly<Record<Fact['kind'], readonly [LogLevel, string]>>

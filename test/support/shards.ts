@@ -39,11 +39,10 @@ export async function startShards(count: number): Promise<Shards> {
   await makeFolders(first)
   const passwords = await ensurePasswords(first)
   for (const { engine, passwords: file } of [first, ...others]) {
-    // ClickHouse merges what lies there with its own configuration.
-    await mkdir(join(engine, 'config.d'), { recursive: true })
+    await mkdir(engine, { recursive: true })
     await writeFile(file, JSON.stringify(passwords))
   }
-  for (const [index, { engine }] of paths.entries()) {
+  const shardOf = (index: number) => {
     // A server knows itself by its port, and its neighbours by their doors.
     const shards = doors.map(
       (door, other) => `<shard><replica>
@@ -51,11 +50,9 @@ export async function startShards(count: number): Promise<Shards> {
         <user>${USERNAME}</user><password>${passwords.owner}</password>
       </replica></shard>`,
     )
-    const xml = `<clickhouse>
-      <tcp_port>${tcpPorts[index]}</tcp_port>
-      <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>
-    </clickhouse>`
-    await writeFile(join(engine, 'config.d', 'cluster.xml'), xml)
+    const xml = `<tcp_port>${tcpPorts[index]}</tcp_port>
+      <remote_servers><${CLUSTER}>${shards.join('')}</${CLUSTER}></remote_servers>`
+    return { xml, ports: [...tcpPorts, ...doors.map(({ port }) => port)] }
   }
   const start = async (index: number) => {
     const port = httpPorts[index]
@@ -63,7 +60,7 @@ export async function startShards(count: number): Promise<Shards> {
     const report = (fact: EngineFact) => {
       if (fact.kind === 'engine-ended' && !fact.exit.expected) console.log(`Shard ${index} has ended:`, fact.exit)
     }
-    const engine = await startEngine({ dataDir, report, ...(port !== undefined && { port }) })
+    const engine = await startEngine({ dataDir, report, shard: shardOf(index), ...(port !== undefined && { port }) })
     await listen(engine)
     return engine
   }

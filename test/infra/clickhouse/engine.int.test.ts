@@ -145,10 +145,10 @@ describe.skipIf(!isEngineInstalled())('startEngine', () => {
       password,
       Buffer.from(`${username}:${password}`).toString('base64'),
     ])
-    for (const file of await readdir(folder)) {
+    for (const file of [...(await readdir(folder)), 'log/engine.log']) {
       const path = join(folder, file)
-      if (file !== 'engine.log') expect((await stat(path)).mode & 0o077, file).toBe(0)
-      if (file === 'passwords.json' || file === 'config.xml') continue
+      if (file !== 'log/engine.log') expect((await stat(path)).mode & 0o077, file).toBe(0)
+      if (['passwords.json', 'config.xml', 'log'].includes(file)) continue
       const text = await readFile(path, 'utf8')
       for (const secret of secrets) expect(text.includes(secret), file).toBe(false)
     }
