@@ -25,6 +25,7 @@ const BENCHES = [
   'chains',
   'load',
   'answers',
+  'sql',
   'scale',
   'page',
 ] as const

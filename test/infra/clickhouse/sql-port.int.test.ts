@@ -1,5 +1,5 @@
 /** Attacks on SQL_PORT, on a real engine: each is refused with an error that names the rule, and none reads a file. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,8 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from '../../../aggregator/store/store.ts'
 import { isEngineInstalled } from '../../../infra/clickhouse/engine.ts'
+import { readRunning } from '../../../infra/clickhouse/engine-access.ts'
+import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
 import { isListedFunction, isListedTableFunction } from '../../../infra/clickhouse/sql-functions.ts'
 import { type SqlPort, startSqlPort } from '../../../infra/clickhouse/sql-port.ts'
 import { openStore, type Store } from '../../../infra/clickhouse/store.ts'
@@ -404,6 +406,29 @@ describe.skipIf(!isEngineInstalled())('SQL_PORT', () => {
     await expect.poll(running, { timeout: 20_000 }).toBe(0)
     expect(await send({ body: 'SELECT 1' })).toBe('200 1')
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'a statement runs at the lowest priority, and no other thread does',
+    async () => {
+      const pid = (await readRunning(enginePaths(folder)))?.pid
+      /** Threads of the engine whose nice value, the 17th of the fields after the name, is 19. */
+      const lowest = async () => {
+        const threads = await readdir(`/proc/${pid}/task`)
+        const stats = await Promise.all(
+          threads.map((it) => readFile(`/proc/${pid}/task/${it}/stat`, 'utf8').catch(() => '')),
+        )
+        return stats.filter((stat) => stat.split(') ')[1]?.split(' ')[16] === '19').length
+      }
+      const options = { host: '127.0.0.1', port: port.port, method: 'POST', auth: `analyst:${password}`, agent: false }
+      const body = 'SELECT count() FROM numbers(20000000000) WHERE sipHash64(number) = 1'
+      const asked = request(options).on('error', () => undefined)
+      asked.end(body)
+      await expect.poll(lowest, { timeout: 20_000 }).toBeGreaterThan(0)
+      expect(await lowest()).toBeLessThanOrEqual(2)
+      asked.destroy()
+      await expect.poll(lowest, { timeout: 20_000 }).toBe(0)
+    },
+  )
 
   test('a statement that outgrows the memory ends with an error', async () => {
     const answer = await send({ body: 'SELECT groupArray(number) FROM numbers(3000000000)' })
