@@ -15,6 +15,9 @@ export type EngineUser = (typeof ENGINE_USERS)[number]
 /** With its rights the views of the market read their tables. No connection may be that user's. */
 export const VIEWS_USER = 'views'
 
+/** The lower number is the higher priority; 0, that of inserts, neither waits nor is waited for. */
+export const API_PRIORITY = '1'
+
 const MiB = 1024 * 1024
 
 /**
@@ -136,6 +139,8 @@ export const ANALYST_LIMITS = {
   max_threads: 1,
   /** Where the process may change it, else without effect. */
   os_threads_nice_value_query: 19,
+  /** It waits between two blocks while a query of the API runs, which has `API_PRIORITY`: for a second at the most, by the engine's default. */
+  priority: 2,
   /** Seconds. */
   max_execution_time: 60,
   max_concurrent_queries_for_user: 4,

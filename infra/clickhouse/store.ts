@@ -11,7 +11,7 @@ import { CLUSTER_SETTINGS, migrateCluster, refuseCluster, shardDatabaseOf } from
 import { syncOf } from './disk.ts'
 import { type EngineFact, startEngine } from './engine.ts'
 import { type EngineAccess, findEngine } from './engine-access.ts'
-import { API_LIMITS } from './engine-users.ts'
+import { API_LIMITS, API_PRIORITY } from './engine-users.ts'
 import { MigrationError, migrate } from './migrate.ts'
 import { setDefiner } from './views.ts'
 
@@ -148,7 +148,8 @@ function isAnswer(error: unknown): boolean {
 async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: () => Promise<void>): Promise<Store> {
   const { url, database, users } = engine
   const owner = connect({ url, database, ...users.owner })
-  const reader = connect({ url, database, ...users.api, settings: SMALL_READS, requestTimeoutMs: READER_MS })
+  const settings = { ...SMALL_READS, priority: API_PRIORITY }
+  const reader = connect({ url, database, ...users.api, settings, requestTimeoutMs: READER_MS })
   const accounts = connect({ url, database, ...users.accounts })
   const analyst = connectAnalyst(engine)
   await migrate(owner, { database })

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { ask } from '../../aggregator/store/store.ts'
 import { createKey } from '../../api/accounts/keys.ts'
+import { readTips } from '../../api/market/model/tip.ts'
 import { SQL_USER, startSqlPort } from '../../infra/clickhouse/sql-port.ts'
 import { openStore } from '../../infra/clickhouse/store.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
@@ -53,7 +54,7 @@ const shape: Shape = { ...past, network: 'base' }
 const log = inProcessLog<Message>({ nextOffset: 0 })
 const position = { generation: 0, offset: 0 }
 const aggregating = aggregate(store.owner, { network: 'base', log, position, report: () => {}, signal })
-let number = 1
+let number = 1 + ((await readTips(store.owner, ['base'])).get('base')?.number ?? 0)
 const statements = { answered: 0, refused: 0, running: [] as number[] }
 try {
   const [, port = ''] = await api.untilPrinted(/"port":(\d+)/)

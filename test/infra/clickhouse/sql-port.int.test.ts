@@ -430,6 +430,13 @@ describe.skipIf(!isEngineInstalled())('SQL_PORT', () => {
     },
   )
 
+  test('a statement has a lower priority than the queries of the API', async () => {
+    const query = "SELECT value FROM system.settings WHERE name = 'priority'"
+    expect(await ask(store.reader, query)).toEqual([{ value: '1' }])
+    expect(await ask(store.analyst, query)).toEqual([{ value: '2' }])
+    expect(await ask(store.owner, query)).toEqual([{ value: '0' }])
+  })
+
   test('a statement that outgrows the memory ends with an error', async () => {
     const answer = await send({ body: 'SELECT groupArray(number) FROM numbers(3000000000)' })
     expect(answer).toMatch(/Code: 241\..*(User|Query) memory limit exceeded/)
