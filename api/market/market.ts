@@ -189,7 +189,8 @@ async function answerPools(
 ): Promise<PoolsAnswer> {
   const { store } = await sources.snapshot(networks, poolsFor({ ...query, networks }))
   const { listings, count, lead } = await poolsNamed(store, networks, query, now)
-  const rows = await readRankedPools(store, listings, now)
+  const withDay = query.include?.includes('market') ?? false
+  const rows = await readRankedPools(store, listings, { now, withDay })
   return { rows, lead, more: Math.max(0, count - rows.length), cost: 1 + Math.floor(rows.length / 20) }
 }
 

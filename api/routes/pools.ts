@@ -49,13 +49,16 @@ function toPool(state: RankedPool, included: readonly PoolAddition[] = []) {
   }
 }
 
-function marketOf(state: RankedPool): Record<(typeof POOL_ADDITIONS.market)[number], string | number | null> {
+function marketOf({
+  listing,
+  day,
+}: RankedPool): Record<(typeof POOL_ADDITIONS.market)[number], string | number | null> {
   return {
-    price: state.price ?? null,
-    change24h: state.change ?? null,
-    volumeUSD24h: state.dayVolumeUsd,
-    firstSeen: formatTime(state.listing.firstSeen),
-    venue: venueOf(state.listing.pool),
+    price: day?.price ?? null,
+    change24h: day?.change ?? null,
+    volumeUSD24h: day?.volumeUsd ?? null,
+    firstSeen: formatTime(listing.firstSeen),
+    venue: venueOf(listing.pool),
   }
 }
 

@@ -9,34 +9,36 @@ import { readVolumes } from './volumes.ts'
 const MAX_POOLS = 100
 const DAY: UnixSeconds = 86_400
 
-export type RankedPool = PoolState &
-  DayPrice & {
-    /** Decimal text, over the last 24 h. */
-    dayVolumeUsd: string
-  }
+/** `volumeUsd`: decimal text, over the last 24 h. */
+export type DayFigures = DayPrice & { volumeUsd: string }
+export type RankedPool = PoolState & { day?: DayFigures }
 
-/** At most 100, by the value that each row shows. */
+/** At most 100, by the value that each row shows. `withDay`: with the figures of the 24 h before `now`. */
 export async function readRankedPools(
   store: MarketStore,
   listings: readonly Listing[],
-  now: UnixSeconds,
+  { now, withDay }: { now: UnixSeconds; withDay: boolean },
 ): Promise<readonly RankedPool[]> {
-  const states = await readPoolStates(store, listings)
-  return withLastDay(store, states.toSorted(byValue).slice(0, MAX_POOLS), now)
+  const states = (await readPoolStates(store, listings)).toSorted(byValue).slice(0, MAX_POOLS)
+  if (!withDay) return states
+  const days = await readDays(
+    store,
+    states.map(({ listing }) => listing),
+    now,
+  )
+  return states.map((state, index) => ({ ...state, ...(days[index] && { day: days[index] }) }))
 }
 
-async function withLastDay(
+async function readDays(
   store: MarketStore,
-  states: readonly PoolState[],
+  listings: readonly Listing[],
   now: UnixSeconds,
-): Promise<readonly RankedPool[]> {
-  const listings = states.map(({ listing }) => listing)
+): Promise<readonly DayFigures[]> {
   const volumes = await readVolumes(store.cache, listings, { from: now - DAY, to: now + 1 })
   return Promise.all(
-    states.map(async (state, index) => ({
-      ...state,
-      ...(await readDayPrice(store, state.listing, now)),
-      dayVolumeUsd: decimalText((volumes[index] ?? NO_VOLUME).usdMicros, 6),
+    listings.map(async (listing, index) => ({
+      ...(await readDayPrice(store, listing, now)),
+      volumeUsd: decimalText((volumes[index] ?? NO_VOLUME).usdMicros, 6),
     })),
   )
 }

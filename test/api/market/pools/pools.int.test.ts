@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { acquireEpoch } from '../../../../aggregator/candles/writer-epoch.ts'
 import { rollBack } from '../../../../aggregator/ledger/rollback.ts'
 import { tombstoneVersion } from '../../../../aggregator/store/version.ts'
+import { intercepted } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { block, liquidity, openStore, poolOf } from '../../../support/store.ts'
 import { MarketPools } from '../../body.ts'
@@ -51,6 +52,24 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       venue: 'uniswap',
     })
     expect(credits_used).toBe(1)
+  })
+
+  test('the figures of the day are read only for a query that includes them', async () => {
+    let reads = 0
+    const client = intercepted(database.client, (send, _statement, [request]) => {
+      if ((request as { query: string }).query.includes('FROM candles')) reads += 1
+      return send()
+    })
+    const clock = () => new Date((TIP + 10) * 1000)
+    const readsOf = async (path: string) => {
+      const counted = await startService({ client, accounts: database.client, networks: NETWORKS_SERVED, clock })
+      onTestFinished(() => counted.stop())
+      reads = 0
+      expect((await counted.get(path)).status).toBe(200)
+      return reads
+    }
+    const path = `/v0/pools?pool=${POOLS.main.id}`
+    expect(await readsOf(path)).toBeLessThan(await readsOf(`${path}&include=market`))
   })
 
   test('one pool by its id, on each network that has it', async () => {
