@@ -1,10 +1,8 @@
 /** The first block of an empty store: a number, the head, or a distance in blocks or time before it; never above finality. */
-import { V3_TOPICS } from '../decode/decode-v3.ts'
+import { isReadAfterAll, readable } from '../pools/history-end.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { readLogs } from '../rpc/log-range.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
-import { getFinality, type Header, type LogFilter } from '../rpc/rpc.ts'
-import { isPruned } from '../rpc/rpc-error.ts'
+import { getFinality, type Header } from '../rpc/rpc.ts'
 
 export type StartBlock =
   | { kind: 'block'; number: number }
@@ -27,11 +25,6 @@ export function parseStart(text: string): StartBlock | undefined {
 
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86_400, w: 604_800 } as const
 
-/** No contract has it: whether a node has the logs of a block is asked with an empty answer. */
-const NO_LOGS: LogFilter = { address: ['0x000000000000000000000000000000000000dead'], topics: [[V3_TOPICS.swap]] }
-/** How often no endpoint may have a block before an empty store begins above it: that is for good, and nodes behind one address differ. */
-const CONFIRMATIONS = 4
-
 /**
  * The first block to read, at most the newest final one: if all stored blocks could be replaced, no block would be left to resume from. On
  * the slowest chain that adds some thousand blocks, which is one or two ranges. `onMoved` is called where no endpoint has the wanted block any
@@ -49,7 +42,7 @@ export async function firstBlock(
   const isWanted = ({ number, timestamp }: Header) =>
     start.kind === 'seconds-ago' ? timestamp >= head.timestamp - start.seconds : number >= Math.max(0, wanted ?? 0)
   const pinned = pinToBlock(endpoints, final)
-  const first = await oldestBlock((number) => readable(pinned, number), isWanted, final.number, wanted)
+  const first = await oldestBlock(pinned, isWanted, final.number, wanted)
   if (first.isMoved) onMoved?.(wanted, first.number)
   return first.number
 }
@@ -68,25 +61,12 @@ function wantedBlock(head: Header, start: StartBlock): number | undefined {
   }
 }
 
-/** The header of a block that can be read with its logs; undefined where no endpoint has both any more. */
-async function readable(endpoints: Endpoints, number: number): Promise<Header | undefined> {
-  try {
-    const where = { oldest: number, atLeast: number }
-    return (await endpoints.run((client) => readLogs(client, NO_LOGS, number, number), where)).last
-  } catch (error) {
-    if (isPruned(error)) return undefined
-    throw error
-  }
-}
-
-type Read = (number: number) => Promise<Header | undefined>
-
 /**
  * The oldest wanted block that can be read, at most `top`. Galloping down from the top, then bisection: some 50 headers on any chain, and few
  * of them older than the block itself.
  */
 async function oldestBlock(
-  read: Read,
+  endpoints: Endpoints,
   isWanted: (header: Header) => boolean,
   top: number,
   guess: number | undefined,
@@ -94,7 +74,7 @@ async function oldestBlock(
   /** The newest block that could not be read. */
   let unread = -1
   const isThere = async (number: number) => {
-    const header = await read(number)
+    const header = await readable(endpoints, number)
     if (!header) unread = Math.max(unread, number)
     return header !== undefined && isWanted(header)
   }
@@ -112,14 +92,9 @@ async function oldestBlock(
       else low = middle
     }
     if (unread < high - 1 || high === 0) return { number: high, isMoved: false }
-    if (!(await isReadAfterAll(read, high - 1))) return { number: high, isMoved: true }
+    if (!(await isReadAfterAll(endpoints, high - 1))) return { number: high, isMoved: true }
     ;[low, step, unread] = [-1, 1, -1]
     // The block above it is a better bound than none: the search repeats below.
     if (await isThere(high - 1)) high -= 1
   }
-}
-
-async function isReadAfterAll(read: Read, number: number): Promise<boolean> {
-  for (let left = CONFIRMATIONS; left > 0; left--) if (await read(number)) return true
-  return false
 }

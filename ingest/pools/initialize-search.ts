@@ -5,11 +5,14 @@ import type { BlockRange } from '../model/block-range.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
-import { narrowerWidth, readLogs } from '../rpc/log-range.ts'
+import { narrowerWidth, readWindow } from '../rpc/log-range.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
+import { isReadAfterAll } from './history-end.ts'
 import type { PoolKey } from './pool-key.ts'
 
 const WINDOWS_AT_ONCE = 4
+/** How often a search is resumed below blocks that no endpoint had at first. */
+const MAX_RESUMED = 16
 
 export class InitializeSearch {
   readonly #network: Network
@@ -30,13 +33,23 @@ export class InitializeSearch {
     // At most one log a pool, so windows are as wide as the endpoint allows.
     let width = Number.POSITIVE_INFINITY
     let oldest = fromBlock
+    let refusal: unknown
+    let resumed = 0
     while (found.size < ids.length) {
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
-      const windows = windowsBelow(Math.max(...left().map(reached)), oldest, Math.min(width, endpoints.maxBlocks()))
-      if (windows.length === 0) break
+      const below = Math.max(...left().map(reached))
+      const windows = windowsBelow(below, oldest, Math.min(width, endpoints.maxBlocks()))
+      if (windows.length === 0) {
+        // A pool that is taken for unknown loses its swaps: one refusal is not enough.
+        if (below <= fromBlock || !(await isReadAfterAll(endpoints, below - 1))) break
+        if (++resumed > MAX_RESUMED) throw refusal
+        oldest = fromBlock
+        width = Number.POSITIVE_INFINITY
+        continue
+      }
       const answers = await Promise.allSettled(
         windows.map(({ from, to }) =>
-          endpoints.run((client) => readLogs(client, filter, from, to), {
+          endpoints.run((client) => readWindow(client, filter, { from, to, oldest: fromBlock }), {
             atLeast: to,
             oldest: from,
             blocks: to - from + 1,
@@ -49,6 +62,7 @@ export class InitializeSearch {
         const window = windows[index] as BlockRange
         if (answer.status === 'rejected' && isPruned(answer.reason)) {
           // No endpoint has the log of an older pool: bisection finds where their history ends.
+          refusal = answer.reason
           oldest = window.from + 1
           width = Math.max(1, Math.ceil((window.to - window.from) / 2))
           break
@@ -59,7 +73,7 @@ export class InitializeSearch {
           width = narrower
           break
         }
-        for (const log of answer.value.logs) {
+        for (const log of answer.value) {
           const event = decodeV4(log, poolManager)
           if (event?.kind === 'created') found.set(event.pool, event)
         }

@@ -2,9 +2,10 @@
 import type { Client } from 'viem'
 import type { BlockRange } from '../model/block-range.ts'
 import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
-import { readInPieces, readLogs } from '../rpc/log-range.ts'
+import { readInPieces, readWindow } from '../rpc/log-range.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
+import { isReadAfterAll } from './history-end.ts'
 
 const WINDOW_BLOCKS = { first: 500, most: 1_000_000 }
 /** Bounds a search where endpoints take narrow ranges: some hours of the chain for ten blocks at once. */
@@ -23,10 +24,16 @@ export async function* newestFirst(
   { from, to }: BlockRange,
 ): AsyncGenerator<RpcLog, void> {
   const endpoints = asSearch(given)
-  const read = (client: Client, low: number, high: number) => readLogs(client, filter, low, high)
+  const read = (client: Client, low: number, high: number) =>
+    readWindow(client, filter, { from: low, to: high, oldest: from })
   let width = WINDOW_BLOCKS.first
   let oldest = from
-  for (let [last, windows] = [to, 0]; last >= oldest && windows < MAX_WINDOWS; windows++) {
+  for (let [last, windows] = [to, 0]; last >= from && windows < MAX_WINDOWS; windows++) {
+    if (last < oldest) {
+      // Bisection has found where the history ends.
+      if (!(await isReadAfterAll(endpoints, last))) return
+      oldest = from
+    }
     const first = Math.max(oldest, last - Math.min(width, endpoints.maxBlocks()) + 1)
     const answer = await readInPieces(endpoints, first, last, read).catch((error: unknown) => {
       if (!isPruned(error)) throw error
@@ -38,7 +45,7 @@ export async function* newestFirst(
       continue
     }
     const { pieces, narrowedTo } = answer
-    for (const { logs } of pieces.toReversed()) yield* logs.toReversed()
+    for (const logs of pieces.toReversed()) yield* logs.toReversed()
     last = first - 1
     width = narrowedTo ?? Math.min(WINDOW_BLOCKS.most, width * 2)
   }

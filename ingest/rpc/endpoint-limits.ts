@@ -75,6 +75,7 @@ export class EndpointLimits {
   readonly #passing: Readonly<Record<RangeKind, PassingWidth>>
   #values: Limit | undefined
   #pruned: Limit | undefined
+  #logsFrom: Limit | undefined
   #byNumberSinceMs = Number.NEGATIVE_INFINITY
   readonly #told = new Set<Oddity>()
 
@@ -135,6 +136,17 @@ export class EndpointLimits {
 
   noteLack(block: number): void {
     this.#pruned = limitOf(Math.max(block, this.#valid(this.#pruned, -1)))
+    if (this.hasLogsFrom(block)) this.#logsFrom = undefined
+  }
+
+  /** Whether it has shown the logs of a block that is not newer than this one. */
+  hasLogsFrom(block: number): boolean {
+    return block >= this.#valid(this.#logsFrom)
+  }
+
+  noteLogsFrom(block: number): void {
+    this.#logsFrom = limitOf(Math.min(block, this.#valid(this.#logsFrom)))
+    if (this.lacks(block)) this.#pruned = undefined
   }
 
   tell(oddity: Oddity, detail: string): void {

@@ -3,11 +3,12 @@ import type { Client } from 'viem'
 import type { BlockRange } from '../model/block-range.ts'
 import type { BlockHeader, UnixSeconds } from '../model/message.ts'
 import { isHeavy, logsOfBlock } from './block-logs.ts'
+import { limitsOf } from './endpoint-limits.ts'
 import type { Endpoints } from './endpoints.ts'
 import { readByPieces } from './filter-pieces.ts'
 import { getHeader, getLogs, type Header, inOrder, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
-import { BadAnswer, mayBeHeavy, RpcFailed } from './rpc-error.ts'
-import { withSilentBlocks } from './silent-blocks.ts'
+import { BadAnswer, classify, mayBeHeavy, RpcFailed } from './rpc-error.ts'
+import { requireHistory, withSilentBlocks } from './silent-blocks.ts'
 
 export type LogRange = {
   from: number
@@ -74,6 +75,8 @@ export async function narrowerWidth(
     const isUsable = suggested?.from === from && suggested.to >= from && suggested.to < to
     return isUsable ? suggested.to - from + 1 : half
   }
+  // Another endpoint has the blocks and refuses the width.
+  if (problem.kind === 'pruned' && !error.isEverywhere) return half
   if (problem.kind === 'range-capped') {
     const maxBlocks = endpoints.maxBlocks()
     return maxBlocks < width ? Math.max(1, maxBlocks) : half
@@ -130,15 +133,40 @@ async function readPiece(client: Client, filter: LogFilter, from: number, to: nu
   return { logs, last }
 }
 
-/** The header of the first block is the lower bound of all times. A node without it may lack the logs of the next blocks as well. */
+/** The logs of one window of a search down to block `oldest`. An answer below a cut of the node's history is refused. */
+export async function readWindow(
+  client: Client,
+  filter: LogFilter,
+  { from, to, oldest }: BlockRange & { oldest: number },
+): Promise<RpcLog[]> {
+  const { logs, last } = await readLogs(client, filter, from, to)
+  const limits = limitsOf(client)
+  // A node that has all of the search is asked once.
+  const isWhole = !limits.lacks(oldest) && (await hasHistory(client, oldest, last))
+  if (!isWhole) {
+    limits.noteLack(oldest)
+    await requireHistory(client, from, last)
+  }
+  return logs
+}
+
+async function hasHistory(client: Client, from: number, last: Header): Promise<boolean> {
+  try {
+    await requireHistory(client, from, last)
+    return true
+  } catch (error) {
+    if (['pruned', 'behind'].includes(classify(error).kind)) return false
+    throw error
+  }
+}
+
+/** The header of the first block is the lower bound of all times. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
   const [{ logs: told, last }, first] = await Promise.all([
     readLogs(client, filter, from, to),
     from < to ? getHeader(client, from) : undefined,
   ])
-  if (from < to && !first) {
-    throw new BadAnswer('pruned', `The node has no block ${from} any more, so its logs from there on prove nothing.`)
-  }
+  if (told.length === 0 || (from < to && !first)) await requireHistory(client, from, last)
   const logs = await withSilentBlocks(client, filter, { from, to, logs: told })
   const earliest = first?.timestamp ?? last.timestamp
   return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }

@@ -33,13 +33,18 @@ export function pinToBlock<Asked extends Pick<Endpoints, 'run'>>(endpoints: Aske
 
 /**
  * A node that has the block and lacks `oldest` is not behind: it does not have its history any more. One that has both fails for another reason,
- * whatever it says.
+ * and one that has not even the block is behind, or on another branch, whatever it says.
  */
 async function lackOrSelf(error: unknown, pin: Promise<Header | undefined>, lack: Lack): Promise<never> {
   const { client, block, oldest } = lack
-  const isBehind = isRpcError(error) && classify(error).kind === 'behind'
-  const header = isBehind ? await pin.catch(() => undefined) : undefined
-  if (header?.hash !== block.hash) throw error
+  const kind = isRpcError(error) ? classify(error).kind : undefined
+  if (kind !== 'behind' && kind !== 'pruned') throw error
+  const header = await pin.catch(() => undefined)
+  const hasBlock = header?.hash === block.hash
+  if (kind === 'pruned' && !hasBlock) {
+    throw new BadAnswer('behind', `The node lacks block ${block.number} (${block.hash}) as well: ${wordsOf(error)}`)
+  }
+  if (kind === 'pruned' || !hasBlock) throw error
   if (oldest !== undefined && (await getHeader(client, oldest).catch(() => undefined))) throw error
   throw new BadAnswer('pruned', `The node has block ${block.number}, and not an older one: ${wordsOf(error)}`)
 }

@@ -5,7 +5,9 @@
 import type { Client } from 'viem'
 import { logsOfBlock } from './block-logs.ts'
 import { bloomVerdict } from './bloom.ts'
-import { getHeader, type LogFilter, type RpcLog } from './rpc.ts'
+import { limitsOf } from './endpoint-limits.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
+import { BadAnswer, classify } from './rpc-error.ts'
 
 /** More are no exception: then a look at each would cost more than the range, and the audit reads all blocks again. */
 const MAX_SILENT_BLOCKS = 8
@@ -42,3 +44,53 @@ async function logsAgain(client: Client, filter: LogFilter, block: number): Prom
   if (!header || bloomVerdict(header.logsBloom, filter) !== 'maybe') return []
   return logsOfBlock(client, filter, header)
 }
+
+const ALL_LOGS: LogFilter = { topics: [] }
+/** Blocks of which one is likely to have logs. */
+const LOOKS = 4
+
+/**
+ * Throws `BadAnswer` where the node lacks the history from block `from` on, of which `last` was in the same answer. An empty answer proves nothing by
+ * itself: below a cut a node may have no headers, or headers and no logs, without an error.
+ */
+export async function requireHistory(client: Client, from: number, last: Header): Promise<void> {
+  if (limitsOf(client).hasLogsFrom(from)) return
+  // Together: a node that is behind, or on another branch, lacks more than its history.
+  const [first, again] = await Promise.all([getHeader(client, from), getHeader(client, last.number)])
+  if (again?.hash !== last.hash) throw new BadAnswer('behind', `The node has replaced block ${last.number} meanwhile.`)
+  if (!first) {
+    throw new BadAnswer('pruned', `The node has no block ${from} any more, so its logs from there on prove nothing.`)
+  }
+  await requireLogs(client, first, last.number)
+}
+
+/** Throws `BadAnswer` where the node answers no log of a block that has some by its header: of the first such block up to `to`. */
+export async function requireLogs(client: Client, first: Header, to: number): Promise<void> {
+  const limits = limitsOf(client)
+  if (limits.hasLogsFrom(first.number)) return
+  const header = await firstWithLogs(client, first, to)
+  const block = header && { from: header.number, to: header.number }
+  const logs = block && (await getLogs(client, ALL_LOGS, block).catch(unlessRefused))
+  if (logs?.length === 0) {
+    throw new BadAnswer('pruned', `The node has no logs of block ${block?.from}, which has some by its header.`)
+  }
+  // Where no header tells, its answer has to do.
+  limits.noteLogsFrom(first.number)
+}
+
+async function firstWithLogs(client: Client, first: Header, to: number): Promise<Header | undefined> {
+  const hasLogs = (header: Header | undefined) => bloomVerdict(header?.logsBloom, ALL_LOGS) !== 'unknown'
+  if (hasLogs(first)) return first
+  const next = Array.from(
+    { length: Math.min(LOOKS, to - first.number + 1) - 1 },
+    (_, index) => first.number + 1 + index,
+  )
+  return (await Promise.all(next.map((block) => getHeader(client, block)))).find(hasLogs)
+}
+
+/** A node that has the logs may refuse a filter without topics, or too many logs. */
+function unlessRefused(error: unknown): undefined {
+  if (!REFUSALS.some((kind) => kind === classify(error).kind)) throw error
+}
+
+const REFUSALS = ['unsupported', 'refused', 'too-many-results', 'too-many-values', 'range-capped'] as const

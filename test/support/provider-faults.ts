@@ -33,7 +33,7 @@ function ofHttp(row: string, faults: readonly Omit<ProviderFault, 'row' | 'isHtt
 
 // --- a: expired history
 
-function expired(headers: GatewayOutcome, logs: GatewayOutcome): ProviderFault['begin'] {
+function expired(headers: GatewayOutcome | undefined, logs: GatewayOutcome): ProviderFault['begin'] {
   return ({ cut }) => ({
     call(call) {
       const from = Number(filterOf(call)?.fromBlock ?? Number.POSITIVE_INFINITY)
@@ -53,6 +53,11 @@ const EXPIRED: readonly ProviderFault[] = [
     row: 'a',
     title: 'expired history: headers are null, logs are empty',
     begin: expired({ result: null }, { result: [] }),
+  },
+  {
+    row: 'a',
+    title: 'expired history: headers are there, logs are empty',
+    begin: expired(undefined, { result: [] }),
   },
 ]
 

@@ -10,7 +10,7 @@ import type { StoredPools } from '../../../ingest/model/stored-pools.ts'
 import { Registry } from '../../../ingest/pools/registry.ts'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { DAY, madeUpHash } from '../../support/recorded.ts'
-import type { RpcServer } from '../../support/rpc-server.ts'
+import type { Faults, Outcome, RpcServer } from '../../support/rpc-server.ts'
 import { FAST_RETRIES, startNode } from '../over-nodes.ts'
 
 const BLOCKS = DAY.lastBlock - DAY.firstBlock + 1
@@ -43,6 +43,20 @@ function initializeOf(index: number): RpcLog {
   }
 }
 
+/** A log of some token. */
+function transferIn(index: number): RpcLog {
+  const block = DAY.firstBlock + index
+  return {
+    address: USDC,
+    topics: [madeUpHash(1, 8)],
+    data: '0x',
+    blockNumber: numberToHex(block),
+    blockHash: madeUpHash(block),
+    transactionHash: madeUpHash(block, 4),
+    logIndex: '0x1',
+  }
+}
+
 describe('v4 pools that PositionManager does not know', () => {
   let node: RpcServer
   const head = { number: DAY.lastBlock, hash: madeUpHash(DAY.lastBlock) }
@@ -58,8 +72,9 @@ describe('v4 pools that PositionManager does not know', () => {
   const eventsOf = (ids: readonly PoolId[]): PoolEvent[] =>
     ids.map((pool) => ({ kind: 'initialized', pool, sqrtPriceX96: 1n }))
 
-  function registryOn(stored?: StoredPools): Registry {
-    const { endpoints } = connectChain([node.url], { network, report: () => {}, retryPolicy: FAST_RETRIES })
+  function registryOn(stored?: StoredPools, nodes = [node]): Registry {
+    const urls = nodes.map(({ url }) => url)
+    const { endpoints } = connectChain(urls, { network, report: () => {}, retryPolicy: FAST_RETRIES })
     return new Registry(endpoints, network, stored)
   }
 
@@ -107,6 +122,58 @@ describe('v4 pools that PositionManager does not know', () => {
     await registry.resolvePools(eventsOf([pool.id]), head)
     expect(registry.get(pool.id)).toEqual({ kind: 'pool', pool })
     expect(node.calls).toEqual({})
+  })
+
+  describe('below a cut of the history', () => {
+    const CUT = DAY.firstBlock + Math.floor(BLOCKS / 2)
+    const gone: Outcome = { error: { code: 4444, message: 'pruned history unavailable' } }
+    let sound: RpcServer
+
+    beforeEach(async () => {
+      // No block of a real chain is without logs for long.
+      node.chain.logs = [...node.chain.logs, ...Array.from({ length: BLOCKS }, (_, index) => transferIn(index))]
+      sound = await startNode()
+      sound.chain.logs = node.chain.logs
+      sound.faults.maxBlocks = MAX_BLOCKS
+    })
+    afterEach(() => sound.stop())
+
+    const isOldQuery = (params: readonly unknown[]) => Number((params[0] as { fromBlock?: string }).fromBlock) < CUT
+    const isOldHeader = (params: readonly unknown[]) => Number(params[0]) < CUT
+
+    test.each<[string, NonNullable<Faults['answer']>]>([
+      [
+        'logs are empty',
+        (method, params) => (method === 'eth_getLogs' && isOldQuery(params) ? { result: [] } : undefined),
+      ],
+      [
+        'logs are empty, headers are null',
+        (method, params) => {
+          if (method === 'eth_getLogs' && isOldQuery(params)) return { result: [] }
+          return method === 'eth_getBlockByNumber' && isOldHeader(params) ? { result: null } : undefined
+        },
+      ],
+      ['logs are refused', (method, params) => (method === 'eth_getLogs' && isOldQuery(params) ? gone : undefined)],
+    ])('where %s: the log is found at another endpoint, and a newer one at a lone endpoint', async (_, answer) => {
+      node.faults.answer = answer
+      const both = registryOn(undefined, [node, sound])
+      expect(await both.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
+      expect(both.get(idOf(0))?.kind).toBe('pool')
+      const alone = registryOn()
+      expect(await alone.resolvePools(eventsOf([idOf(0), idOf(200)]), head)).toEqual([
+        { pool: idOf(0), reason: 'unknown-pool' },
+      ])
+      expect(alone.get(idOf(200))?.kind).toBe('pool')
+    })
+
+    test.each([1, 3, 12])('that %i answers tell falsely, no pool is skipped', async (times) => {
+      let left = times
+      node.faults.answer = (method, params) =>
+        method === 'eth_getLogs' && isOldQuery(params) && left-- > 0 ? gone : undefined
+      const registry = registryOn()
+      expect(await registry.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
+      expect(registry.get(idOf(0))?.kind).toBe('pool')
+    })
   })
 
   test('a search that fails resumes where it stopped', async () => {
