@@ -43,9 +43,9 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     await folder?.remove()
   })
 
-  test('is JavaScript with source maps, no more than 3 MB of it', () => {
+  test('is JavaScript with source maps, no more than 4 MB of it', () => {
     const paths = packed.files.map(({ path }) => path)
-    expect(packed.unpackedSize).toBeLessThan(3_000_000)
+    expect(packed.unpackedSize).toBeLessThan(4_000_000)
     expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'dist/infra/bin/start.js.map']))
     expect(paths.filter((path) => /\.ts$|^test\/|\/README\.md$/.test(path))).toEqual([])
   })
