@@ -30,6 +30,7 @@ const ROOMS: readonly (readonly string[])[] = [
   ],
   [
     'aggregator/store',
+    'aggregator/names',
     'aggregator/candles',
     'aggregator/ledger',
     'aggregator/publish',

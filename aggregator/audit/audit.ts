@@ -17,6 +17,7 @@ import { isOverwritten, type StoredRange, storedRanges } from '../history/covera
 import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import { storedPools } from '../store/stored-pools.ts'
+import { storedTokens } from '../store/stored-tokens.ts'
 import { type Comparison, type ComparisonContext, compare } from './audit-compare.ts'
 import { loadPrices } from './audit-prices.ts'
 
@@ -125,7 +126,8 @@ async function openComparison(
 ): Promise<ComparisonContext> {
   const wanted = stored.pools && new Set(stored.pools)
   // Facts about these pools were reported when they were stored.
-  const assembler = createAssembler(endpoints, network, wanted, () => {}, storedPools(client, network.name))
+  const [pools, tokens] = [storedPools(client, network.name), storedTokens(client, network.name)]
+  const assembler = createAssembler(endpoints, network, wanted, () => {}, pools, tokens)
   const place = { first: stored.from, pools: stored.pools, from }
   const unverified = await loadPrices(client, endpoints, network, assembler.usd, place)
   return { network, pools: stored.pools, assembler, unverified, report }

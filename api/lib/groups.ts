@@ -32,6 +32,18 @@ export class Groups<Key, T> {
     }
   }
 
+  /** Values of the key, those that were added first. */
+  firstOf(key: Key, limit: number): readonly T[] {
+    const group = this.#groups.get(key)
+    if (!(group instanceof Set)) return this.get(key)
+    const first: T[] = []
+    for (const value of group) {
+      if (first.length === limit) break
+      first.push(value)
+    }
+    return first
+  }
+
   first(): T | undefined {
     const group = this.#groups.values().next().value
     return group instanceof Set ? group.values().next().value : group

@@ -167,7 +167,7 @@ const PARSER_LIMITS = {
 const PARSING = { implicit_select: 0, max_query_size: 262_144, max_ast_elements: 20_000, max_ast_depth: 500 }
 
 /** The tables that the views read; market_ticks and market_candles read market_pools. */
-const VIEWED_TABLES = ['pools', 'ticks', 'candles', 'market_pools']
+const VIEWED_TABLES = ['pools', 'token_names', 'ticks', 'candles', 'market_pools']
 
 /** Settings that tools change. None reads a file or changes how a statement is parsed. */
 export const ANALYST_SETTINGS = [

@@ -13,6 +13,7 @@ import {
 } from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { Estimate } from '../../ingest/backfill/estimate.ts'
 import { pause } from '../../ingest/lib/wait.ts'
@@ -99,7 +100,15 @@ async function rangesOf(job: Job, endpoints: Endpoints, { owner }: Store) {
   endpoints.finality.wasKnown((await storedChain(owner, network).tip())?.finalized)
   const ranges = await unreadRanges(owner, job)
   const notBefore = await oldestWholeDay(owner)
-  return { job: id, ranges, notBefore, pools, storedPools: storedPools(owner, network), concurrency }
+  return {
+    job: id,
+    ranges,
+    notBefore,
+    pools,
+    storedPools: storedPools(owner, network),
+    storedTokens: storedTokens(owner, network),
+    concurrency,
+  }
 }
 
 /** With the estimate: a job may stop before its state is read for the first time. */

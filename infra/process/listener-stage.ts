@@ -1,6 +1,7 @@
 /** The listener of one network as a stage: endpoints, a first request that checks them, then listener and audit. */
 import { ledgerStart, storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { BY_RANGES } from '../../ingest/blocks/recent-blocks.ts'
 import { listen } from '../../ingest/follow/listener.ts'
 import { firstBlock } from '../../ingest/follow/start-block.ts'
@@ -17,6 +18,7 @@ import type { NetworkConfig } from '../config/config.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { runAudit } from './audit-stage.ts'
 import type { Logs } from './log-backend.ts'
+import { rereadNames } from './names-stage.ts'
 import { restarting } from './restart.ts'
 import type { Run } from './run.ts'
 
@@ -60,6 +62,7 @@ export async function listenAndAudit(
       log,
       stored,
       storedPools: pools,
+      storedTokens: storedTokens(store.owner, network.name),
       start,
       pools: run.config.pools,
       ...(pollSeconds === undefined ? { watchHeads } : { pollMs: pollSeconds * 1_000, live: BY_RANGES }),
@@ -67,7 +70,11 @@ export async function listenAndAudit(
       signal,
     }),
   )
-  await Promise.all([listening, runAudit(withHistoryPriority(endpoints), network, backfillLog, store, run)])
+  await Promise.all([
+    listening,
+    runAudit(withHistoryPriority(endpoints), network, backfillLog, store, run),
+    rereadNames(endpoints, network, store, run),
+  ])
 }
 
 /** The listener never reads below the stored ledger: the warning names the backfill that does. */

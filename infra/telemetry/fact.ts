@@ -29,6 +29,7 @@ export type ProcessFact =
   | { kind: 'job-stopped'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
+  | { kind: 'names-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | { kind: 'merges-waiting'; error: unknown; retryMs: number }
   | { kind: 'api-process-listening'; process: number }
   | { kind: 'api-process-ended'; process: number; reason: string }

@@ -25,6 +25,12 @@ export const LOG_MESSAGES = {
   'start-moved': ['warn', 'no endpoint has older blocks: the empty store begins later than START says'],
   'log-broken': ['warn', 'a log of the chain is invalid and is left out; the rest of its block is stored'],
   'pool-skipped': ['debug', 'a pool is left out'],
+  'token-renamed': ['info', 'a token has another name at its address; the old one still finds it'],
+  'decimals-changed': [
+    'warn',
+    'a token answers other decimals than before, on which stored prices rest: its answers are not used',
+  ],
+  'names-waiting': ['warn', 'names of tokens could not be read again; they are after a wait'],
   'balances-unread': ['warn', 'balances of pools could not be read; TVL stays as it was'],
   'backfill-waiting': ['warn', 'the backfill has failed and resumes where it stopped after a wait'],
   'budget-counted': ['trace', "requests of the day's budget were counted"],

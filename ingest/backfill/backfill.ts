@@ -13,6 +13,7 @@ import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
+import type { StoredTokens } from '../model/stored-tokens.ts'
 import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
@@ -30,6 +31,7 @@ export type BackfillOptions = {
   pools: readonly PoolId[] | undefined
   /** Without stored pools, a swap of a pool that the chain no longer describes would be deleted. */
   storedPools?: StoredPools
+  storedTokens?: StoredTokens
   /** Ranges in flight. */
   concurrency: number
   /** Earliest time of ticks that are kept. */
@@ -129,8 +131,8 @@ async function* restateRange(
   { from, to }: BlockRange,
   options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
 ): AsyncGenerator<number> {
-  const { network, job, pools, storedPools, concurrency, mayStart, log, report, signal } = options
-  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools)
+  const { network, job, pools, storedPools, storedTokens, concurrency, mayStart, log, report, signal } = options
+  const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools, storedTokens)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from), { oldest: from })
   let firstTimestamp = first?.timestamp ?? 0

@@ -9,6 +9,7 @@ import type { Network } from '../model/network.ts'
 import type { Pool, PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
+import type { StoredTokens } from '../model/stored-tokens.ts'
 import type { Tick } from '../model/tick.ts'
 import { BalanceReader } from '../pools/balances.ts'
 import { isV3, type PoolResolution, Registry } from '../pools/registry.ts'
@@ -39,8 +40,9 @@ export function createAssembler(
   wanted: ReadonlySet<PoolId> | undefined,
   report: Report<IngestFact>,
   storedPools?: StoredPools,
+  storedTokens?: StoredTokens,
 ): Assembler {
-  const registry = new Registry(endpoints, network, storedPools)
+  const registry = new Registry(endpoints, network, storedPools, storedTokens)
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
   const fees = new SwapFees(endpoints)

@@ -11,6 +11,7 @@ import type { PoolId } from '../model/pool.ts'
 import type { Report } from '../model/report.ts'
 import type { StoredChain, StoredTip } from '../model/stored-chain.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
+import type { StoredTokens } from '../model/stored-tokens.ts'
 import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import type { Header } from '../rpc/rpc.ts'
@@ -28,6 +29,8 @@ export type ListenOptions = {
   stored: StoredChain
   /** Pools that are stored are not requested from the chain. */
   storedPools?: StoredPools
+  /** Tokens that are stored keep their decimals and their names. */
+  storedTokens?: StoredTokens
   /** Applies only while nothing is stored or logged. */
   start: StartBlock
   /** Pools to read; all where absent. */
@@ -48,7 +51,7 @@ export type WatchHeads = (onHead: (header?: Header) => void) => () => void
 const POLL_MS = 1_000
 /** Interval between comparisons of the stored tip with the appended messages. */
 const STALL_LOOK_MS = 60_000
-const STORED_POOLS_MS = 1_000
+const STORED_MS = 1_000
 
 /** Runs until the signal aborts. Throws only errors that no retry can resolve. */
 export async function listen(endpoints: Endpoints, options: ListenOptions): Promise<void> {
@@ -76,6 +79,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         options.pools,
         report,
         withTimeLimit(options.storedPools, signal),
+        withTimeLimit(options.storedTokens, signal),
       )
       const begin = async () => {
         signal.throwIfAborted()
@@ -154,14 +158,17 @@ function blocksAbove({ number, finalized }: StoredTip): number {
   return finalized > 0 ? Math.max(1, number - finalized) : MAX_UNFINALIZED_BLOCKS
 }
 
-/** Tables that do not answer in time are skipped: the chain has the same pools, at a higher cost. */
-function withTimeLimit(storedPools: StoredPools | undefined, signal: AbortSignal): StoredPools | undefined {
-  if (!storedPools) return undefined
-  return async (ids) => {
+/** Tables that do not answer in time are skipped: the chain has the same pools and tokens, at a higher cost. */
+function withTimeLimit<Key, Found>(
+  stored: ((keys: readonly Key[]) => Promise<Found[]>) | undefined,
+  signal: AbortSignal,
+): ((keys: readonly Key[]) => Promise<Found[]>) | undefined {
+  if (!stored) return undefined
+  return async (keys) => {
     const answered = new AbortController()
-    const tooLate = pause(STORED_POOLS_MS, AbortSignal.any([signal, answered.signal])).then(() => [])
+    const tooLate = pause(STORED_MS, AbortSignal.any([signal, answered.signal])).then(() => [])
     try {
-      return await Promise.race([storedPools(ids).catch(() => []), tooLate])
+      return await Promise.race([stored(keys).catch(() => []), tooLate])
     } finally {
       answered.abort()
     }

@@ -1,5 +1,5 @@
 /** Facts that ingest reports for log lines and metrics. */
-
+import type { Address } from 'viem'
 import type { BlockRef, UnixSeconds } from './message.ts'
 import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
@@ -49,6 +49,10 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'start-moved'; wanted: number | undefined; firstBlock: number }
   | { kind: 'log-broken'; block: number; logIndex: number; reason: string }
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
+  /** A contract has changed its name: two readings of final blocks agree. */
+  | { kind: 'token-renamed'; token: Address; from: string; to: string; block: number }
+  /** A contract answers other decimals than those that stored prices rest on: its answers are not used. Once for each token. */
+  | { kind: 'decimals-changed'; token: Address; symbol: string; decimals: number; answered: number }
   | { kind: 'balances-unread'; pools: number; error: unknown }
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
   /** Its receipts contain logs that `eth_getLogs` omitted. */

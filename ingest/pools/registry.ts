@@ -1,12 +1,14 @@
 /** The pools of one listener: created in the stream, stored, or resolved at their first swap. */
 import type { Address } from 'viem'
 import type { PoolEvent } from '../decode/event.ts'
+import { lower } from '../lib/lower.ts'
 import { pieces } from '../lib/pieces.ts'
 import type { SkipReason } from '../model/fact.ts'
 import type { BlockRef } from '../model/message.ts'
-import type { Network } from '../model/network.ts'
+import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
 import type { Pool, PoolId, Token } from '../model/pool.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
+import type { StoredTokens } from '../model/stored-tokens.ts'
 import { venueField } from '../model/venue.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
@@ -27,6 +29,7 @@ export class Registry {
   readonly #endpoints: Endpoints
   readonly #network: Network
   readonly #stored: StoredPools
+  readonly #storedTokens: StoredTokens
   readonly #search: InitializeSearch
   readonly #pools = new Map<PoolId, Pool>()
   readonly #tokens = new Map<Address, Token>()
@@ -34,10 +37,16 @@ export class Registry {
   /** Skipped pools of a failed `resolvePools` call, for the next call to return. */
   #news: Skip[] = []
 
-  constructor(endpoints: Endpoints, network: Network, stored: StoredPools = async () => []) {
+  constructor(
+    endpoints: Endpoints,
+    network: Network,
+    stored: StoredPools = async () => [],
+    storedTokens: StoredTokens = async () => [],
+  ) {
     this.#endpoints = endpoints
     this.#network = network
     this.#stored = stored
+    this.#storedTokens = storedTokens
     this.#search = new InitializeSearch(network)
   }
 
@@ -123,8 +132,17 @@ export class Registry {
     }
     if (missing.size === 0) return
     const endpoints = pinToBlock(this.#endpoints, block)
-    const tokens = await endpoints.run((client) => readTokens(client, this.#network, [...missing]))
+    const [tokens, stored] = await Promise.all([
+      endpoints.run((client) => readTokens(client, this.#network, [...missing])),
+      this.#storedTokens([...missing].filter((address) => !this.#isCurated(address))),
+    ])
     for (const [address, token] of tokens) if (token) this.#tokens.set(address, token)
+    // A new pool of a stored token has its decimals and its name, whatever the contract answers by now.
+    for (const token of stored) this.#tokens.set(token.address, token)
+  }
+
+  #isCurated(token: Address): boolean {
+    return token === NATIVE_CURRENCY || this.#network.trustedTokens.some(({ address }) => lower(address) === token)
   }
 
   #toPool(key: PoolKey): Pool | undefined {

@@ -2,6 +2,7 @@
 import { type Address, type Client, erc20Abi, erc20Abi_bytes32, type Hex, hexToBytes } from 'viem'
 import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
 import type { Token } from '../model/pool.ts'
+import type { ReadAt } from '../rpc/contract-read.ts'
 import { readMany } from '../rpc/multicall.ts'
 
 /** Maximum code points of a symbol or a name. */
@@ -23,6 +24,29 @@ export async function readTokens(
   const tokens = new Map<Address, Token | undefined>()
   const contracts = addresses.filter((address) => address !== NATIVE_CURRENCY)
   if (contracts.length < addresses.length) tokens.set(NATIVE_CURRENCY, nativeToken(network))
+  for (const [address, { symbol, name, decimals }] of await readTokenAnswers(client, contracts)) {
+    const listed = network.trustedTokens.find((token) => token.address.toLowerCase() === address)
+    const known = decimals ?? listed?.decimals
+    const token = known !== undefined && {
+      address,
+      symbol: symbol ?? listed?.symbols[0] ?? 'unknown',
+      name: name ?? listed?.name ?? 'unknown',
+      decimals: known,
+    }
+    tokens.set(address, token || undefined)
+  }
+  return tokens
+}
+
+/** A contract's answers as far as they can be shown, and reckoned with. */
+export type TokenAnswers = Partial<Omit<Token, 'address'>>
+
+/** Takes lower-case addresses of contracts. Reads the newest state where `at` is absent. */
+export async function readTokenAnswers(
+  client: Client,
+  contracts: readonly Address[],
+  at?: ReadAt,
+): Promise<Map<Address, TokenAnswers>> {
   const answers = await readMany(
     client,
     contracts.flatMap((address) => [
@@ -32,23 +56,25 @@ export async function readTokens(
       { address, abi: erc20Abi_bytes32, functionName: 'name' },
       { address, abi: erc20Abi, functionName: 'decimals' },
     ]),
+    at && { at },
   )
-  for (const [index, address] of contracts.entries()) {
-    const [symbol, symbolBytes, name, nameBytes, decimals] = answers.slice(index * 5, index * 5 + 5)
-    const listed = network.trustedTokens.find((token) => token.address.toLowerCase() === address)
-    const known = isDecimals(decimals) ? decimals : listed?.decimals
-    if (known === undefined) {
-      tokens.set(address, undefined)
-      continue
-    }
-    tokens.set(address, {
-      address,
-      symbol: cleanText(symbol) ?? cleanBytes32(symbolBytes) ?? listed?.symbols[0] ?? 'unknown',
-      name: cleanText(name) ?? cleanBytes32(nameBytes) ?? listed?.name ?? 'unknown',
-      decimals: known,
-    })
-  }
-  return tokens
+  return new Map(
+    contracts.map((address, index) => {
+      const [symbol, symbolBytes, name, nameBytes, decimals] = answers.slice(index * 5, index * 5 + 5)
+      const [shownSymbol, shownName] = [
+        cleanText(symbol) ?? cleanBytes32(symbolBytes),
+        cleanText(name) ?? cleanBytes32(nameBytes),
+      ]
+      return [
+        address,
+        {
+          ...(shownSymbol !== undefined && { symbol: shownSymbol }),
+          ...(shownName !== undefined && { name: shownName }),
+          ...(isDecimals(decimals) && { decimals }),
+        },
+      ]
+    }),
+  )
 }
 
 function nativeToken(network: Network): Token {

@@ -30,6 +30,8 @@ export type Endpoints = {
   narrow(endpoint: string, blocks: number, kind?: RangeKind): void
   /** Milliseconds until an endpoint of another voice than this one's is usable; 0 where there is none. */
   waitForOther(client: Client): number
+  /** The number of voices that may answer. */
+  voices(): number
   /** Finality as the endpoints report it. */
   finality: Finality
   /** Records a failure of this client that another endpoint has proven. */
@@ -86,6 +88,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
       const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
+    voices: () => new Set(endpoints.flatMap((it) => (it.disabled ? [] : [it.voice]))).size,
     penalize(client, error) {
       const endpoint = endpoints.find((it) => it.has(client))
       if (!endpoint) return

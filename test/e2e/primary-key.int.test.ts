@@ -7,13 +7,16 @@ import type { AuditStep } from '../../aggregator/audit/audit.ts'
 import { knownRanges } from '../../aggregator/history/known-ranges.ts'
 import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
+import { createReread } from '../../aggregator/names/reread.ts'
 import { PUBLISHED_KINDS } from '../../aggregator/publish/publication.ts'
+import { storeNames } from '../../aggregator/store/stored-tokens.ts'
 import { verify } from '../../aggregator/verify/verify.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
 import { exportHistory } from '../../api/export/export.ts'
 import { openMarket } from '../../api/market/market.ts'
 import { openCatalogue } from '../../api/market/pools/catalogue.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
+import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
@@ -149,6 +152,9 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     for (const { chain } of [nodes.one, nodes.two]) Object.assign(chain, { head: LAST, finalized: HEAD })
     await listening.untilStored(LAST)
     await finish(listening.audit())
+    const { ethereum } = NETWORKS
+    const { endpoints } = connectChain([nodes.one.url], { network: ethereum })
+    await createReread(client, endpoints, { network: ethereum, shards: [client], report: () => {} })()
     const request = { network: 'ethereum', from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1 } as const
     const { id } = await openJob(client, request, 'rebuild')
     await until(
@@ -228,6 +234,8 @@ async function storeRange(client: ClickHouseClient): Promise<void> {
 
 async function apiAtWork(client: ClickHouseClient): Promise<void> {
   await storeScenario(client)
+  const renamed = { address: addressOf('77'), symbol: 'NEW', name: 'New', former: ['OLD'], block: 1 }
+  await storeNames([client], 'ethereum', [renamed])
   const clock = () => new Date(TIP * 1000)
   const service = await startService({ client, networks: NETWORKS_SERVED, clock })
   const at = (count: number) => new Date(minute(count) * 1000).toISOString()

@@ -4,6 +4,7 @@ import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { positionAfterStored } from '../../aggregator/ledger/resume.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
+import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { listen } from '../../ingest/follow/listener.ts'
@@ -63,6 +64,7 @@ export async function openPipeline({
       log,
       stored,
       storedPools: storedPools(store, network.name),
+      storedTokens: storedTokens(store, network.name),
       start,
       pools,
       watchHeads,

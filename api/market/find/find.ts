@@ -44,8 +44,8 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
 /** The pool in the order of the pair, whose symbols are curated or on-chain ones. Throws `invalid_parameters` where they are not the pool's tokens. */
 export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: PairView): PairView {
   const { network, pool } = listing
-  const { listed, unlisted } = searchesOf(catalogue, symbol.splits, [network.name])
-  for (const search of [...listed, ...unlisted]) {
+  const { listed, unlisted, former } = searchesOf(catalogue, symbol.splits, [network.name])
+  for (const search of [...listed, ...unlisted, ...former]) {
     const match = matchIn(search, listing)
     if (match) return match
   }

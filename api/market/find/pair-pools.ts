@@ -26,14 +26,24 @@ const MAX_SHOWN = 120
 /** A symbol of 257 characters has up to 128 splits, each of which may name crowded pairs. */
 const MAX_CROWDED = 8
 
-/** Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens. */
+/**
+ * Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens: of tokens that have the symbols
+ * now, else of those that had them before.
+ */
 export async function pairPools(store: MarketStore, searches: SymbolSearches, purpose: Purpose): Promise<PairPools> {
   if (hasListed(searches)) {
     const { few, first } = await poolsIn(store, searches.listed, purpose)
     const count = searches.listed.reduce((sum, search) => sum + countPools(search), 0)
     return { matches: unique([...few, ...first]), count, areUntrusted: false }
   }
-  const { few, first, sound } = await poolsIn(store, searches.unlisted, purpose)
+  const now = await trustedPools(store, searches.unlisted, purpose)
+  if (now.matches.length > 0) return now
+  const before = await trustedPools(store, searches.former, purpose)
+  return { ...before, areUntrusted: before.matches.length === 0 && (before.areUntrusted || now.areUntrusted) }
+}
+
+async function trustedPools(store: MarketStore, searches: readonly PairSearch[], purpose: Purpose): Promise<PairPools> {
+  const { few, first, sound } = await poolsIn(store, searches, purpose)
   const [ofFew, ofFirst] = [await trusted(store, few), await trusted(store, first)]
   const matches = unique([...ofFew, ...ofFirst])
   const areUntrusted = matches.length === 0 && few.length + first.length > 0

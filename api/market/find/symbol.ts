@@ -10,6 +10,8 @@ export type SymbolSearches = {
   listed: readonly PairSearch[]
   /** A token matches by its on-chain symbol only; used where nothing listed has a pool. */
   unlisted: readonly PairSearch[]
+  /** A token had the symbol before, see `formerOf`; used where none that has it now has a trusted pool. */
+  former: readonly PairSearch[]
   /** True where both symbols of some split are known, with or without a pool. */
   tokensKnown: boolean
   /** True where the two symbols of a split name one token. */
@@ -23,22 +25,34 @@ export function searchesOf(
   networks: readonly NetworkName[],
 ): SymbolSearches {
   const served = networks.flatMap((name) => catalogue.get(name) ?? [])
-  const [listed, unlisted]: [PairSearch[], PairSearch[]] = [[], []]
+  const [listed, unlisted, former]: [PairSearch[], PairSearch[], PairSearch[]] = [[], [], []]
   let tokensKnown = false
   let sameToken = false
   for (const split of splits) {
     const base = tokensOfSymbol(served, split.base)
     const quote = tokensOfSymbol(served, split.quote)
-    if (base.size === 0 || quote.size === 0) continue
+    const [formerBase, formerQuote] = [formerOf(served, split.base, base), formerOf(served, split.quote, quote)]
+    if (base.size + formerBase.size === 0 || quote.size + formerQuote.size === 0) continue
     tokensKnown = true
     const searches = base.listed && quote.listed ? listed : unlisted
     for (const pools of served) {
       const search = { pools, base: base.on(pools), quote: quote.on(pools) }
       if (areSame(search)) sameToken = true
-      if (search.base.size > 0 && search.quote.size > 0) searches.push(search)
+      if (isPossible(search)) searches.push(search)
+      const before = { base: formerBase.on(pools), quote: formerQuote.on(pools) }
+      const formerly = [
+        { ...search, base: before.base },
+        { ...search, quote: before.quote },
+        { pools, ...before },
+      ]
+      former.push(...formerly.filter(isPossible))
     }
   }
-  return { listed, unlisted, tokensKnown, sameToken }
+  return { listed, unlisted, former, tokensKnown, sameToken }
+}
+
+function isPossible({ base, quote }: PairSearch): boolean {
+  return base.size > 0 && quote.size > 0
 }
 
 /** True where a pair of listed tokens has a pool: nothing unlisted is looked for then. */
@@ -62,6 +76,15 @@ function tokensOfSymbol(served: readonly ReadonlyNetworkPools[], symbol: string)
   const curated = setsOf(served, (pools) => addressSet(curatedOf(pools, symbol)))
   if (curated.size > 0) return { listed: true, ...curated }
   return { listed: false, ...setsOf(served, (pools) => symbolSet(pools, symbol)) }
+}
+
+/** Tokens that were renamed from the symbol; none where it is a curated one: a token that was called USDC once does not count as USDC. */
+function formerOf(
+  served: readonly ReadonlyNetworkPools[],
+  symbol: string,
+  { listed }: SymbolTokens,
+): Omit<SymbolTokens, 'listed'> {
+  return setsOf(served, (pools) => addressSet(listed ? [] : pools.formerlyCalled(symbol)))
 }
 
 function setsOf(

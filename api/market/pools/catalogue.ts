@@ -9,6 +9,7 @@ import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import { AFTER_DIGITS, type PoolRange, rowsOfPools, rowsOfRange } from './catalogue-rows.ts'
 import { readListed, readPool } from './early-pools.ts'
 import { type Catalogue, NetworkPools } from './network-pools.ts'
+import { TokenNames } from './token-names.ts'
 
 const CUT = readSql(new URL('./catalogue-cut.sql', import.meta.url))
 const HALVES = readSql(new URL('./catalogue-halves.sql', import.meta.url))
@@ -77,6 +78,7 @@ class CatalogueReader {
   readonly #rowsAtOnce: number
   readonly #catalogue: ReadonlyMap<NetworkName, NetworkPools>
   readonly #slices = new Map<string, ReadSlice>()
+  readonly #names = new TokenNames()
   #state: string | undefined
   #halves: ReadonlyMap<string, HalfState> = new Map()
 
@@ -92,7 +94,10 @@ class CatalogueReader {
   }
 
   async read(): Promise<Catalogue> {
-    const [row] = await queryRows<{ state: string }>(this.#client, STATE)
+    const [[row]] = await Promise.all([
+      queryRows<{ state: string }>(this.#client, STATE),
+      this.#names.read(this.#client, this.#catalogue),
+    ])
     if (row?.state !== this.#state) {
       const rows = await queryRows<HalfState>(this.#client, HALVES)
       const halves = new Map(rows.map((state) => [state.half, state]))

@@ -1,5 +1,6 @@
 /** Pools that are read apart, before a start has read all of them: one that is named, and those of listed tokens. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
 import { pieces } from '../../../ingest/lib/pieces.ts'
 import type { Network } from '../../../ingest/model/network.ts'
@@ -8,6 +9,7 @@ import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
 import { listedTokens } from '../model/listing.ts'
 import { rowsOfPools } from './catalogue-rows.ts'
 import { type Catalogue, NetworkPools } from './network-pools.ts'
+import { putNamesOf } from './token-names.ts'
 
 const LISTED = readSql(new URL('./catalogue-listed.sql', import.meta.url))
 
@@ -44,8 +46,13 @@ async function readPools(
   const read = wanted.map(async ({ network, ids }) => {
     const references = network.referencePools.map(({ pool }) => lower(pool))
     const pools = new NetworkPools(network)
+    const tokens = new Set<Address>()
     for (const piece of pieces([...new Set([...ids, ...references])].toSorted(), MAX_POOLS_PER_QUERY))
-      for (const row of await rowsOfPools(client, network.name, piece)) pools.put(row)
+      for (const row of await rowsOfPools(client, network.name, piece)) {
+        pools.put(row)
+        for (const token of [row.token0_address, row.token1_address]) tokens.add(token as Address)
+      }
+    await putNamesOf(client, pools, [...tokens])
     return [network.name, pools] as const
   })
   return new Map(await Promise.all(read))

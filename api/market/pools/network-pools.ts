@@ -25,6 +25,8 @@ export type ReadonlyNetworkPools = Pick<
   | 'tokensOf'
   | 'countOfSymbol'
   | 'isCalled'
+  | 'formerlyCalled'
+  | 'formerSymbols'
   | 'curatedTokensOf'
 >
 
@@ -48,6 +50,12 @@ export type PoolRow = {
   token1_decimals: number
 }
 
+/** Anyone can rename any number of tokens. */
+const MAX_FORMERLY_CALLED = 1_000
+
+/** The name that a token was given later than its pools were stored; `former`: symbols that it had before. */
+export type TokenName = { symbol: string; name: string; former: readonly string[]; block: number }
+
 export class NetworkPools {
   readonly network: Network
 
@@ -56,6 +64,8 @@ export class NetworkPools {
   readonly #bySymbol = new Groups<string, Address>()
   readonly #curated = new Set<Address>()
   readonly #curatedBySymbol = new Groups<string, Address>()
+  readonly #names = new Map<Address, TokenName>()
+  readonly #byFormerSymbol = new Groups<string, Address>()
 
   constructor(network: Network) {
     this.network = network
@@ -111,6 +121,35 @@ export class NetworkPools {
     return this.#curatedBySymbol.get(symbol.toLowerCase())
   }
 
+  /** Tokens with pools that had this on-chain symbol before, in any letter case; those that were renamed first, where there are too many. */
+  formerlyCalled(symbol: string): readonly Address[] {
+    const tokens = this.#byFormerSymbol.firstOf(symbol.toLowerCase(), MAX_FORMERLY_CALLED)
+    return tokens.filter((token) => this.countOfToken(token) > 0)
+  }
+
+  formerSymbols(token: Address): readonly string[] {
+    return this.#names.get(token)?.former ?? []
+  }
+
+  /** Renames the token in all of its pools, and in those that are put later. An older name than the known one changes nothing. */
+  rename(token: Address, name: TokenName): void {
+    const known = this.#names.get(token)
+    if (known !== undefined && known.block >= name.block) return
+    this.#names.set(token, name)
+    for (const symbol of known?.former ?? []) this.#byFormerSymbol.remove(symbol.toLowerCase(), token)
+    for (const symbol of name.former) this.#byFormerSymbol.add(symbol.toLowerCase(), token)
+    // In place: a token may have any number of pools, which share it.
+    const before = new Set<string>()
+    for (const listing of this.#byToken.of(token)) {
+      const named = tokenOf(listing, token)
+      before.add(named.symbol)
+      named.symbol = name.symbol
+      named.name = name.name
+    }
+    for (const symbol of before) this.#forget(token, symbol)
+    if (before.size > 0) this.#call(token, name.symbol)
+  }
+
   /** Returns the id; undefined, and nothing is kept, for a venue that this service does not read. */
   put(row: PoolRow): PoolId | undefined {
     if (!isRead(this.network, row.venue as VenueName)) return undefined
@@ -131,20 +170,27 @@ export class NetworkPools {
     this.#byToken.remove(listing)
     for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) {
       const name = symbol.toLowerCase()
-      if (this.#byToken.some(address, (other) => tokenOf(other, address).symbol.toLowerCase() === name)) continue
-      this.#bySymbol.remove(name, address)
-      const isCurated = trustedToken(this.network, address)?.symbols.some((it) => it.toLowerCase() === name)
-      if (!isCurated) this.#curatedBySymbol.remove(name, address)
+      if (!this.#byToken.some(address, (other) => tokenOf(other, address).symbol.toLowerCase() === name))
+        this.#forget(address, symbol)
     }
   }
 
   #add(listing: Listing): void {
     this.#pools.set(listing.pool.id, listing)
     this.#byToken.add(listing)
-    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) {
-      this.#bySymbol.add(symbol.toLowerCase(), address)
-      if (this.#curated.has(address)) this.#curatedBySymbol.add(symbol.toLowerCase(), address)
-    }
+    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) this.#call(address, symbol)
+  }
+
+  #call(token: Address, symbol: string): void {
+    this.#bySymbol.add(symbol.toLowerCase(), token)
+    if (this.#curated.has(token)) this.#curatedBySymbol.add(symbol.toLowerCase(), token)
+  }
+
+  #forget(token: Address, symbol: string): void {
+    const name = symbol.toLowerCase()
+    this.#bySymbol.remove(name, token)
+    const isCurated = trustedToken(this.network, token)?.symbols.some((it) => it.toLowerCase() === name)
+    if (!isCurated) this.#curatedBySymbol.remove(name, token)
   }
 
   #listingOf(row: PoolRow): Listing {
@@ -155,13 +201,18 @@ export class NetworkPools {
       pool: {
         id: row.pool as PoolId,
         protocol: row.protocol as ProtocolVersion,
-        token0: this.#shared(tokenFrom(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals)),
-        token1: this.#shared(tokenFrom(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals)),
+        token0: this.#shared(this.#named(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals)),
+        token1: this.#shared(this.#named(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals)),
         fee: row.fee,
         initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
         ...venueField(row.venue as VenueName),
       },
     }
+  }
+
+  #named(address: string, symbol: string, name: string, decimals: number): Token {
+    const later = this.#names.get(address as Address)
+    return { address: address as Address, symbol: later?.symbol ?? symbol, name: later?.name ?? name, decimals }
   }
 
   /** One object for a token that many pools have. */
@@ -178,8 +229,4 @@ function tokenOf({ pool: { token0, token1 } }: Listing, address: Address): Token
 
 function isSame(one: Token, other: Token): boolean {
   return one.symbol === other.symbol && one.name === other.name && one.decimals === other.decimals
-}
-
-function tokenFrom(address: string, symbol: string, name: string, decimals: number): Token {
-  return { address: address as Address, symbol, name, decimals }
 }

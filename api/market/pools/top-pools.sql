@@ -1,8 +1,19 @@
 -- The first pools of a network between two sets of tokens, in one row: by value, by value times the seconds that it was there, and by volume.
 -- A position is worth what it is at the pool's last price, a v3 pool what its newest balance is. A pool that led the pair years ago is found by
--- its seconds: to push it out takes as much money for as long. A set of tokens is named by its addresses or by a symbol. `usd` runs
--- alongside `tokens`: dollars a raw unit.
+-- its seconds: to push it out takes as much money for as long. A set of tokens is named by its addresses or by a symbol, which a renamed token
+-- has now. `usd` runs alongside `tokens`: dollars a raw unit.
 WITH
+    renamed AS
+    (
+        SELECT token, lowerUTF8(argMax(t.symbol, t.block)) AS symbol
+        FROM token_names AS t
+        WHERE network = {network:String}
+        GROUP BY token
+    ),
+    base_now AS (SELECT token FROM renamed WHERE symbol = {base:String}),
+    base_before AS (SELECT token FROM renamed WHERE symbol != {base:String}),
+    quote_now AS (SELECT token FROM renamed WHERE symbol = {quote:String}),
+    quote_before AS (SELECT token FROM renamed WHERE symbol != {quote:String}),
     named AS
     (
         SELECT *
@@ -12,10 +23,14 @@ WITH
           AND (NOT {only_v3:Bool} OR length(pool) = 42)
           AND
           (
-              (token0_address IN {bases:Array(String)} OR lowerUTF8(token0_symbol) = {base:String})
-              AND ({any_quote:Bool} OR token1_address IN {quotes:Array(String)} OR lowerUTF8(token1_symbol) = {quote:String})
-              OR (token1_address IN {bases:Array(String)} OR lowerUTF8(token1_symbol) = {base:String})
-              AND ({any_quote:Bool} OR token0_address IN {quotes:Array(String)} OR lowerUTF8(token0_symbol) = {quote:String})
+              (token0_address IN {bases:Array(String)} OR token0_address IN base_now
+                OR lowerUTF8(token0_symbol) = {base:String} AND token0_address NOT IN base_before)
+              AND ({any_quote:Bool} OR token1_address IN {quotes:Array(String)} OR token1_address IN quote_now
+                OR lowerUTF8(token1_symbol) = {quote:String} AND token1_address NOT IN quote_before)
+              OR (token1_address IN {bases:Array(String)} OR token1_address IN base_now
+                OR lowerUTF8(token1_symbol) = {base:String} AND token1_address NOT IN base_before)
+              AND ({any_quote:Bool} OR token0_address IN {quotes:Array(String)} OR token0_address IN quote_now
+                OR lowerUTF8(token0_symbol) = {quote:String} AND token0_address NOT IN quote_before)
           )
     ),
     -- Without FINAL, which would merge the rows of all pools.
