@@ -76,6 +76,8 @@ ${httpHandlersXml(passwords)}
     <log>${xml(paths.log)}</log>
     <size>1M</size>
     <count>2</count>
+    <!-- To compress a file, the engine would have to read it. -->
+    <compress>false</compress>
     <!-- It warns of each thread whose counters in /proc are out of reach. -->
     <levels><logger><name>ThreadStatus</name><level>none</level></logger></levels>
   </logger>
