@@ -6,7 +6,7 @@ import type { PoolId } from './pool.ts'
 import type { RpcProblemKind } from './rpc-problem.ts'
 
 /** A way in which an endpoint differs from others. */
-export type Oddity = 'duplicate-logs' | 'few-values' | 'no-logs-by-hash'
+export type Oddity = 'duplicate-logs' | 'few-values' | 'no-logs-by-hash' | 'no-old-logs'
 
 export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 

@@ -215,7 +215,10 @@ function isOfAll(
   kind: RpcProblemKind,
 ): boolean {
   return endpoints.every((it) => {
-    return it.disabled || failures.get(it)?.problem.kind === kind || it.breaker.failures >= DOWN_FAILURES
+    const own = failures.get(it)?.problem.kind
+    // One on another branch for good would keep the others from an end of their search.
+    const isSame = own === kind || (kind === 'pruned' && own === 'behind')
+    return it.disabled || isSame || it.breaker.failures >= DOWN_FAILURES
   })
 }
 

@@ -22,8 +22,7 @@ export function pinToBlock<Asked extends Pick<Endpoints, 'run'>>(endpoints: Aske
             lackOrSelf(error, pin, { client, block, oldest: options?.oldest }),
           )
           if (header?.hash === block.hash) return answer
-          const place = header ? `has ${header.hash} in the place of` : 'does not have'
-          throw new BadAnswer('behind', `The node ${place} block ${block.number} (${block.hash}).`)
+          throw otherBranch(block, header)
         },
         { ...options, atLeast: Math.max(block.number, options?.atLeast ?? 0) },
       )
@@ -41,12 +40,15 @@ async function lackOrSelf(error: unknown, pin: Promise<Header | undefined>, lack
   if (kind !== 'behind' && kind !== 'pruned') throw error
   const header = await pin.catch(() => undefined)
   const hasBlock = header?.hash === block.hash
-  if (kind === 'pruned' && !hasBlock) {
-    throw new BadAnswer('behind', `The node lacks block ${block.number} (${block.hash}) as well: ${wordsOf(error)}`)
-  }
+  if (kind === 'pruned' && !hasBlock) throw otherBranch(block, header)
   if (kind === 'pruned' || !hasBlock) throw error
   if (oldest !== undefined && (await getHeader(client, oldest).catch(() => undefined))) throw error
   throw new BadAnswer('pruned', `The node has block ${block.number}, and not an older one: ${wordsOf(error)}`)
+}
+
+function otherBranch({ number, hash }: BlockRef, header: Header | undefined): BadAnswer {
+  const place = header ? `has ${header.hash} in the place of` : 'does not have'
+  return new BadAnswer('behind', `The node ${place} block ${number} (${hash}).`)
 }
 
 type Lack = { client: Client; block: BlockRef; oldest: number | undefined }
