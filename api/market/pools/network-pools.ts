@@ -26,7 +26,6 @@ export type ReadonlyNetworkPools = Pick<
   | 'countOfSymbol'
   | 'isCalled'
   | 'formerlyCalled'
-  | 'formerSymbols'
   | 'curatedTokensOf'
 >
 
@@ -125,10 +124,6 @@ export class NetworkPools {
   formerlyCalled(symbol: string): readonly Address[] {
     const tokens = this.#byFormerSymbol.firstOf(symbol.toLowerCase(), MAX_FORMERLY_CALLED)
     return tokens.filter((token) => this.countOfToken(token) > 0)
-  }
-
-  formerSymbols(token: Address): readonly string[] {
-    return this.#names.get(token)?.former ?? []
   }
 
   /** Renames the token in all of its pools, and in those that are put later. An older name than the known one changes nothing. */
