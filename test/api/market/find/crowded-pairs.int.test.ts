@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { storeNames } from '../../../../aggregator/store/stored-tokens.ts'
 import type { Pool, PoolId, Token } from '../../../../ingest/model/pool.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
@@ -191,6 +192,28 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
       }),
     ])
     await expect.poll(first, { timeout: 20_000 }).toBe(rich.id)
+  })
+
+  test('has the pool of a token that was renamed to the symbol of the crowd, and not that of one renamed from it', async () => {
+    const toad = poolOf(addressOf('9b'), { ...pepe.token0, address: addressOf('0b'), symbol: 'TOAD' }, WETH)
+    last += 12
+    await write([
+      block(141, last, {
+        pools: [toad],
+        ticks: [buyEther(toad, ETHER, 2_000n)],
+        balances: [balance(toad, 10n ** 30n, 20n * ETHER)],
+      }),
+    ])
+    const name = (pool: Pool, symbol: string, former: string) =>
+      storeNames([database.client], 'ethereum', [
+        { address: pool.token0.address, symbol, name: symbol, former: [former], block: 141 },
+      ])
+    const lead = async (symbol: string) => leadOf(await open(), `/v0/candles?symbol=${symbol}-WETH&${RANGE}`)
+    await name(pepe, 'FROG', 'PEPE')
+    // The copies hold too little to be trusted.
+    expect(await lead('PEPE')).toBe(pepe.id)
+    await name(toad, 'PEPE', 'TOAD')
+    expect([await lead('PEPE'), await lead('FROG'), await lead('TOAD')]).toEqual([toad.id, pepe.id, toad.id])
   })
 })
 
