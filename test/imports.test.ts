@@ -8,7 +8,7 @@ type SourceFile = { path: string; text: string }
 
 const ROOT = join(import.meta.dirname, '..')
 /** Ignored by git, or not text. */
-const SKIPPED = /^(node_modules|data|coverage|\.git)$|\.(br|png|log)$/
+const SKIPPED = /^(node_modules|data|dist|coverage|\.git)$|\.(br|png|log)$/
 
 /** Each may import those before it and itself. `test` may import all; no stage imports `test`. */
 const STAGES = ['ingest', 'aggregator', 'api', 'infra', 'test']

@@ -20,9 +20,9 @@ const NETWORK: Network = NETWORKS.ethereum
 const [POOL = { id: '' }, OTHER = { id: '' }] = POOLS
 const STREAM = { Accept: 'text/event-stream' }
 
-/** The events without each tip that another one follows: a tip is sent again where more of the chain has become final. */
+/** The events without tips but one at the end: how often a tip is sent depends on when more is stored or has become final. */
 function withNewestTips(events: readonly StreamEvent[]): StreamEvent[] {
-  return events.filter(({ event }, index) => event !== 'tip' || events[index + 1]?.event !== 'tip')
+  return events.filter(({ event }, index) => event !== 'tip' || index === events.length - 1)
 }
 
 type Reader = { events: StreamEvent[]; folded: FoldedStream; response: Response; close(): void; ended: Promise<void> }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../../infra/clickhouse/engine.ts'
-import { asker, type Running, runNode, temporaryFolder, untilReady } from '../../support/candlepool.ts'
+import { asker, type Running, runNode, temporaryFolder, until, untilReady } from '../../support/candlepool.ts'
 import { inSoak } from '../../support/sample.ts'
 
 type Packed = { filename: string; unpackedSize: number; files: { path: string }[] }
@@ -74,8 +74,10 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
     main = runNode([PROGRAM], environment, folder.path)
     const { url, key } = await untilReady(main)
     const ask = asker(url, key)
-    const { data } = await ask<{ data: unknown[] }>('/v0/candles?symbol=WETH-USDC&interval=1m&limit=3')
-    expect(data).toHaveLength(3)
+    await until(async () => {
+      const { data } = await ask<{ data: unknown[] }>('/v0/candles?symbol=WETH-USDC&interval=1m&limit=3')
+      return data.length === 3 ? true : undefined
+    }, 'three candles are stored')
     const page = await (await fetch(url)).text()
     const [script = ''] = /\/page\/main-[^"]+\.js/.exec(page) ?? []
     expect(await (await fetch(`${url}${script}`)).text()).toContain('lightweight-charts')
