@@ -164,6 +164,22 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
     expect(slowMs).toBe(0)
   })
 
+  test('claims that collide while the store is slow refuse no query of a key that has credits', async () => {
+    const key = await newKey()
+    const slow = () =>
+      intercepted(database.connect(), async (send, _, args) => {
+        if (JSON.stringify(args).includes('credit_claims')) await new Promise((resolve) => setTimeout(resolve, 700))
+        return send()
+      })
+    const all = [slow(), slow(), slow()].map(open)
+    now += 60
+    const served = nothing()
+    // Half of the limit, by all of them together.
+    await Promise.all(all.map((one) => ask(one, key, LIMIT / 6, served)))
+    expect(served.refused).toBe(0)
+    expect(served.credits).toBe(LIMIT / 2)
+  })
+
   test('ten times the keys are no more statements, nor more rows read for each round', inSoak, async () => {
     const statementsOf = async (count: number) => {
       const sent: string[] = []
