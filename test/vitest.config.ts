@@ -24,8 +24,9 @@ export default defineConfig({
           name: 'int',
           include: ['test/**/*.int.test.ts', 'test/tour/**/*.test.ts'],
           globalSetup: ['test/support/servers.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          // A machine may be busy: these end what hangs.
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
     ],
