@@ -16,6 +16,7 @@ await runStage(async (store, run, admin) => {
   const networks = networksOf(run).map(({ network }) => network)
   if (config.apiProcesses === 1 || isApiProcess()) {
     const serving = await startApi(networks, store, run)
+    serving.warm()
     return serving.closed
   }
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })

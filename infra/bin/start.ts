@@ -124,6 +124,8 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   if (sql) keep(sql.closed)
   run.report({ kind: 'first-data', networks: names })
   const unanswered = await firstData(networks, store, signal)
+  // Not before: what is held in memory may be a second old, and the printed question is answered from what is stored now.
+  serving.warm()
   const notes = await notesOf(networks, unanswered, store, run)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })
   if (notes.length > 0) await untilRead(networks, store, run)

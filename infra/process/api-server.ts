@@ -20,7 +20,7 @@ const POLL_MS = 50
 const NOTIFIED_POLL_MS = 500
 
 /**
- * Resolves once the port is open; `closed` once the last answer is out and all usage is stored.
+ * Resolves once the port is open; `closed` once the last answer is out and all usage is stored. `warm` reads ahead what the first answers need.
  * `onWritten` is given what to call when something was written.
  */
 export async function startApi(
@@ -29,7 +29,7 @@ export async function startApi(
   run: Run,
   onWritten?: (look: (written: WriteEvent) => void) => void,
   pageCode?: PageCode,
-): Promise<Serving> {
+): Promise<Serving & { warm(): void }> {
   const { config, report, signal } = run
   for (const { name } of networks) report({ kind: 'stage-started', stage: 'api', network: name })
   const clock = () => new Date()
@@ -44,6 +44,6 @@ export async function startApi(
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })
   // A query that needs what could not be read repeats it, and gets its error.
-  market.warm().catch(() => undefined)
-  return { ...serving, closed: serving.closed.then(() => accounts.close()) }
+  const warm = () => void market.warm().catch(() => undefined)
+  return { ...serving, warm, closed: serving.closed.then(() => accounts.close()) }
 }
