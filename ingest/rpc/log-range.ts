@@ -167,7 +167,7 @@ export async function readRange(client: Client, filter: LogFilter, from: number,
     from < to ? getHeader(client, from) : undefined,
   ])
   if (told.length === 0 || (from < to && !first)) await requireHistory(client, from, last)
-  const logs = await withSilentBlocks(client, filter, { from, to, logs: told })
+  const logs = await withSilentBlocks(client, filter, { from, to, logs: told, ends: first ? [first, last] : [last] })
   const earliest = first?.timestamp ?? last.timestamp
   return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }
 }

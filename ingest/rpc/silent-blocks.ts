@@ -15,32 +15,33 @@ const MAX_SILENT_BLOCKS = 8
 const MIN_BLOCKS_PER_SILENT = 8
 
 /**
- * `logs` with those of silent blocks whose bloom may have some, in order. A node answers for a block's hash without its index, which may lack the
- * block for a second time; some nodes take no hash.
+ * `logs` with those of silent blocks whose bloom may have some, in order: of the few where silence is an exception, and of `ends`, whose headers are
+ * known. A node answers for a block's hash without its index, which may lack the block for a second time; some nodes take no hash.
  */
 export async function withSilentBlocks(
   client: Client,
   filter: LogFilter,
-  { from, to, logs }: { from: number; to: number; logs: readonly RpcLog[] },
+  { from, to, logs, ends }: { from: number; to: number; logs: readonly RpcLog[]; ends: readonly Header[] },
 ): Promise<readonly RpcLog[]> {
-  const again = await Promise.all(silentBlocks(from, to, logs).map((block) => logsAgain(client, filter, block)))
+  const known = new Map(ends.map((header) => [header.number, header]))
+  const heard = new Set(logs.map((log) => Number(log.blockNumber)))
+  const silent = new Set([...silentBlocks(from, to, heard), ...[...known.keys()].filter((block) => !heard.has(block))])
+  const again = await Promise.all(
+    [...silent].map(async (block) => logsAgain(client, filter, known.get(block) ?? (await getHeader(client, block)))),
+  )
   const found = again.flat()
   if (found.length === 0) return logs
   // Logs of one block come from one answer, in order: a stable sort keeps that.
   return [...logs, ...found].sort((a, b) => Number(a.blockNumber) - Number(b.blockNumber))
 }
 
-function silentBlocks(from: number, to: number, logs: readonly RpcLog[]): number[] {
+function silentBlocks(from: number, to: number, heard: ReadonlySet<number>): number[] {
   const blocks = to - from + 1
-  const heard = new Set(logs.map((log) => log.blockNumber))
-  const count = blocks - heard.size
-  if (count > Math.min(MAX_SILENT_BLOCKS, blocks / MIN_BLOCKS_PER_SILENT)) return []
-  const numbers = new Set([...heard].map(Number))
-  return Array.from({ length: blocks }, (_, index) => from + index).filter((block) => !numbers.has(block))
+  if (blocks - heard.size > Math.min(MAX_SILENT_BLOCKS, blocks / MIN_BLOCKS_PER_SILENT)) return []
+  return Array.from({ length: blocks }, (_, index) => from + index).filter((block) => !heard.has(block))
 }
 
-async function logsAgain(client: Client, filter: LogFilter, block: number): Promise<readonly RpcLog[]> {
-  const header = await getHeader(client, block)
+async function logsAgain(client: Client, filter: LogFilter, header: Header | undefined): Promise<readonly RpcLog[]> {
   if (!header || bloomVerdict(header.logsBloom, filter) !== 'maybe') return []
   return logsOfBlock(client, filter, header)
 }
