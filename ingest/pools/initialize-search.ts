@@ -1,7 +1,9 @@
 /** Searches the Initialize logs of v4 pools that PositionManager does not have: one search of v4's history for many pools. */
 
+import type { Hash } from 'viem'
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { BlockRange } from '../model/block-range.ts'
+import type { BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
 import type { PoolId } from '../model/pool.ts'
 import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
@@ -16,15 +18,19 @@ const MAX_RESUMED = 16
 
 export class InitializeSearch {
   readonly #network: Network
-  /** Lowest searched block of each pool: a failed search resumes there. */
+  /** Lowest searched block of each pool: a failed search resumes there, on the branch of the block at which it began. */
   readonly #reached = new Map<PoolId, number>()
+  #branch: Hash | undefined
 
   constructor(network: Network) {
     this.#network = network
   }
 
-  /** Keys of the pools that have a log up to block `to`. May be repeated after a failure. */
-  async find(given: Endpoints, ids: readonly PoolId[], to: number): Promise<PoolKey[]> {
+  /** Keys of the pools that have a log up to this block. May be repeated after a failure. */
+  async find(given: Endpoints, ids: readonly PoolId[], { number: to, hash }: BlockRef): Promise<PoolKey[]> {
+    // Another branch may have a log where this one has none.
+    if (hash !== this.#branch) this.#reached.clear()
+    this.#branch = hash
     const { poolManager, fromBlock } = this.#network.v4
     const endpoints = asSearch(given)
     const found = new Map<PoolId, PoolKey>()

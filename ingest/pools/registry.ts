@@ -122,7 +122,7 @@ export class Registry {
     const keys = await endpoints.run((client) => readV4Keys(client, this.#network, ids))
     const told = new Set(keys.map(({ pool }) => pool))
     const rest = ids.filter((id) => !told.has(id))
-    return rest.length === 0 ? keys : [...keys, ...(await this.#search.find(endpoints, rest, block.number))]
+    return rest.length === 0 ? keys : [...keys, ...(await this.#search.find(endpoints, rest, block))]
   }
 
   async #learnTokens(keys: Iterable<PoolKey>, block: BlockRef): Promise<void> {
