@@ -1,24 +1,17 @@
 /** `/v0/udf`: what chart libraries expect of each address, its errors and its cost. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
-import { minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from './scenario.ts'
-import { type Service, startService } from './service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { withoutClickHouse } from '../support/clickhouse.ts'
+import { minute, POOLS, TIP } from './scenario.ts'
+import { scenarioServices } from './scenario-services.ts'
+import type { Service } from './service.ts'
 
 const { id } = POOLS.main
 
 describe.skipIf(withoutClickHouse)('UDF', () => {
-  let database: TestDatabase
+  const scenario = scenarioServices()
   let service: Service
-
   beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-    const clock = () => new Date((TIP + 10) * 1000)
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-  })
-  afterAll(async () => {
-    await service?.stop()
-    await database?.drop()
+    service = await scenario.start()
   })
 
   const ask = async (path: string) => (await service.get(`/v0/udf/${path}`)).body

@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createKey, hashKey, listKeys, revokeKey, setPlan } from '../../../api/accounts/keys.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { ProblemBody, Usage } from '../body.ts'
-import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
-import { type Service, startService } from '../service.ts'
+import { POOLS, TIP } from '../scenario.ts'
+import { scenarioServices } from '../scenario-services.ts'
+import type { Service } from '../service.ts'
 
 const QUESTION = `/v0/candles?pool=${POOLS.main.id}&interval=1h`
 
 describe.skipIf(withoutClickHouse)('accounts', () => {
-  let database: TestDatabase
   let now = TIP
   const clock = () => new Date(now * 1000)
-  const services: Service[] = []
-
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-  })
-  afterAll(async () => {
-    for (const service of services) await service.stop()
-    await database?.drop()
-  })
-
-  async function start(options: Partial<Parameters<typeof startService>[0]> = {}): Promise<Service> {
-    const service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock, ...options })
-    services.push(service)
-    return service
-  }
+  const scenario = scenarioServices(clock)
+  const { start } = scenario
   const usageOf = async (service: Service, key = service.key) =>
     Usage.parse((await service.get('/v0/usage', { 'X-API-KEY': key })).body)
 
@@ -81,7 +67,7 @@ describe.skipIf(withoutClickHouse)('accounts', () => {
 
   test('the month wins, and says when it ends', async () => {
     const service = await start({ plan: 'free' })
-    await database.client.command({
+    await scenario.database.client.command({
       query: `INSERT INTO usage VALUES (unhex({hash:String}), toDateTime('2024-01-02 00:00:00', 'UTC'), generateUUIDv4(), 9999, 5, 1)`,
       query_params: { hash: hashKey(service.key) },
     })
@@ -140,15 +126,15 @@ describe.skipIf(withoutClickHouse)('accounts', () => {
   test('a key that was made beside works at first sight, and a revoked one stops within a second or two', async () => {
     const service = await start()
     await service.get('/v0/usage')
-    const key = await createKey({ client: database.client, plan: 'free', name: 'late' })
+    const key = await createKey({ client: scenario.database.client, plan: 'free', name: 'late' })
     expect((await service.get('/v0/usage', { 'X-API-KEY': key })).status).toBe(200)
-    const record = (await listKeys(database.client)).find(({ name }) => name === 'late')
+    const record = (await listKeys(scenario.database.client)).find(({ name }) => name === 'late')
     expect(record).toMatchObject({ hash: hashKey(key), plan: 'free', revoked: undefined })
     const id = record?.id ?? ''
-    expect(await setPlan({ client: database.client, id, plan: 'operator' })).toBe(true)
+    expect(await setPlan({ client: scenario.database.client, id, plan: 'operator' })).toBe(true)
     await expect.poll(async () => (await usageOf(service, key)).subscription_plan, { timeout: 5_000 }).toBe('operator')
-    expect(await revokeKey({ client: database.client, id })).toBe(true)
-    expect(await revokeKey({ client: database.client, id })).toBe(false)
+    expect(await revokeKey({ client: scenario.database.client, id })).toBe(true)
+    expect(await revokeKey({ client: scenario.database.client, id })).toBe(false)
     const status = async () => (await service.get('/v0/usage', { 'X-API-KEY': key })).status
     await expect.poll(status, { timeout: 5_000, interval: 300 }).toBe(401)
   })

@@ -1,38 +1,24 @@
 /** Floods of bad keys: a good key is answered all the same, whatever address it comes from, and proxies are told apart from clients. */
 import { randomBytes } from 'node:crypto'
 import { connect } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { openAccounts } from '../../../api/accounts/accounts.ts'
 import { createKey } from '../../../api/accounts/keys.ts'
 import { intercepted } from '../../aggregator/statements.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { ProblemBody } from '../body.ts'
-import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
-import { type Service, startService } from '../service.ts'
+import { POOLS, TIP } from '../scenario.ts'
+import { scenarioServices } from '../scenario-services.ts'
+import type { Service } from '../service.ts'
 
 const CLOSED = `/v0/candles?pool=${POOLS.main.id}&interval=1m&limit=10&to=${new Date((TIP - 60) * 1_000).toISOString()}`
 const clock = () => new Date((TIP + 10) * 1_000)
 const badKey = () => `cp_${randomBytes(32).toString('base64url')}`
 
 describe.skipIf(withoutClickHouse)('bad keys', () => {
-  let database: TestDatabase
-  const services: Service[] = []
-
-  beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-  })
-  afterAll(async () => {
-    for (const service of services) await service.stop()
-    await database?.drop()
-  })
-
-  async function start(options: Partial<Parameters<typeof startService>[0]> = {}): Promise<Service> {
-    const service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock, ...options })
-    services.push(service)
-    return service
-  }
-  const newKey = () => createKey({ client: database.client, plan: 'free', name: 'fresh' })
+  const scenario = scenarioServices(clock)
+  const { start } = scenario
+  const newKey = () => createKey({ client: scenario.database.client, plan: 'free', name: 'fresh' })
 
   test('of twelve clients at the address that all share refuse no good key', { timeout: 180_000 }, async () => {
     const service = await start()
@@ -52,7 +38,7 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
 
   test('of 10,000 kinds at once cost a statement for each thousand, and a good key among them is found', async () => {
     const statements: number[] = []
-    const client = intercepted(database.connect(), (send, _, [options]) => {
+    const client = intercepted(scenario.database.connect(), (send, _, [options]) => {
       const { query_params } = options as { query_params?: { hashes?: readonly string[] } }
       if (query_params?.hashes !== undefined) statements.push(query_params.hashes.length)
       return send()

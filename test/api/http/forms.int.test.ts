@@ -1,24 +1,17 @@
 /** One answer as JSON, CSV and NDJSON: the same rows. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
-import { type Service, startService } from '../service.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { withoutClickHouse } from '../../support/clickhouse.ts'
+import { POOLS, TIP } from '../scenario.ts'
+import { scenarioServices } from '../scenario-services.ts'
+import type { Service } from '../service.ts'
 
 type Body = { data: Record<string, string | number>[]; credits_used: number }
 
 describe.skipIf(withoutClickHouse)('the form of an answer', () => {
-  let database: TestDatabase
+  const scenario = scenarioServices()
   let service: Service
-
   beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-    const clock = () => new Date((TIP + 10) * 1000)
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-  })
-  afterAll(async () => {
-    await service?.stop()
-    await database?.drop()
+    service = await scenario.start()
   })
 
   const ask = (path: string, accept: string) =>

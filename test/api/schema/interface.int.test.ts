@@ -1,9 +1,10 @@
 /** The fields of every element of the four operations, in their order: written from the interface, not from the code. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { eventsOf } from '../../../api/clients/typescript/src/stream.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
-import { type Service, startService } from '../service.ts'
+import { withoutClickHouse } from '../../support/clickhouse.ts'
+import { POOLS } from '../scenario.ts'
+import { scenarioServices } from '../scenario-services.ts'
+import type { Service } from '../service.ts'
 
 const words = (text: string) => text.split(' ')
 
@@ -36,18 +37,10 @@ type Row = Readonly<Record<string, unknown>>
 type Body = { data: readonly Row[]; credits_used: number }
 
 describe.skipIf(withoutClickHouse)('by the letter of the interface', () => {
-  let database: TestDatabase
+  const scenario = scenarioServices()
   let service: Service
-
   beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-    const clock = () => new Date((TIP + 10) * 1000)
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-  })
-  afterAll(async () => {
-    await service?.stop()
-    await database?.drop()
+    service = await scenario.start()
   })
 
   async function ask(path: string, headers: Readonly<Record<string, string>> = {}) {

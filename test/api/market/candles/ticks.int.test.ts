@@ -1,24 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { withoutClickHouse } from '../../../support/clickhouse.ts'
 import { PlacedTicks, Ticks } from '../../body.ts'
-import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, ROUTER, storeScenario, TIP } from '../../scenario.ts'
-import { type Service, startService } from '../../service.ts'
+import { ARBITRUM_POOLS, POOLS, ROUTER } from '../../scenario.ts'
+import { scenarioServices } from '../../scenario-services.ts'
+import type { Service } from '../../service.ts'
 
 const MAIN = POOLS.main.id
 
 describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
-  let database: TestDatabase
+  const scenario = scenarioServices()
   let service: Service
-
   beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-    const clock = () => new Date((TIP + 10) * 1000)
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-  })
-  afterAll(async () => {
-    await service?.stop()
-    await database?.drop()
+    service = await scenario.start()
   })
 
   async function ask(query: string) {

@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { acquireEpoch } from '../../../../aggregator/candles/writer-epoch.ts'
 import { rollBack } from '../../../../aggregator/ledger/rollback.ts'
 import { tombstoneVersion } from '../../../../aggregator/store/version.ts'
 import { intercepted } from '../../../aggregator/statements.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { withoutClickHouse } from '../../../support/clickhouse.ts'
 import { block, liquidity, openStore, poolOf } from '../../../support/store.ts'
 import { MarketPools } from '../../body.ts'
-import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, START, storeScenario, TIP } from '../../scenario.ts'
+import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, START, TIP } from '../../scenario.ts'
+import { scenarioServices } from '../../scenario-services.ts'
 import { type Service, startService } from '../../service.ts'
 
 describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
-  let database: TestDatabase
+  const scenario = scenarioServices()
   let service: Service
-
   beforeAll(async () => {
-    database = await freshDatabase()
-    await storeScenario(database.client)
-    const clock = () => new Date((TIP + 10) * 1000)
-    service = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
-  })
-  afterAll(async () => {
-    await service?.stop()
-    await database?.drop()
+    service = await scenario.start()
   })
 
   async function ask(symbol: string) {
@@ -56,13 +49,18 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
 
   test('the figures of the day are read only for a query that includes them', async () => {
     let reads = 0
-    const client = intercepted(database.client, (send, _statement, [request]) => {
+    const client = intercepted(scenario.database.client, (send, _statement, [request]) => {
       if ((request as { query: string }).query.includes('FROM candles')) reads += 1
       return send()
     })
     const clock = () => new Date((TIP + 10) * 1000)
     const readsOf = async (path: string) => {
-      const counted = await startService({ client, accounts: database.client, networks: NETWORKS_SERVED, clock })
+      const counted = await startService({
+        client,
+        accounts: scenario.database.client,
+        networks: NETWORKS_SERVED,
+        clock,
+      })
       onTestFinished(() => counted.stop())
       reads = 0
       expect((await counted.get(path)).status).toBe(200)
@@ -90,7 +88,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
 
   test('price and volume of the last day move with the clock', async () => {
     const clock = () => new Date((minute(119) + 86_400 + 30) * 1000)
-    const later = await startService({ client: database.client, networks: NETWORKS_SERVED, clock })
+    const later = await startService({ client: scenario.database.client, networks: NETWORKS_SERVED, clock })
     const { data } = MarketPools.parse((await later.get(`/v0/pools?pool=${POOLS.main.id}&include=market`)).body)
     await later.stop()
     // The trade of minute 119 is both the newest and the one of a day ago.
@@ -150,7 +148,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
       })
     })
     const added = pools.map((pool, index) => liquidity(pool, 2_000 + index, -10, 10, BigInt(index + 1) * 10n ** 12n))
-    await openStore(database.client, 'ethereum')([block(99, START - 12, { pools, liquidity: added })])
+    await openStore(scenario.database.client, 'ethereum')([block(99, START - 12, { pools, liquidity: added })])
     const { data, credits_used } = await ask('DAI-USDC')
     expect(data.map(({ id }) => id)).toEqual(
       pools
@@ -165,13 +163,13 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
 
   test('balances of a block that left the ledger do not count', async () => {
     const ahead = { pool: POOLS.main.id, balance0: 1n, balance1: 1n }
-    await openStore(database.client, 'ethereum')([block(121, minute(121), { balances: [ahead] })])
+    await openStore(scenario.database.client, 'ethereum')([block(121, minute(121), { balances: [ahead] })])
     expect((await ask('WETH-USDC')).data.find(({ id }) => id === POOLS.main.id)?.totalValueLockedUSD).toBe('0.000001')
-    await rollBack(database.client, {
+    await rollBack(scenario.database.client, {
       network: 'ethereum',
       to: { number: 120, timestamp: minute(120) },
       version: tombstoneVersion({ generation: 1, offset: 1_000 }),
-      recomputeContext: { versions: await acquireEpoch(database.client, 'ethereum'), horizon: () => 0 },
+      recomputeContext: { versions: await acquireEpoch(scenario.database.client, 'ethereum'), horizon: () => 0 },
     })
     expect((await ask('WETH-USDC')).data[0]?.totalValueLockedUSD).toBe('2000000')
   })
