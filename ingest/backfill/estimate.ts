@@ -37,7 +37,7 @@ export async function takeSample(
   ranges: readonly BlockRange[],
 ): Promise<Sample> {
   const { from, to } = ranges[ranges.length >> 1] ?? { from: 0, to: 0 }
-  const low = Math.max(from, ((from + to) >> 1) - SAMPLE_BLOCKS / 2)
+  const low = Math.max(from, Math.floor((from + to) / 2) - SAMPLE_BLOCKS / 2)
   const high = Math.min(to, low + SAMPLE_BLOCKS - 1)
   const maxBlocks = await widestRange(endpoints, filter, from, Math.min(to, from + MAX_RANGE_BLOCKS - 1))
   const narrow = { from: low, to: Math.min(high, low + maxBlocks - 1) }

@@ -23,7 +23,7 @@ export async function commonAncestor(
     low = replaced - 2 * (replaced - low)
   }
   for (low = Math.max(low, -1); low + 1 < high; ) {
-    const middle = (low + high) >> 1
+    const middle = Math.floor((low + high) / 2)
     if (await isShared(middle)) low = middle
     else high = middle
   }

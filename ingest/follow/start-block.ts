@@ -87,7 +87,7 @@ async function oldestBlock(
       else low = at
     }
     while (low + 1 < high) {
-      const middle = (low + high) >> 1
+      const middle = Math.floor((low + high) / 2)
       if (await isThere(middle)) high = middle
       else low = middle
     }
