@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { type ConcurrencyLimit, limitConcurrency } from '../../api/lib/concurrency-limit.ts'
 import type { EngineAccess } from './engine-access.ts'
 import { ANALYST_LIMITS, type EngineUser } from './engine-users.ts'
 import { SqlPortError, sqlPortErrorOf, TOO_MANY, UNANSWERED, UNAUTHENTICATED } from './sql-error.ts'
@@ -35,12 +36,11 @@ export const SQL_USER = 'analyst'
 const SLOW_MS = 15_000
 /** The engine ends a statement before that. */
 const MAX_RUN_MS = 1_000 * ANALYST_LIMITS.max_execution_time + 5_000
-const MAX_RUNNING = 2
-const MAX_WAITING = 100
+const TURNS = { maxRunning: 2, maxQueued: 100, refusal: () => TOO_MANY }
 
 /** Serves until the signal aborts. Rejects where the port can't be had. */
 export async function startSqlPort({ engine, host, port, signal }: SqlPortOptions): Promise<SqlPort> {
-  const backend = { engine, functions: await functionsOf(engine), takeTurn: turns(MAX_RUNNING, MAX_WAITING) }
+  const backend = { engine, functions: await functionsOf(engine), takeTurn: limitConcurrency(TURNS) }
   const limits = { headersTimeout: SLOW_MS, requestTimeout: SLOW_MS, maxHeaderSize: 16_384 }
   const server = createServer(limits, (incoming, response) => {
     answer(incoming, response, backend).catch((error: unknown) => {
@@ -61,7 +61,7 @@ export async function startSqlPort({ engine, host, port, signal }: SqlPortOption
   return { host, port: (server.address() as AddressInfo).port, closed }
 }
 
-type SqlBackend = { engine: EngineAccess; functions: ReadonlySet<string>; takeTurn: TakeTurn }
+type SqlBackend = { engine: EngineAccess; functions: ReadonlySet<string>; takeTurn: ConcurrencyLimit }
 
 async function answer(incoming: IncomingMessage, response: ServerResponse, backend: SqlBackend): Promise<void> {
   const { engine, takeTurn } = backend
@@ -78,26 +78,6 @@ async function answer(incoming: IncomingMessage, response: ServerResponse, backe
     const statement = await check(asked, backend)
     if (!response.destroyed) await run({ ...asked, statement }, response, engine)
   })
-}
-
-type TakeTurn = (task: () => Promise<void>) => Promise<void>
-
-/** At most `running` tasks at once; further ones wait in order, and are refused above `waiting`. */
-function turns(running: number, waiting: number): TakeTurn {
-  let free = running
-  const queue: (() => void)[] = []
-  return async (task) => {
-    if (queue.length >= waiting) throw TOO_MANY
-    if (free > 0) free--
-    else await new Promise<void>((resolve) => queue.push(resolve))
-    try {
-      await task()
-    } finally {
-      const next = queue.shift()
-      if (next) next()
-      else free++
-    }
-  }
 }
 
 /** By `Authorization`, by ClickHouse's own headers, or in the URL, as drivers do it. */

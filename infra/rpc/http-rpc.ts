@@ -1,10 +1,10 @@
 /** JSON-RPC over HTTP: calls of one turn go out as one batch, as large as the endpoint takes it, and answers are told apart by id, never by place. */
 import { type Client, createClient, custom, TimeoutError } from 'viem'
+import { limitConcurrency } from '../../api/lib/concurrency-limit.ts'
 import { isAboutBatches, isWorthSplitting, saysTheSame, settleBatch, type Unanswered } from './batch-answer.ts'
 import { BatchSize } from './batch-size.ts'
 import { isAnswer, isRange, type JsonRpcResponse, type PendingCall, settle } from './call.ts'
 import { type EndpointAddress, postTo } from './http-post.ts'
-import { inFlight } from './in-flight.ts'
 
 /** Resolves when so many calls may be sent again. */
 export type MayResend = (calls: number) => Promise<void>
@@ -17,7 +17,10 @@ const MAX_IN_FLIGHT = 16
 /** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. */
 export function openHttp(address: EndpointAddress, mayResend: MayResend = async () => {}): Client {
   const { name } = address
-  const to: Transport = { name, post: inFlight(MAX_IN_FLIGHT, postTo(address)), size: new BatchSize(), mayResend }
+  const limited = limitConcurrency({ maxRunning: MAX_IN_FLIGHT })
+  const postOnce = postTo(address)
+  const post: Transport['post'] = (body) => limited(() => postOnce(body))
+  const to: Transport = { name, post, size: new BatchSize(), mayResend }
   let waiting: PendingCall[] = []
   let lastId = 0
 
