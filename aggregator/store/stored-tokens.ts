@@ -1,6 +1,7 @@
 /** The tokens of a network as the tables know them: decimals from the pool that was stored first, and one name each. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
+import { pieces } from '../../ingest/lib/pieces.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Token } from '../../ingest/model/pool.ts'
 import type { StoredTokens } from '../../ingest/model/stored-tokens.ts'
@@ -39,8 +40,8 @@ export async function namedTokens(
   addresses: readonly Address[],
 ): Promise<NamedToken[]> {
   const found: NamedToken[] = []
-  for (let start = 0; start < addresses.length; start += TOKENS_PER_QUERY) {
-    const places = { network, tokens: addresses.slice(start, start + TOKENS_PER_QUERY) }
+  for (const tokens of pieces(addresses, TOKENS_PER_QUERY)) {
+    const places = { network, tokens }
     const [met, names] = await Promise.all([
       ask<MetRow>(client, storedTokensSql, places),
       ask<NameRow>(client, tokenNamesSql, places),

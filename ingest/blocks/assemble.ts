@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import { decodeV3, V3_TOPICS } from '../decode/decode-v3.ts'
 import { decodeV4, V4_TOPICS } from '../decode/decode-v4.ts'
 import type { Decoded, PoolEvent, Swap } from '../decode/event.ts'
+import { lower } from '../lib/lower.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { BlockContent, BlockHeader, BlockRef } from '../model/message.ts'
 import type { Network } from '../model/network.ts'
@@ -51,7 +52,7 @@ export function createAssembler(
   )
   const sightings = new Map<PoolId, number>()
   const sources: Sources = { network, wanted, report, registry, usd, balances, fees, decoders, sightings }
-  const references = new Set(network.referencePools.map(({ pool }) => pool.toLowerCase()))
+  const references = new Set(network.referencePools.map(({ pool }) => lower(pool)))
   const unasked = (pool: PoolId) => wanted !== undefined && !wanted.has(pool) && !references.has(pool)
   return {
     filter: filterFor(network, wanted),

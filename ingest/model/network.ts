@@ -36,6 +36,11 @@ export type TrustedToken = {
   role: 'stablecoin' | 'priced' | 'listed'
 }
 
+/** `address`: lower case. */
+export function trustedToken({ trustedTokens }: Network, address: string): TrustedToken | undefined {
+  return trustedTokens.find((token) => token.address.toLowerCase() === address)
+}
+
 /** A pool of `token` against a stablecoin: its spot price is the token's USD price. */
 export type ReferencePool = {
   token: Address

@@ -1,11 +1,10 @@
 /** The pools of one listener: created in the stream, stored, or resolved at their first swap. */
 import type { Address } from 'viem'
 import type { PoolEvent } from '../decode/event.ts'
-import { lower } from '../lib/lower.ts'
 import { pieces } from '../lib/pieces.ts'
 import type { SkipReason } from '../model/fact.ts'
 import type { BlockRef } from '../model/message.ts'
-import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
+import { NATIVE_CURRENCY, type Network, trustedToken } from '../model/network.ts'
 import type { Pool, PoolId, Token } from '../model/pool.ts'
 import type { StoredPools } from '../model/stored-pools.ts'
 import type { StoredTokens } from '../model/stored-tokens.ts'
@@ -142,7 +141,7 @@ export class Registry {
   }
 
   #isCurated(token: Address): boolean {
-    return token === NATIVE_CURRENCY || this.#network.trustedTokens.some(({ address }) => lower(address) === token)
+    return token === NATIVE_CURRENCY || trustedToken(this.#network, token) !== undefined
   }
 
   #toPool(key: PoolKey): Pool | undefined {

@@ -1,6 +1,6 @@
 /** A token's symbol, name and decimals. Any contract can be a token, so every answer is validated. */
 import { type Address, type Client, erc20Abi, erc20Abi_bytes32, type Hex, hexToBytes } from 'viem'
-import { NATIVE_CURRENCY, type Network } from '../model/network.ts'
+import { NATIVE_CURRENCY, type Network, trustedToken } from '../model/network.ts'
 import type { Token } from '../model/pool.ts'
 import type { ReadAt } from '../rpc/contract-read.ts'
 import { readMany } from '../rpc/multicall.ts'
@@ -25,7 +25,7 @@ export async function readTokens(
   const contracts = addresses.filter((address) => address !== NATIVE_CURRENCY)
   if (contracts.length < addresses.length) tokens.set(NATIVE_CURRENCY, nativeToken(network))
   for (const [address, { symbol, name, decimals }] of await readTokenAnswers(client, contracts)) {
-    const listed = network.trustedTokens.find((token) => token.address.toLowerCase() === address)
+    const listed = trustedToken(network, address)
     const known = decimals ?? listed?.decimals
     const token = known !== undefined && {
       address,

@@ -91,7 +91,7 @@ export class EndpointLimits {
 
   /** It refused a range of `asked` blocks for its width; `stated` is the limit that it named. */
   capRange(stated: number | undefined, asked: number): void {
-    this.#cap = limitOf(Math.min(lower(stated, asked), this.#valid(this.#cap)))
+    this.#cap = limitOf(Math.min(reduced(stated, asked), this.#valid(this.#cap)))
   }
 
   /** It failed at a range of `asked` blocks, without naming a limit, and answers other requests. */
@@ -111,7 +111,7 @@ export class EndpointLimits {
 
   /** It refused a filter with `asked` addresses, or topics of one place. */
   refuseValues(stated: number | undefined, asked: number): void {
-    const value = Math.min(lower(stated, asked), this.maxValues)
+    const value = Math.min(reduced(stated, asked), this.maxValues)
     this.#values = limitOf(value)
     // The width was not the cause of earlier failures.
     for (const width of Object.values(this.#passing)) width.forget()
@@ -165,7 +165,7 @@ function limitOf(value: number): Limit {
 }
 
 /** A stated limit that is not below the refused number is not the limit. */
-function lower(stated: number | undefined, asked: number): number {
+function reduced(stated: number | undefined, asked: number): number {
   return stated !== undefined && stated < asked ? stated : Math.max(1, Math.floor(asked / 2))
 }
 

@@ -2,7 +2,7 @@
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import { NATIVE_CURRENCY, type Network, type NetworkName, type TrustedToken } from '../../../ingest/model/network.ts'
+import { NATIVE_CURRENCY, type Network, type NetworkName, trustedToken } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId, Token } from '../../../ingest/model/pool.ts'
 
 export type Listing = {
@@ -17,10 +17,6 @@ export type Listing = {
 /** Unique over all networks. */
 export function listingKey(network: NetworkName, pool: PoolId): string {
   return `${network}:${pool}`
-}
-
-export function trustedToken(network: Network, address: string): TrustedToken | undefined {
-  return network.trustedTokens.find((token) => token.address.toLowerCase() === address)
 }
 
 /** Addresses of the curated list, and of the chain's native currency. */

@@ -2,12 +2,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
-import type { Network, NetworkName } from '../../../ingest/model/network.ts'
+import { type Network, type NetworkName, trustedToken } from '../../../ingest/model/network.ts'
 import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
 import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
 import { isRead } from '../../../ingest/venues/venues.ts'
 import { Groups } from '../../lib/groups.ts'
-import { type Listing, trustedToken } from '../model/listing.ts'
+import type { Listing } from '../model/listing.ts'
 import { TokenPools } from './token-pools.ts'
 
 /** Pools come and go while a query is answered: what has to agree is read without a wait between. */

@@ -2,10 +2,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
-import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
+import { NATIVE_CURRENCY, type Network, type NetworkName, trustedToken } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
-import { trustedToken } from '../model/listing.ts'
 import { type PoolStore, readNetworkPrices } from './pool-state.ts'
 
 export type NewPoolId = { network: NetworkName; pool: PoolId }
