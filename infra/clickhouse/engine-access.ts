@@ -34,6 +34,27 @@ export async function findEngine(dataDir: string): Promise<EngineAccess | undefi
   return (await isAnswering(access, paths)) ? access : undefined
 }
 
+const LOCK_TIMEOUT_MS = 5_000
+/** An engine without its owner ends; on a busy machine it may still answer for seconds. */
+const ORPHAN_TIMEOUT_MS = 60_000
+
+/** Whether the engine that holds the folder is about to end: that of a process that was killed a moment ago. */
+export async function isWorthWaiting(paths: EnginePaths, dataDir: string, waitedMs: number): Promise<boolean> {
+  const running = await readRunning(paths)
+  if (running && !isAlive(running.owner)) return waitedMs < ORPHAN_TIMEOUT_MS
+  return waitedMs < LOCK_TIMEOUT_MS && !(await findEngine(dataDir))
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // A process of another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
 export function accessOf(url: string, passwords: Record<EngineUser, string>): EngineAccess {
   return {
     url,

@@ -10,8 +10,9 @@ import {
   accessOf,
   type EngineAccess,
   ensurePasswords,
-  findEngine,
+  isAlive,
   isAnswering,
+  isWorthWaiting,
   makeFolders,
   readLockHolder,
   readRunning,
@@ -65,7 +66,7 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
   await writeSecret(paths.config, configXml(paths, passwords, memoryLimit, options.shard))
   await writeSecret(paths.users, usersXml(passwords, memoryLimit))
 
-  const giveUp = Date.now() + LOCK_TIMEOUT_MS
+  const began = Date.now()
   for (let attempt = 1; ; attempt++) {
     options.signal?.throwIfAborted()
     const port = options.port ?? (await freePort())
@@ -76,16 +77,15 @@ export async function startEngine(options: EngineOptions): Promise<Engine> {
       if (!(error instanceof EngineError)) throw error
       // Another process took the free port first.
       if (error.code === 'port-taken' && options.port === undefined && attempt < 5) continue
-      // The engine of a process that was killed a moment ago needs a moment to notice.
-      const dying = error.code === 'folder-in-use' && Date.now() < giveUp && !(await findEngine(options.dataDir))
-      if (!dying) throw error
+      const isEnding =
+        error.code === 'folder-in-use' && (await isWorthWaiting(paths, options.dataDir, Date.now() - began))
+      if (!isEnding) throw error
       await sleep(200, undefined, options.signal && { signal: options.signal })
     }
   }
 }
 
 const PROGRAM = join(import.meta.dirname, 'engine-process.mjs')
-const LOCK_TIMEOUT_MS = 5_000
 const START_TIMEOUT_MS = 60_000
 const GRACE_MS = 2_500
 
@@ -167,7 +167,7 @@ async function startErrorOf(exit: Exit, paths: EnginePaths, port: number): Promi
   if (said.includes('Cannot lock file')) {
     const [running, holder] = await Promise.all([readRunning(paths), readLockHolder(paths)])
     // The owner's process id is the one to stop; a stale note names another engine.
-    const pid = running?.pid === holder ? running?.owner : holder
+    const pid = running?.pid === holder && isAlive(running?.owner ?? 0) ? running?.owner : holder
     return new EngineError(
       'folder-in-use',
       `the data folder ${paths.tables} is in use by ${pid === undefined ? 'another process' : `process ${pid}`}: stop that one, or set another DATA_DIR`,

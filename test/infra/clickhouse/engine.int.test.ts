@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +15,8 @@ import {
   isEngineInstalled,
   startEngine,
 } from '../../../infra/clickhouse/engine.ts'
-import { type EngineAccess, findEngine } from '../../../infra/clickhouse/engine-access.ts'
+import { type EngineAccess, findEngine, writeRunning } from '../../../infra/clickhouse/engine-access.ts'
+import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
 
 let dataDir: string
 let engines: Engine[]
@@ -66,6 +68,21 @@ describe.skipIf(!isEngineInstalled())('startEngine', () => {
     const next = await start()
     expect(next.pid).not.toBe(pid)
     await vi.waitFor(() => expect(isRunning(pid)).toBe(false), 4_000)
+  })
+
+  it('is waited for where it still answers after its owner was killed', async () => {
+    const orphan = await start()
+    const dead = spawn('true')
+    await once(dead, 'exit')
+    await writeRunning(enginePaths(dataDir), { url: orphan.url, pid: orphan.pid, owner: dead.pid ?? 0 })
+    const next = start()
+    const outcome = next.then(
+      () => 'started',
+      () => 'refused',
+    )
+    expect(await Promise.race([outcome, sleep(1_500, 'waits')])).toBe('waits')
+    await orphan.stop()
+    expect(await outcome).toBe('started')
   })
 
   it('does not hear a signal that the service manager sends to every process', async () => {
