@@ -1,6 +1,6 @@
 /** `npm run backfill -- --again` over parts of what earlier jobs have read: the range stays covered before, while and after it is read. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Running, run, type Script, temporaryFolder, until } from '../support/candlepool.ts'
+import { type Running, run, type Script, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
@@ -77,6 +77,8 @@ describe.skipIf(withoutClickHouse)('npm run backfill -- --again', () => {
       ...{ ETHEREUM_RPC_URL: rpc.url, DATA_DIR: folder.path, PORT: '0' },
       ETHEREUM_START: String(DAY.lastBlock - 100),
     })
+    // Before that, either of the two commands may have the folder.
+    await untilReady(main)
     const status = async () => JSON.parse((await command('status', '--json')).output)[0].jobs[0]
     await until(async () => ((await status()).state === 'done' ? true : undefined), 'the interrupted job is done')
     await main.stop()
