@@ -2,7 +2,7 @@
 import { type Client, erc20Abi, type Hex } from 'viem'
 import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Pool, PoolBalance, PoolId } from '../model/pool.ts'
-import { type ContractRead, isRefusal } from '../rpc/contract-read.ts'
+import { type ContractRead, isRefusal } from '../rpc/capped-reads.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readMany } from '../rpc/multicall.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'

@@ -1,7 +1,7 @@
 /** Answers of tokens at a final block, from one endpoint. */
 import type { Address, Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
-import { isRefusal } from '../rpc/contract-read.ts'
+import { isRefusal } from '../rpc/capped-reads.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'
 import { readTokenAnswers, type TokenAnswers } from './token.ts'

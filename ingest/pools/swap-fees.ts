@@ -7,7 +7,7 @@ import type { FeeChange, NextPluginFee, PoolEvent, Swap } from '../decode/event.
 import { pieces } from '../lib/pieces.ts'
 import type { BlockRef } from '../model/message.ts'
 import type { PoolId } from '../model/pool.ts'
-import { isRefusal } from '../rpc/contract-read.ts'
+import { isRefusal } from '../rpc/capped-reads.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readMany } from '../rpc/multicall.ts'
 import { pinToBlock } from '../rpc/pin-to-block.ts'

@@ -2,7 +2,7 @@
 import { type Address, type Client, erc20Abi, erc20Abi_bytes32, type Hex, hexToBytes } from 'viem'
 import { NATIVE_CURRENCY, type Network, trustedToken } from '../model/network.ts'
 import type { Token } from '../model/pool.ts'
-import type { ReadAt } from '../rpc/contract-read.ts'
+import type { ReadAt } from '../rpc/capped-reads.ts'
 import { readMany } from '../rpc/multicall.ts'
 
 /** Maximum code points of a symbol or a name. */

@@ -17,9 +17,37 @@
  *   done: POP DUP2 SWAP1 SUB SWAP1 RETURN
  *   end:
  */
-import { type Client, concat, encodeFunctionData, type Hex, numberToHex, size } from 'viem'
+import { type Abi, type Address, type Client, concat, encodeFunctionData, type Hex, numberToHex, size } from 'viem'
 import { call } from 'viem/actions'
-import { type ContractRead, GAS_PER_CALL, isRefusal, type ReadAt, type ReadResult } from './contract-read.ts'
+import { classify, isNodeError, wordsOf } from './rpc-error.ts'
+
+export type ContractRead = { address: Address; abi: Abi; functionName: string; args?: readonly unknown[] }
+
+/** The state after a block. By its hash (EIP-1898) a node answers only where it has that block on its branch. */
+export type ReadAt = { blockNumber?: bigint } | { blockHash: Hex; requireCanonical: true }
+
+export type ReadResult = { success: boolean; returnData: Hex }
+
+export const FAILED: ReadResult = { success: false, returnData: '0x' }
+
+/**
+ * Gas of one `eth_call`: ten times what 200 reads of honest contracts need, and below the limits of nodes. One contract can use all of it,
+ * but not more, and memory for a long answer costs so much gas that it ends at a few megabytes.
+ */
+export const GAS_PER_CALL = 20_000_000n
+
+/** Error texts of geth, reth, Nethermind and anvil. */
+const OUT_OF_GAS = /out ?of ?gas|OOG|gas required exceeds|VM execution error/i
+
+export function isGasFailure(error: unknown): boolean {
+  return OUT_OF_GAS.test(wordsOf(error))
+}
+
+/** The node refuses the call itself: other failures may be transient. */
+export function isRefusal(error: unknown): boolean {
+  const { kind } = classify(error)
+  return isGasFailure(error) || (isNodeError(error) && !['rate-limited', 'timeout', 'behind'].includes(kind))
+}
 
 const PROGRAM: Hex =
   '0x605d380380605d6000398060005b82811015605657806014015160f01c600060008284601601855160601c62030d40fa835301601601903d8060e01b82600101528061014010150290600501816000823e0190600d565b5081900390f3'

@@ -7,6 +7,9 @@ const PROBE_LOOK_MS = 20
 export class CircuitBreaker {
   readonly #policy: RetryPolicy
   #failures = 0
+  /** Answers that no sound node gives, counted until there was none for a while: other answers in between do not end them. */
+  #faults = 0
+  #faultAt = 0
   #restsUntil = 0
   #probing = false
   /** Concurrent requests that fail together count as one failure: each carries the epoch in which it began. */
@@ -41,16 +44,25 @@ export class CircuitBreaker {
     return failures
   }
 
-  /** Milliseconds until the next probe, at most `mostMs`; undefined where the failure was already counted. */
-  failed(epoch: number, mostMs = Number.POSITIVE_INFINITY): number | undefined {
+  /** Milliseconds until the next probe, at most `mostMs` but for a fault; undefined where the failure was already counted. */
+  failed(epoch: number, { mostMs = Number.POSITIVE_INFINITY, isFault = false } = {}): number | undefined {
     if (epoch !== this.#epoch) return undefined
-    const { coolDownMs, maxCoolDownMs, random } = this.#policy
-    const full = Math.min(mostMs, maxCoolDownMs, coolDownMs * 2 ** this.#failures)
+    const { coolDownMs, maxCoolDownMs, capMs, random } = this.#policy
+    const inRow = isFault ? Math.max(this.#failures, this.#faultsBefore(capMs)) : this.#failures
+    const full = Math.min(isFault ? Number.POSITIVE_INFINITY : mostMs, maxCoolDownMs, coolDownMs * 2 ** inRow)
     const ms = Math.round(full * (0.5 + random() / 2))
     this.#failures++
     this.#epoch++
     this.#probing = false
     this.#restsUntil = Date.now() + ms
     return ms
+  }
+
+  /** Counts a fault; returns those before it. */
+  #faultsBefore(forgottenMs: number): number {
+    const now = Date.now()
+    if (now - this.#faultAt > forgottenMs) this.#faults = 0
+    this.#faultAt = now
+    return this.#faults++
   }
 }

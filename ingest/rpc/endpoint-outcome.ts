@@ -29,9 +29,13 @@ export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failur
   report({ kind: 'rpc-erred', endpoint: name, problem: problem.kind })
   const asked = error instanceof RpcFailed ? error.asked : undefined
   const fact = { kind: 'rpc-failed', endpoint: name, problem: problem.kind, ...asked, error } as const
+  const isFault = error instanceof RpcFailed && error.isFault
+  const isRange = (run.blocks ?? 1) > 1
   switch (problem.kind) {
     case 'too-many-results':
-      recordAnswer(report, endpoint, epoch)
+      // Fewer blocks can be asked for, or this is no answer to them.
+      if (isRange || !isFault) recordAnswer(report, endpoint, epoch)
+      else rest()
       return true
     case 'range-capped':
       recordAnswer(report, endpoint, epoch)
@@ -54,14 +58,17 @@ export function recordFailure(report: ReportEndpoint, endpoint: Endpoint, failur
       recordAnswer(report, endpoint, epoch)
       report({ ...fact, retryMs: endpoint.limiter.waitMs() })
       return false
-    default: {
-      const ms = endpoint.breaker.failed(epoch, (run.blocks ?? 1) > 1 ? MAX_RANGE_PAUSE_MS : undefined)
-      if (ms === undefined) return false
-      report({ ...fact, retryMs: ms })
-      const { failures } = endpoint.breaker
-      report({ kind: 'endpoint-cooling', endpoint: name, problem: problem.kind, ms, failures })
+    default:
+      rest()
       return false
-    }
+  }
+
+  function rest(): void {
+    const ms = endpoint.breaker.failed(epoch, { isFault, ...(isRange && { mostMs: MAX_RANGE_PAUSE_MS }) })
+    if (ms === undefined) return
+    report({ ...fact, retryMs: ms })
+    const { failures } = endpoint.breaker
+    report({ kind: 'endpoint-cooling', endpoint: name, problem: problem.kind, ms, failures })
   }
 }
 

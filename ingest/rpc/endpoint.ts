@@ -1,5 +1,6 @@
 /** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
+import { checkAnswer } from './answers.ts'
 import { noteAsked } from './asked.ts'
 import { CircuitBreaker } from './circuit-breaker.ts'
 import { EndpointLimits, type LimitsContext, withLimits } from './endpoint-limits.ts'
@@ -36,8 +37,8 @@ export class Endpoint {
   readonly limits: EndpointLimits
   /** It serves another network. */
   disabled = false
-  /** Its chain id was checked. */
-  verified = false
+  /** When its chain id was last the right one. */
+  verifiedMs = Number.NEGATIVE_INFINITY
   readonly #policy: RetryPolicy
   #head: { number: number; seenAt: number } | undefined
   #behindUntil = 0
@@ -64,6 +65,7 @@ export class Endpoint {
       const began = performance.now()
       try {
         const answer: unknown = await client.request(args as never, requestOptions as never)
+        checkAnswer(args.method, answer)
         this.limiter.answered()
         this.#observe(args, answer)
         return answer
@@ -76,7 +78,9 @@ export class Endpoint {
         onCalled(args.method, performance.now() - began)
       }
     }
-    const own: VoicedClient = { ...client, voice: this.voice, request: request as Client['request'] }
+    // By a revert of a certain form (ERC-3668), viem would send requests to addresses that the node names.
+    const safe = { ccipRead: false } as const
+    const own: VoicedClient = { ...client, ...safe, voice: this.voice, request: request as Client['request'] }
     return withLimits(own, this.limits)
   }
 

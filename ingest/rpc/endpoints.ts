@@ -1,12 +1,12 @@
 /** The endpoints of one network: each unit of work runs at one of them, and at the next where that one fails. */
 import { setMaxListeners } from 'node:events'
 import type { Client } from 'viem'
-import { getChainId } from 'viem/actions'
-import { ChainReplaced, WrongChain } from '../model/errors.ts'
+import { ChainReplaced } from '../model/errors.ts'
 import type { IngestFact } from '../model/fact.ts'
 import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { RpcProblemKind } from '../model/rpc-problem.ts'
+import { type ChainCheck, chainCheckOf } from './chain-check.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, type RunOptions } from './endpoint-choice.ts'
 import type { LimitsContext, RangeKind } from './endpoint-limits.ts'
@@ -70,7 +70,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
     endpoints,
     report,
     signal,
-    ...chainCheckOf(endpoints, network, report),
+    ...chainCheckOf(endpoints, network, report, retryPolicy.chainIdMs),
     compare: compareHeads(retryPolicy.compareMs, finality),
   }
   return {
@@ -121,32 +121,11 @@ export function asSearch(endpoints: Endpoints): Endpoints {
 /** Failures in a row, over more than half a minute, after which an endpoint counts as down. */
 const DOWN_FAILURES = 7
 
-type EndpointGroup = {
+type EndpointGroup = ChainCheck & {
   endpoints: readonly Endpoint[]
   report: ReportEndpoint
   signal: AbortSignal
-  /** Checks an endpoint's chain id once; one of another network is disabled. Throws `WrongChain` where none is left. */
-  verify(endpoint: Endpoint): Promise<void>
-  throwIfWrongChain(): void
   compare: CompareHeads
-}
-
-function chainCheckOf(endpoints: readonly Endpoint[], network: Network | undefined, report: ReportEndpoint) {
-  let wrongChain: WrongChain | undefined
-  function throwIfWrongChain(): void {
-    if (wrongChain) throw wrongChain
-  }
-  async function verify(endpoint: Endpoint): Promise<void> {
-    if (endpoint.verified || !network) return
-    const chainId = await getChainId(endpoint.client)
-    endpoint.verified = chainId === network.chainId
-    if (endpoint.verified || endpoint.disabled) return
-    endpoint.disabled = true
-    report({ kind: 'endpoint-disabled', endpoint: endpoint.name, chainId, expected: network.chainId })
-    if (endpoints.every((it) => it.disabled)) wrongChain = new WrongChain(network, chainId)
-    throwIfWrongChain()
-  }
-  return { verify, throwIfWrongChain }
 }
 
 async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Promise<T>, run: RunOptions): Promise<T> {
@@ -178,7 +157,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         replaced.add(endpoint)
         report({ kind: 'rpc-erred', endpoint: endpoint.name, problem: 'contradictory' })
         // A single endpoint may be on a fork.
-        if (endpoints.every((it) => it.disabled || replaced.has(it))) throw error
+        if (endpoints.every((it) => it.disabled || replaced.has(it) || isDown(it))) throw error
         failure = recordFork(report, endpoint, error)
         continue
       }
@@ -218,8 +197,13 @@ function isOfAll(
     const own = failures.get(it)?.problem.kind
     // One on another branch for good would keep the others from an end of their search.
     const isSame = own === kind || (kind === 'pruned' && own === 'behind')
-    return it.disabled || isSame || it.breaker.failures >= DOWN_FAILURES
+    return it.disabled || isSame || isDown(it)
   })
+}
+
+/** It has not answered for a while, and says nothing about the chain. */
+function isDown({ breaker }: Endpoint): boolean {
+  return breaker.failures >= DOWN_FAILURES
 }
 
 /** In the background; at most once in `compareMs`. */

@@ -1,17 +1,16 @@
 /** Many contract reads in one call through Multicall3. Each contract may be hostile to the others in the call. */
-import {
-  type Address,
-  type Client,
-  ContractFunctionZeroDataError,
-  decodeFunctionResult,
-  encodeFunctionData,
-  type Hex,
-  multicall3Abi,
-} from 'viem'
+import { type Address, type Client, decodeFunctionResult, encodeFunctionData, type Hex, multicall3Abi } from 'viem'
 import { call } from 'viem/actions'
-import { readCapped } from './capped-reads.ts'
-import { type ContractRead, FAILED, GAS_PER_CALL, isGasFailure, type ReadAt, type ReadResult } from './contract-read.ts'
-import { classify } from './rpc-error.ts'
+import {
+  type ContractRead,
+  FAILED,
+  GAS_PER_CALL,
+  isGasFailure,
+  type ReadAt,
+  type ReadResult,
+  readCapped,
+} from './capped-reads.ts'
+import { BadAnswer, classify } from './rpc-error.ts'
 
 /** The same address on every network. */
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
@@ -116,21 +115,52 @@ async function aggregate(
   reads: readonly ContractRead[],
 ): Promise<readonly ReadResult[] | undefined> {
   const calls = reads.map((read) => ({ target: read.address, allowFailure: true, callData: encodeFunctionData(read) }))
-  const multicall = { abi: multicall3Abi, functionName: 'aggregate3' } as const
   const request = call(client, {
     to: MULTICALL3,
-    data: encodeFunctionData({ ...multicall, args: [calls] }),
+    data: encodeFunctionData({ abi: multicall3Abi, functionName: 'aggregate3', args: [calls] }),
     gas: GAS_PER_CALL,
     ...at,
   })
   const answer = await request.catch((error: unknown) => {
-    if (isGasFailure(error) || classify(error).kind === 'too-many-results') return undefined
-    throw error
+    const { kind } = classify(error)
+    if (isGasFailure(error) || kind === 'too-many-results') return undefined
+    throw kind === 'reverted' ? withoutMulticall() : error
   })
   if (!answer) return undefined
-  // No Multicall3 at this node: nothing is known about the contracts.
-  if (!answer.data) throw new ContractFunctionZeroDataError({ functionName: 'aggregate3' })
-  return decodeFunctionResult({ ...multicall, data: answer.data })
+  if (!answer.data) throw withoutMulticall()
+  return resultsIn(answer.data, reads.length)
+}
+
+/** Nothing is known about the contracts then. Another endpoint may have it. */
+function withoutMulticall(): BadAnswer {
+  return new BadAnswer('contradictory', 'The node says that Multicall3 is not there or reverts, which it never does.')
+}
+
+/**
+ * `(bool success, bytes returnData)[]`. Multicall3 answers each call, whatever the contracts do, so another form is the node's. A general decoder
+ * follows offsets that point to one long text a thousand times.
+ */
+function resultsIn(data: Hex, reads: number): ReadResult[] {
+  const bytes = (data.length - 2) / 2
+  const wordAt = (at: number) => Number(`0x${data.slice(2 + 2 * at, 66 + 2 * at)}`)
+  let isWhole = wordAt(0) === 32 && wordAt(32) === reads
+  let left = bytes
+  const results: ReadResult[] = []
+  for (let index = 0; isWhole && index < reads; index++) {
+    const at = 64 + wordAt(64 + 32 * index)
+    const start = at + 96
+    const end = start + wordAt(at + 64)
+    left -= end - at
+    isWhole = left >= 0 && end <= bytes && wordAt(at + 32) === 64
+    results.push({
+      success: wordAt(at) === 1,
+      returnData: `0x${isWhole ? data.slice(2 + 2 * start, 2 + 2 * end) : ''}`,
+    })
+  }
+  if (isWhole) return results
+  throw new BadAnswer('malformed', `The node's answer to ${reads} reads in one call is not that of Multicall3.`, {
+    isFault: true,
+  })
 }
 
 function decode(read: ContractRead, data: Hex): unknown {

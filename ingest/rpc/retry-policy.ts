@@ -14,6 +14,8 @@ export type RetryPolicy = {
   behindMs: number
   /** Interval between comparisons of heads. */
   compareMs: number
+  /** Interval between checks of an endpoint's chain id. */
+  chainIdMs: number
   /** How long implausible finality is waited out. */
   finalityLostMs: number
   /** From 0 up to 1: spreads the pauses, so that listeners do not retry in step. */
@@ -28,6 +30,7 @@ export const RETRY_POLICY: RetryPolicy = {
   capMs: 600_000,
   behindMs: 30_000,
   compareMs: 15_000,
+  chainIdMs: 600_000,
   finalityLostMs: 600_000,
   random: Math.random,
 }

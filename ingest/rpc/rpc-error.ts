@@ -1,17 +1,20 @@
 /** Classification of RPC errors: providers report the same few problems with different texts and codes. */
-import { BaseError, RpcRequestError } from 'viem'
+import { BaseError, ResponseBodyTooLargeError, RpcRequestError } from 'viem'
+import { hostsOnly } from '../lib/hosts-only.ts'
 import type { RpcProblem } from '../model/rpc-problem.ts'
 import { type Asked, askedOf, describeAsked } from './asked.ts'
-import { hostsOnly } from './hosts-only.ts'
 
 /** An answer that is well-formed for the transport and cannot be used. */
 export class BadAnswer extends Error {
   override readonly name = 'BadAnswer'
   readonly problem: { kind: 'behind' | 'malformed' | 'contradictory' | 'unsupported' | 'pruned' }
+  /** No sound node answers so, whatever it is asked: the endpoint rests longer each time. */
+  readonly isFault: boolean
 
-  constructor(kind: BadAnswer['problem']['kind'], message: string) {
+  constructor(kind: BadAnswer['problem']['kind'], message: string, { isFault = false } = {}) {
     super(message)
     this.problem = { kind }
+    this.isFault = isFault
   }
 }
 
@@ -24,6 +27,8 @@ export class RpcFailed extends Error {
   readonly asked: Asked | undefined
   /** The answer came, and this process does not accept it. */
   readonly isBadAnswer: boolean
+  /** As in `BadAnswer`; or the answer is longer than any can be. */
+  readonly isFault: boolean
   /** Every endpoint that is not down has this problem. */
   isEverywhere = false
 
@@ -35,6 +40,7 @@ export class RpcFailed extends Error {
     this.endpoint = endpoint
     this.problem = problem
     this.isBadAnswer = badAnswerIn(error) !== undefined
+    this.isFault = isFault(error)
   }
 }
 
@@ -54,6 +60,12 @@ export function mayBeHeavy(error: unknown): boolean {
 function badAnswerIn(error: unknown): BadAnswer | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof BadAnswer) return cause
   return undefined
+}
+
+/** Whether no sound endpoint answers so. */
+export function isFault(error: unknown): boolean {
+  if (badAnswerIn(error)?.isFault) return true
+  return error instanceof BaseError && error.walk((cause) => cause instanceof ResponseBodyTooLargeError) !== null
 }
 
 /** Whether the error concerns a node's answer; all others are bugs. */
@@ -76,6 +88,9 @@ export function classify(error: unknown): RpcProblem {
 
 type Said = { text: string; names: string[]; codes: unknown[]; status?: number; headers?: Headers; data?: unknown }
 
+/** Characters that are matched: a node may send any number of them. */
+const MAX_TEXT = 4_096
+
 /** Messages along the causes, from the node only: viem's own messages quote the request. */
 function readError(error: unknown): Said {
   const said: Said = { text: '', names: [], codes: [] }
@@ -94,7 +109,10 @@ function readError(error: unknown): Said {
     if (headers instanceof Headers) said.headers = headers
     if (data !== undefined) said.data = data
   }
-  said.text = [...texts].join('\n')
+  said.text = [...texts]
+    .map((text) => text.slice(0, MAX_TEXT))
+    .join('\n')
+    .slice(0, MAX_TEXT)
   return said
 }
 

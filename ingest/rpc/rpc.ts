@@ -1,5 +1,6 @@
 /** Ethereum JSON-RPC calls of ingest. Answers stay in hex: most of them are only passed through. */
 import { type Address, type Client, type Hash, type Hex, numberToHex } from 'viem'
+import { hexIn, quantityIn } from '../lib/hex.ts'
 import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
 import { limitsOf } from './endpoint-limits.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
@@ -53,17 +54,19 @@ export async function getHeader(client: Client, tag: BlockTag): Promise<Header |
 
 /** Undefined where it is none. */
 export function headerIn(block: unknown): Header | undefined {
-  const { hash, parentHash, logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
-  const [number, timestamp] = [quantityIn(rest['number']), timeIn(rest['timestamp'], rest['number'] === '0x0')]
-  if (!isHash(hash) || !isHash(parentHash) || number === undefined || timestamp === undefined) return undefined
-  return { number, hash, parentHash, timestamp, ...(typeof logsBloom === 'string' && { logsBloom: logsBloom as Hex }) }
+  const { logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
+  const [hash, parentHash] = [hexIn(rest['hash'], 32), hexIn(rest['parentHash'], 32)]
+  const number = quantityIn(rest['number'])
+  const timestamp = timeIn(rest['timestamp'], number === 0)
+  if (hash === undefined || parentHash === undefined || number === undefined || timestamp === undefined)
+    return undefined
+  if (logsBloom === undefined || logsBloom === null || logsBloom === '0x')
+    return { number, hash, parentHash, timestamp }
+  const bloom = hexIn(logsBloom, BLOOM_BYTES)
+  return bloom && { number, hash, parentHash, timestamp, logsBloom: bloom }
 }
 
-/** `null` and an empty text are invalid, although `Number` accepts them. */
-function quantityIn(value: unknown): number | undefined {
-  const number = typeof value === 'string' && value.startsWith('0x') ? Number(value) : Number.NaN
-  return Number.isSafeInteger(number) ? number : undefined
-}
+const BLOOM_BYTES = 256
 
 /** Seconds; undefined where no block can have that time. Only a genesis block may be of 1970. */
 export function timeIn(value: unknown, isGenesis = false): UnixSeconds | undefined {
@@ -143,12 +146,8 @@ export async function getLogs(client: Client, filter: LogFilter, where: Where): 
     'blockHash' in where
       ? { blockHash: where.blockHash }
       : { fromBlock: numberToHex(where.from), toBlock: numberToHex(where.to) }
-  const logs: unknown = await client.request({
-    method: 'eth_getLogs',
-    params: [{ ...filter, ...place } as never],
-  })
-  if (!Array.isArray(logs)) throw new BadAnswer('malformed', "The node's answer to eth_getLogs is not a list.")
-  for (const log of logs) checkLog(log, where)
+  const logs: RpcLog[] = await client.request({ method: 'eth_getLogs', params: [{ ...filter, ...place }] } as never)
+  for (const log of logs) checkPlace(log, where)
   return inOrder(client, logs)
 }
 
@@ -192,20 +191,14 @@ export function twoBlocks(number: number, one: string | undefined, other: string
   return new BadAnswer('contradictory', `The node answered two blocks ${number}: ${one ?? 'none'} and ${other}.`)
 }
 
-function checkLog(log: Partial<RpcLog> | null, where: Where): void {
-  if (!isHash(log?.blockHash) || !log.blockNumber || !log.logIndex || !log.address || !Array.isArray(log.topics)) {
-    throw new BadAnswer('malformed', 'The node answered a log without its block, its place or its topics.')
-  }
-  const number = Number(log.blockNumber)
-  if (log.removed === true) {
+/** Types and lengths are checked by `checkAnswer`. */
+function checkPlace({ blockNumber, blockHash, removed }: RpcLog, where: Where): void {
+  const number = Number(blockNumber)
+  if (removed === true) {
     throw new BadAnswer('contradictory', `The node answered a log of block ${number} that it says is removed.`)
   }
-  if ('blockHash' in where ? log.blockHash !== where.blockHash : !(number >= where.from && number <= where.to)) {
+  if ('blockHash' in where ? blockHash !== where.blockHash : !(number >= where.from && number <= where.to)) {
     const asked = 'blockHash' in where ? where.blockHash : `${where.from} to ${where.to}`
     throw new BadAnswer('contradictory', `The node was asked for logs of ${asked} and answered one of ${number}.`)
   }
-}
-
-function isHash(value: unknown): value is Hash {
-  return typeof value === 'string' && value.length === 66
 }

@@ -9,6 +9,7 @@ import { createAssembler } from '../../ingest/blocks/assemble.ts'
 import { decodeV3, V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import type { RangeMessage } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
+import { checkAnswer } from '../../ingest/rpc/answers.ts'
 import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { DAY, recordedDay } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
@@ -37,6 +38,7 @@ async function priced(): Promise<RangeMessage> {
 const message = await priced()
 title(`${logs.length.toLocaleString('en')} recorded swaps, one core`)
 const floor = await perLog('JSON.parse of the logs (floor)', () => JSON.parse(answer))
+await perLog('check of the answer', () => checkAnswer('eth_getLogs', logs), floor)
 await perLog('decode', () => logs.map((log) => decodeV3(log, ethereum.v3.factory)), floor)
 await perLog('decode + price', priced, floor)
 await perLog('serialise', () => encode(message), floor)

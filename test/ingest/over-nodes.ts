@@ -25,6 +25,7 @@ export const FAST_RETRIES: RetryPolicy = {
   capMs: 60_000,
   behindMs: 200,
   compareMs: 50,
+  chainIdMs: 60_000,
   finalityLostMs: 60_000,
   random: () => 0.5,
 }

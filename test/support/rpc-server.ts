@@ -81,6 +81,8 @@ export type Faults = {
   lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
   twistLog?: (log: RpcLog) => RpcLog
+  /** Headers as the node tells them, where that is not as they are. */
+  twistHeader?: (header: Record<string, unknown>) => unknown
   /** Answers in the place of the node's own. */
   answer?: (method: string, params: readonly unknown[]) => Outcome | undefined
   /** Requests, each with all of its calls, that are answered with an HTTP status, or not at all. */
@@ -249,7 +251,7 @@ function numberOf(chain: RecordedChain, tag: string): number {
 function headerOf(chain: RecordedChain, faults: Faults, number: number) {
   if (number > chain.head || number < 0) return null
   const hashOf = (block: number) => (block < 0 ? zeroHash : (logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)))
-  return {
+  const header = {
     number: numberToHex(number),
     hash: hashOf(number),
     parentHash: hashOf(number - 1),
@@ -257,6 +259,7 @@ function headerOf(chain: RecordedChain, faults: Faults, number: number) {
     logsBloom: bloomOf(faults.hideBlooms ? [] : logsIn(chain, number)),
     transactions: transactionsOf(logsIn(chain, number)),
   }
+  return faults.twistHeader ? faults.twistHeader(header) : header
 }
 
 const indexes = new WeakMap<readonly RpcLog[], { length: number; byBlock: Map<string, RpcLog[]> }>()
@@ -319,7 +322,8 @@ function callAt(chain: RecordedChain, faults: Faults, [call, at]: unknown[]): Ou
     if (faults.refuseBlockHash) return { error: { code: -32602, message: 'invalid argument 1: hex string expected' } }
     const { blockHash } = at as { blockHash: Hex }
     const header = headerOf(chain, faults, Number(`0x${blockHash.slice(-12)}`))
-    if (header?.hash !== blockHash) return { error: { code: -32000, message: 'header for hash not found' } }
+    if ((header as { hash?: unknown } | null)?.hash !== blockHash)
+      return { error: { code: -32000, message: 'header for hash not found' } }
   }
   return callOf(chain, call as { to: Hex; data: Hex })
 }

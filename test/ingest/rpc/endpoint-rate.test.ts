@@ -128,9 +128,9 @@ test.each([
 
 test('a limit does not take apart what is asked in one turn, nor does it send more in any second', async () => {
   const sent: number[] = []
-  const request = async () => {
+  const request = async ({ method }: { method: string }) => {
     sent.push(Date.now() - 1_000_000)
-    return []
+    return method === 'eth_getLogs' ? [] : null
   }
   const node = createClient({ transport: custom({ request }, { retryCount: 0 }) })
   const policy = { ...RETRY_POLICY, rateLimitMs: 1_000, minPerSecond: 6, random: () => 1 }
