@@ -1,6 +1,6 @@
 /** The answer to a batch: each call is settled by its id, and those without an answer of their own are left. */
-import { HttpRequestError, RpcRequestError, TimeoutError } from 'viem'
-import { classify } from '../../ingest/rpc/rpc-error.ts'
+import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
+import { classify, isFault } from '../../ingest/rpc/rpc-error.ts'
 import { isRange, type JsonRpcResponse, malformed, type PendingCall, refusal, rpcErrorIn, settle } from './call.ts'
 
 /** Calls of a batch that have no answer of their own, and why. `isRefusal`: the endpoint says that it is for the batch. */
@@ -62,8 +62,9 @@ export function isAboutBatches(error: unknown): boolean {
   return STATUSES.includes(error.status ?? 0) || OF_ARRAYS.test(error.details)
 }
 
-/** False where a smaller batch is not answered either: the account is limited or refused, no connection was made, or time is up. */
+/** False where a smaller batch is not answered either, or not asked for: the node sends what no batch has, the account is limited or refused, no connection was made, or time is up. */
 export function isWorthSplitting(error: unknown): boolean {
+  if (isFault(error)) return error instanceof ResponseBodyTooLargeError
   if (!(error instanceof HttpRequestError)) return !(error instanceof TimeoutError)
   if (classify(error).kind === 'rate-limited') return false
   if (error.status !== undefined) return ![401, 402, 403, 407].includes(error.status)

@@ -32,8 +32,9 @@ export function settle(
   return failure
 }
 
-export function malformed(message: string, name: string): HttpRequestError {
-  return new HttpRequestError({ url: name, cause: new BadAnswer('malformed', message) })
+/** `isFault`: no sound node answers so, whatever it is asked. */
+export function malformed(message: string, name: string, { isFault = false } = {}): HttpRequestError {
+  return new HttpRequestError({ url: name, cause: new BadAnswer('malformed', message, { isFault }) })
 }
 
 /** The error of an answer that stands for several calls. */
@@ -42,11 +43,16 @@ export function refusal(answer: unknown, name: string): HttpRequestError {
   return new HttpRequestError({ url: name, status: 200, details })
 }
 
-/** Some gateways answer a text as the error. */
+/** Some gateways answer a text as the error. Data of any length may come with it: a few words of them are read. */
 export function rpcErrorIn(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = (typeof error === 'object' ? error : { message: error }) as Record<string, unknown>
   const text = typeof message === 'string' ? message : (JSON.stringify(error) ?? '')
-  return { code: Number(code ?? 0), message: text.slice(0, MAX_MESSAGE), ...(data !== undefined && { data }) }
+  const isShort = data !== undefined && (JSON.stringify(data) ?? '').length <= MAX_MESSAGE
+  return { code: numberIn(code), message: text.slice(0, MAX_MESSAGE), ...(isShort && { data }) }
+}
+
+function numberIn(code: unknown): number {
+  return typeof code === 'number' || typeof code === 'string' ? Number(code) : 0
 }
 
 /** The endpoint answered the call, with a result or an error of its own. */

@@ -1,8 +1,8 @@
 /** The endpoints of one network, made from their addresses: HTTP in batches, or WebSocket. */
 
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
+import { hostOf } from '../../ingest/lib/hosts-only.ts'
 import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest/rpc/endpoints.ts'
-import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import { getHead, type Header } from '../../ingest/rpc/rpc.ts'
 import { type VoicedClient, voicesOf } from '../../ingest/rpc/voice.ts'
 import { DIRECT, type RpcAccess } from '../config/rpc-access.ts'

@@ -3,9 +3,13 @@ import { SocketClosedError, WebSocketRequestError } from 'viem'
 import { getSocketRpcClient, type SocketRpcClient } from 'viem/utils'
 import WebSocket from 'ws'
 import { headersFor } from '../config/rpc-access.ts'
+import { parseBounded, TooManyParts } from '../lib/bounded-json.ts'
 import { tunnelFor } from './agents.ts'
+import { bytesFor, NOTICE_BYTES } from './answer-limits.ts'
+import { malformed } from './call.ts'
 import type { EndpointAddress } from './http-post.ts'
 
+/** The limit of a message follows from the requests under way, once it is whole. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
 const KEEP_ALIVE_MS = 30_000
 let dialled = 0
@@ -24,11 +28,16 @@ export function dial(address: EndpointAddress): Promise<SocketRpcClient<WebSocke
       onOpen()
       socket.on('error', onError)
       socket.on('close', onClose)
-      socket.on('message', (data) => {
+      /** By the id of each request under way: the bytes that its answer may have. */
+      const expected = new Map<unknown, number>()
+      socket.on('message', (data: Buffer) => {
         try {
-          onResponse(withNumber(JSON.parse(String(data))))
+          const answer = answerIn(data, Math.max(NOTICE_BYTES, ...expected.values()), address.name)
+          expected.delete(answer.id)
+          onResponse(answer as never)
         } catch (error) {
           onError(error as Error)
+          socket.terminate()
         }
       })
       const { close } = socket
@@ -48,7 +57,10 @@ export function dial(address: EndpointAddress): Promise<SocketRpcClient<WebSocke
           if (socket.readyState === WebSocket.OPEN)
             send({ jsonrpc: '2.0', id: null, method: 'net_version', params: [] })
         },
-        request: ({ body }: { body: object }) => send({ ...body }),
+        request({ body }: { body: { id?: unknown; method: string } }) {
+          expected.set(body.id, bytesFor(body))
+          send({ ...body })
+        },
       })
     },
   })
@@ -63,8 +75,23 @@ function open({ url: text, timeoutMs, access }: EndpointAddress): WebSocket {
   return new WebSocket(url, { ...limits, headers, ...(agent && { agent }) })
 }
 
-/** Some gateways send ids as texts. */
-function withNumber<Answer extends { id?: unknown }>(answer: Answer): Answer {
+type SocketMessage = { id?: unknown }
+
+/** Throws where it is no message of JSON-RPC, or longer than what was asked for. */
+function answerIn(data: Buffer, maxBytes: number, name: string): SocketMessage {
+  const refused = (why: string) => malformed(`The node's message is refused: ${why}`, name, { isFault: true })
+  if (data.length > maxBytes) throw refused(`it is longer than ${maxBytes} bytes.`)
+  const answer = parsed(data, refused) as SocketMessage | null
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw refused('it is no object.')
   const { id } = answer
+  // Some gateways send ids as texts.
   return typeof id === 'string' && /^\d{1,15}$/.test(id) ? { ...answer, id: Number(id) } : answer
+}
+
+function parsed(data: Buffer, refused: (why: string) => Error): unknown {
+  try {
+    return parseBounded(data)
+  } catch (error) {
+    throw refused(error instanceof TooManyParts ? error.message : 'it is not JSON.')
+  }
 }

@@ -4,12 +4,12 @@ import { limitConcurrency } from '../../api/lib/concurrency-limit.ts'
 import { isAboutBatches, isWorthSplitting, saysTheSame, settleBatch, type Unanswered } from './batch-answer.ts'
 import { BatchSize } from './batch-size.ts'
 import { isAnswer, isRange, type JsonRpcResponse, type PendingCall, settle } from './call.ts'
-import { type EndpointAddress, postTo } from './http-post.ts'
+import { type EndpointAddress, type Post, postTo } from './http-post.ts'
 
 /** Resolves when so many calls may be sent again. */
 export type MayResend = (calls: number) => Promise<void>
 
-type Transport = { name: string; post: (body: object) => Promise<unknown>; size: BatchSize; mayResend: MayResend }
+type Transport = { name: string; post: Post; size: BatchSize; mayResend: MayResend }
 
 /** Requests at once: an endpoint that takes single calls only gets hundreds of them in one turn. */
 const MAX_IN_FLIGHT = 16
@@ -19,7 +19,7 @@ export function openHttp(address: EndpointAddress, mayResend: MayResend = async 
   const { name } = address
   const limited = limitConcurrency({ maxRunning: MAX_IN_FLIGHT })
   const postOnce = postTo(address)
-  const post: Transport['post'] = (body) => limited(() => postOnce(body))
+  const post: Post = (body) => limited(() => postOnce(body))
   const to: Transport = { name, post, size: new BatchSize(), mayResend }
   let waiting: PendingCall[] = []
   let lastId = 0

@@ -10,9 +10,10 @@ import {
   WebSocketRequestError,
 } from 'viem'
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
+import { quantityIn } from '../../ingest/lib/hex.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import { type Header, headerIn } from '../../ingest/rpc/rpc.ts'
-import { isNodeError } from '../../ingest/rpc/rpc-error.ts'
+import { BadAnswer, isFault, isNodeError } from '../../ingest/rpc/rpc-error.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 import { rpcErrorIn } from './call.ts'
 import { dial } from './dial.ts'
@@ -28,17 +29,19 @@ type Connection = Awaited<ReturnType<typeof dial>>
 
 const RESUBSCRIBE_MS = 2_000
 const UNSUPPORTED_RETRY_MS = 60_000
+/** Each head leads to requests, and no chain has so many. */
+const MAX_HEADS_PER_SECOND = 20
 
 /** Sends each request once, as `openHttp` does; closes when the signal aborts. */
 export function openSocket(address: EndpointAddress, signal: AbortSignal): Socket {
-  const { name, timeoutMs } = address
-  const { connect, drop, limited } = connectionTo(address, signal)
+  const { name } = address
+  const { connect, drop, limited, chain } = connectionTo(address, signal)
 
   async function request(body: { method: string; params?: unknown }): Promise<unknown> {
     const connection = await connect()
     try {
-      const { error, result } = await connection.requestAsync({ body, timeout: timeoutMs })
-      if (error) throw new RpcRequestError({ body, error: rpcErrorIn(error), url: name })
+      const result = await ask(connection, body, address)
+      if (body.method === 'eth_chainId') chain.id = quantityIn(result)
       return result
     } catch (error) {
       // Without a response the peer may be gone, which TCP does not report: the next request opens a new connection.
@@ -82,6 +85,16 @@ export function openSocket(address: EndpointAddress, signal: AbortSignal): Socke
   }
 }
 
+async function ask(
+  connection: Connection,
+  body: { method: string; params?: unknown },
+  { name, timeoutMs }: EndpointAddress,
+): Promise<unknown> {
+  const { error, result } = await connection.requestAsync({ body, timeout: timeoutMs })
+  if (error) throw new RpcRequestError({ body, error: rpcErrorIn(error), url: name })
+  return result
+}
+
 /** Resolves to the id of the subscription; rejects with `RpcRequestError` where the endpoint refuses it. `gone` aborts at its end. */
 function subscribed(
   connection: Connection,
@@ -90,6 +103,7 @@ function subscribed(
   name: string,
 ): Promise<unknown> {
   const body = { method: 'eth_subscribe', params: ['newHeads'] }
+  const mayTell = atMost(MAX_HEADS_PER_SECOND)
   return new Promise((resolve, reject) => {
     connection.request({
       body,
@@ -101,23 +115,47 @@ function subscribed(
         if ('id' in response && response.id !== undefined) {
           if (response.error) reject(new RpcRequestError({ body, error: rpcErrorIn(response.error), url: name }))
           else resolve(response.result)
-        } else onHead(headerIn((response as { params?: { result?: unknown } }).params?.result))
+        } else if (mayTell()) onHead(headerIn((response as { params?: { result?: unknown } }).params?.result))
       },
     })
   })
+}
+
+/** True so many times in a second. */
+function atMost(perSecond: number): () => boolean {
+  let [second, count] = [0, 0]
+  return () => {
+    const now = Math.floor(performance.now() / 1_000)
+    if (now !== second) [second, count] = [now, 0]
+    return ++count <= perSecond
+  }
 }
 
 /** One connection at a time, opened at need. */
 function connectionTo(address: EndpointAddress, signal: AbortSignal) {
   const { name, timeoutMs } = address
   let current: Promise<Connection> | undefined
+  /** That of the last connection; undefined until it was asked for. */
+  const chain: { id: number | undefined } = { id: undefined }
+
+  /** Another node may be behind the address by now. */
+  async function open(): Promise<Connection> {
+    const connection = await dial(address)
+    if (chain.id === undefined) return connection
+    const id = await ask(connection, { method: 'eth_chainId' }, address).then(quantityIn, () => undefined)
+    if (id === chain.id) return connection
+    connection.close()
+    const told = id === undefined ? 'does not tell its chain' : `answers as chain ${id}`
+    const text = `The node ${told} since it was connected again, and was of chain ${chain.id} before.`
+    throw new HttpRequestError({ url: name, cause: new BadAnswer('contradictory', text, { isFault: true }) })
+  }
 
   async function connect(): Promise<Connection> {
-    current ??= dial(address)
+    current ??= open()
     const opening = current
     const connection = await limited(opening).catch((cause: unknown) => {
       forget(opening)
-      throw cause instanceof TimeoutError ? cause : unopened(cause, name)
+      throw cause instanceof TimeoutError || isFault(cause) ? cause : unopened(cause, name)
     })
     if (signal.aborted) drop(connection)
     if (connection.socket.readyState === connection.socket.OPEN || signal.aborted) return connection
@@ -148,7 +186,7 @@ function connectionTo(address: EndpointAddress, signal: AbortSignal) {
   }
 
   signal.addEventListener('abort', () => current && forget(current), { once: true })
-  return { connect, drop, limited }
+  return { connect, drop, limited, chain }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -250,16 +250,21 @@ describe('answers are told apart by id', () => {
   })
 })
 
-test('a million answers to a batch are refused without a walk over them', async () => {
-  const many = JSON.stringify(Array.from({ length: 1_000_000 }, (_, id) => ({ id: -1 - id, error: 1 })))
+test.each([
+  ['a million', 1_000_000],
+  ['a thousand', 1_000],
+])('%s answers to a batch are refused without a walk over them', async (_, count) => {
+  const many = JSON.stringify(Array.from({ length: count }, (_, id) => ({ id: -1 - id, error: 1 })))
   reply = (body) => (Array.isArray(body) ? many : answer(body))
   const client = open(20_000)
   await ask(client, 1)
   const ids = vi.spyOn(Map.prototype, 'set')
-  const answers = await ask(client, 2)
+  const answers = await ask(client, 2).catch((error: unknown) => classify(error).kind)
   const walked = ids.mock.calls.filter(([id]) => String(id).startsWith('-')).length
   ids.mockRestore()
-  expect(answers).toEqual([0, 1])
+  // A gateway may answer a few more than were asked for; no batch of two has a million.
+  expect(answers).toEqual(count > 100_000 ? 'malformed' : [0, 1])
+  expect(sizes.length).toBe(count > 100_000 ? 2 : 4)
   expect(walked).toBe(0)
 })
 
@@ -276,7 +281,7 @@ test('calls that are sent again count against the budget of the network', async 
   const budget = new RequestBudget('ethereum', limits, count, () => {})
   const { endpoints } = connectChain([url], { budget })
   const left = budget.leftForHistory
-  await endpoints.run((client) => ask(client, 10))
+  await endpoints.run((client) => ask(client, 10, 'eth_any'))
   const sent = sizes.reduce((sum, size) => sum + size, 0)
   expect(sent).toBeGreaterThan(20)
   expect(left - budget.leftForHistory).toBe(sent)

@@ -7,6 +7,7 @@ import { HttpRequestError, ResponseBodyTooLargeError } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { postTo } from '../../../infra/rpc/http-post.ts'
+import { isFault } from '../../../ingest/rpc/rpc-error.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -33,12 +34,12 @@ async function serveBytes(answer: (socket: Socket, count: number) => void): Prom
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const ask = async (encoding: string | undefined, body: Buffer, timeoutMs = 5_000): Promise<unknown> => {
+const ask = async (encoding: string | undefined, body: Buffer, method = 'eth_chainId'): Promise<unknown> => {
   const url = await serve((_request, response) => {
     if (encoding !== undefined) response.setHeader('Content-Encoding', encoding)
     response.end(body)
   })
-  return postTo({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })({ method: 'eth_chainId' })
+  return postTo({ url, name: 'here', timeoutMs: 20_000, access: DIRECT })({ method })
 }
 
 const ANSWER = { jsonrpc: '2.0', id: 1, result: '0x1' }
@@ -122,7 +123,8 @@ describe('an answer is refused', () => {
     ['zstd', zstdOfSpaces(65 * 8)],
   ])('that unpacks by %s to more than 64 MiB', async (encoding, bomb) => {
     expect(bomb.length).toBeLessThan(100_000)
-    expect(await failure(ask(encoding, bomb, 20_000))).toBeInstanceOf(ResponseBodyTooLargeError)
+    expect(await failure(ask(encoding, bomb, 'eth_getLogs'))).toBeInstanceOf(ResponseBodyTooLargeError)
+    expect(isFault(await failure(ask(encoding, bomb, 'eth_getBlockByNumber')))).toBe(true)
   })
 
   test.each([

@@ -3,9 +3,12 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { HttpRequestError, ResponseBodyTooLargeError, TimeoutError } from 'viem'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { DIRECT } from '../../../infra/config/rpc-access.ts'
+import type { AskedCall } from '../../../infra/rpc/answer-limits.ts'
+import { isWorthSplitting } from '../../../infra/rpc/batch-answer.ts'
 import { postTo } from '../../../infra/rpc/http-post.ts'
+import { classify, isFault, wordsOf } from '../../../ingest/rpc/rpc-error.ts'
 
 const closing: (() => void)[] = []
 afterEach(() => {
@@ -25,7 +28,7 @@ const BODY = { method: 'eth_chainId' }
 
 test('an answer reads as it was written, whether it is ASCII or not', async () => {
   const post = postTo({ url: `http://${await serve(echo)}`, name: 'here', timeoutMs: 5_000, access: DIRECT })
-  for (const body of [{ result: '0x00' }, { message: 'köstet 5 € 🦄' }]) expect(await post(body)).toEqual(body)
+  for (const method of ['0x00', 'köstet 5 € 🦄']) expect(await post({ method })).toEqual({ method })
 })
 
 test('a compressed answer is unpacked', async () => {
@@ -37,12 +40,59 @@ test('a compressed answer is unpacked', async () => {
   })
 })
 
-test('what the unpacked answer has too much of is refused', async () => {
-  const bomb = gzipSync(Buffer.alloc(65 * 1024 * 1024, ' '))
-  const host = await serve((_request, response) => response.setHeader('Content-Encoding', 'gzip').end(bomb))
-  await expect(
-    postTo({ url: `http://${host}`, name: 'here', timeoutMs: 20_000, access: DIRECT })(BODY),
-  ).rejects.toThrow(ResponseBodyTooLargeError)
+describe('an answer is refused', () => {
+  const MIB = 2 ** 20
+  const textOf = (bytes: number) => Buffer.from(`{"result":"${'0'.repeat(bytes)}"}`)
+  const asked = async (body: Buffer, calls: AskedCall | readonly AskedCall[]) => {
+    const host = await serve((_request, response) => response.setHeader('Content-Encoding', 'gzip').end(gzipSync(body)))
+    return postTo({ url: `http://${host}`, name: 'here', timeoutMs: 20_000, access: DIRECT })(calls)
+  }
+
+  test.each([
+    ['eth_chainId', 0.25],
+    ['eth_unknown', 0.25],
+    ['eth_getBlockByNumber', 4],
+    ['eth_call', 16],
+  ])('to %s above %d MiB, as the fault of the endpoint', async (method, most) => {
+    expect(await asked(textOf(most * MIB - 100), { method })).toBeDefined()
+    const failure = await asked(textOf(most * MIB), { method }).catch((error: unknown) => error)
+    expect([isFault(failure), classify(failure).kind]).toEqual([true, 'malformed'])
+    expect(isWorthSplitting(failure)).toBe(false)
+  })
+
+  test('to a batch above what its calls may have together', async () => {
+    const calls = [{ method: 'eth_chainId' }, { method: 'eth_getBlockByNumber' }]
+    expect(await asked(textOf(4 * MIB), calls)).toBeDefined()
+    expect(isFault(await asked(textOf(5 * MIB), calls).catch((error: unknown) => error))).toBe(true)
+  })
+
+  test('to a range above 64 MiB, which may be of fewer blocks', async () => {
+    const calls = [{ method: 'eth_getLogs' }, { method: 'eth_getBlockByNumber' }]
+    await expect(asked(textOf(64 * MIB), calls)).rejects.toThrow(ResponseBodyTooLargeError)
+  })
+
+  test.each([
+    ['empty objects', `[${'{},'.repeat(1_000_000)}{}]`],
+    ['zeros', `[${'0,'.repeat(1_000_000)}0]`],
+    ['fields of one object', `{${Array.from({ length: 10_000 }, (_, index) => `"${index}":0`).join()}}`],
+    ['levels', '['.repeat(100_000)],
+    ['levels that texts seem to close', '["]]]]",'.repeat(1_000)],
+    ['texts of an escaped quote', `[${'"\\"",'.repeat(1_000_000)}0]`],
+  ])('unread where it has too many %s, and is no fault of the batch', async (_, text) => {
+    const parse = vi.spyOn(JSON, 'parse')
+    const failure = await asked(Buffer.from(text), { method: 'eth_getLogs' }).catch((error: unknown) => error)
+    const parsed = parse.mock.calls.filter(([it]) => it.length > 1_000)
+    parse.mockRestore()
+    expect(parsed).toEqual([])
+    expect([isFault(failure), classify(failure).kind, isWorthSplitting(failure)]).toEqual([true, 'malformed', false])
+    expect(wordsOf(failure)).toMatch(/^The node's answer is refused unread: It (has too many|is more than)/)
+  })
+})
+
+test('a page above the limit is an error by its status', async () => {
+  const host = await serve((_request, response) => response.writeHead(503).end('x'.repeat(2 ** 20)))
+  const failure = postTo({ url: `http://${host}`, name: 'here', timeoutMs: 5_000, access: DIRECT })(BODY)
+  await expect(failure).rejects.toMatchObject({ status: 503 })
 })
 
 test('user and password of an address are sent as a header, and a path with its query as it is', async () => {
@@ -97,6 +147,7 @@ test('an error keeps status, headers and the beginning of what was said', async 
 test.each([
   ['does not come', () => undefined],
   ['stops in the middle', (_request, response) => void response.write('{"res')],
+  ['drips, byte by byte', (_request, response) => void setInterval(() => response.write(' '), 20).unref()],
 ] as const satisfies readonly (readonly [string, RequestListener])[])(
   'the time limit ends an answer that %s',
   async (_, listener) => {
