@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { endWithoutReader } from '../lib/broken-pipe.ts'
+import { printLine } from '../lib/output.ts'
 
 const COMMANDS = {
   start: 'everything in one process: listeners, aggregators and API; where no command is named',
@@ -28,9 +29,9 @@ endWithoutReader()
 const { argv } = process
 const [node = '', , first = 'start', ...others] = argv
 if (['help', '--help', '-h'].includes(first)) {
-  console.log(help())
+  printLine(help())
 } else if (['--version', '-v'].includes(first)) {
-  console.log(version())
+  printLine(version())
 } else if (Object.hasOwn(COMMANDS, first)) {
   process.setSourceMapsEnabled(true)
   const entry = join(import.meta.dirname, first + extname(import.meta.filename))
@@ -38,7 +39,7 @@ if (['help', '--help', '-h'].includes(first)) {
   process.argv = [node, entry, ...others]
   await import(pathToFileURL(entry).href)
 } else {
-  console.error(`There is no ${first.startsWith('-') ? 'option' : 'command'} ${first}.\n\n${help()}`)
+  printLine(`There is no ${first.startsWith('-') ? 'option' : 'command'} ${first}.\n\n${help()}`, process.stderr)
   process.exitCode = 1
 }
 

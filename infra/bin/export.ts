@@ -18,6 +18,7 @@ import { currentStoreFolder, savedDevnetNetwork } from '../config/folders.ts'
 import { configuredNetwork } from '../config/networks.ts'
 import { barOf, durationOf } from '../jobs/progress.ts'
 import { FolderInUse, LOCKS_FOLDER, lockFolder } from '../lib/folder-lock.ts'
+import { printProgress } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, progressPrinter } from '../process/command.ts'
 import { withTables } from '../process/deployment.ts'
@@ -127,7 +128,7 @@ function progressOf(): (progress: ExportProgress) => void {
     const left = done === days ? 'done' : `${durationOf(((days - done) * seconds) / done)} left`
     const speed = `${Math.round(rows / seconds).toLocaleString('en')} rows/s`
     const line = `${barOf(done / days)} ${done} of ${days} days  ${day.from.slice(0, 10)}  ${speed}  ${left}`
-    if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}${done === days ? '\n' : ''}`)
+    if (process.stderr.isTTY) printProgress(line, done === days, process.stderr)
     else printLine(line)
   }
 }

@@ -1,6 +1,7 @@
 /** `npm run licenses`: what comes with an installation, and under which licence each of it may be used. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { printLine } from '../lib/output.ts'
 import { withoutArguments } from '../process/help.ts'
 
 type Locked = { version?: string; license?: string; dev?: boolean; optional?: boolean; devOptional?: boolean }
@@ -44,5 +45,5 @@ if (import.meta.filename === process.argv[1]) {
   })
   const all = await readLicenses(join(import.meta.dirname, '../..'))
   for (const { name, version, license, isOptional } of all)
-    console.log(`${license.padEnd(22)} ${name}@${version}${isOptional ? ' (optional)' : ''}`)
+    printLine(`${license.padEnd(22)} ${name}@${version}${isOptional ? ' (optional)' : ''}`)
 }

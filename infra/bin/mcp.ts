@@ -5,6 +5,7 @@ import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprot
 import { openApi } from '../../api/schema/openapi.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { readServiceAccess, type ServiceAccess } from '../config/config.ts'
+import { printLine } from '../lib/output.ts'
 import { withoutArguments } from '../process/help.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 
@@ -77,6 +78,6 @@ function startServer(access: ServiceAccess): Promise<void> {
 try {
   await startServer(readServiceAccess())
 } catch (error) {
-  process.stderr.write(`${error instanceof BadConfiguration ? error.message : describeError(error)}\n`)
+  printLine(error instanceof BadConfiguration ? error.message : describeError(error), process.stderr)
   process.exit(1)
 }

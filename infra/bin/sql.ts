@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { SQL_USER } from '../clickhouse/sql-port.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
+import { printable } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { print, runCommand } from '../process/command.ts'
 import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
@@ -50,7 +51,13 @@ function readArguments() {
 async function ask({ analyst }: Store, statement: string, format: string): Promise<void> {
   const query = statement.trim().replace(/;$/, '')
   const { stream } = await analyst.exec({ query, http_headers: { 'X-ClickHouse-Format': format } })
-  await pipeline(stream, process.stdout, { end: false })
+  // A program gets the bytes, a terminal what it can show.
+  if (!process.stdout.isTTY) return pipeline(stream, process.stdout, { end: false })
+  return pipeline(stream.setEncoding('utf8'), shown, process.stdout, { end: false })
+}
+
+async function* shown(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const text of texts) yield printable(text)
 }
 
 async function prompt(store: Store, format: string): Promise<void> {

@@ -7,6 +7,7 @@ import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
 import type { KafkaLog } from '../kafka/kafka.ts'
+import { printLine, printProgress } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { type JobRole, requireServed, servedNetworks } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
@@ -56,7 +57,9 @@ function requireNetwork(network: NetworkConfig | undefined): NetworkConfig {
 async function readInOwner(request: JobRequest, store: Store, run: Run): Promise<void> {
   await requireServed(store, request.network, 'jobs', run.signal)
   const job = await openJob(store.owner, request)
-  run.signal.addEventListener('abort', () => print(`Job ${job.id} continues in the running process.`), { once: true })
+  run.signal.addEventListener('abort', () => printLine(`Job ${job.id} continues in the running process.`), {
+    once: true,
+  })
   await followJob(job, store, run, 'jobs')
 }
 
@@ -107,24 +110,22 @@ async function followJob(job: Job, store: Store, { signal }: Run, role: JobRole 
     const [now, state] = await Promise.all([readProgress(store, job), readJob(store.owner, job.network, job.id)])
     if (state && state.reason !== estimate && state.reason.startsWith('about ')) {
       estimate = state.reason
-      print(`${process.stdout.isTTY ? '\r\u001b[K' : ''}Estimate: ${estimate}.`)
+      const line = `Estimate: ${estimate}.`
+      if (process.stdout.isTTY) printProgress(line, true)
+      else printLine(line)
     }
     const line = progressLine(total, start, now, (performance.now() - began) / 1_000)
     const isOver = now.blocks === total && state?.state !== 'open'
-    if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${line}${isOver ? '\n' : ''}`)
+    if (process.stdout.isTTY) printProgress(line, isOver)
     else if (isOver || performance.now() - lastLine > LINE_MS || lastLine === 0) {
-      print(line)
+      printLine(line)
       lastLine = performance.now()
     }
-    if (state?.state === 'stopped') return print(process.stdout.isTTY ? `\n${state.reason}` : state.reason)
+    if (state?.state === 'stopped') return printLine(process.stdout.isTTY ? `\n${state.reason}` : state.reason)
     if (state?.state === 'failed') throw new Error(`The backfill failed: ${state.reason}`)
     if (isOver) return
     const waits = await notice?.(state)
-    if (waits !== undefined) print(process.stdout.isTTY ? `\n${waits}` : waits)
+    if (waits !== undefined) printLine(process.stdout.isTTY ? `\n${waits}` : waits)
     await pause(POLL_MS, signal)
   }
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`)
 }

@@ -6,6 +6,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import { getHeader } from '../../ingest/rpc/rpc.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { configuredNetwork } from '../config/networks.ts'
+import { printLine } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
@@ -71,9 +72,8 @@ async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: R
   const header = await endpoints
     .run((client) => getHeader(client, to.number))
     .catch((error: unknown) => {
-      process.stderr.write(
-        `No endpoint of ${network} tells whether block ${to.number} is on the chain: ${describeError(error)}\n`,
-      )
+      const why = describeError(error)
+      printLine(`No endpoint of ${network} tells whether block ${to.number} is on the chain: ${why}`, process.stderr)
       return undefined
     })
   done.abort()

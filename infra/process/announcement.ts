@@ -1,11 +1,12 @@
 /** The text that `npm start` prints: it is ready, or the networks that it does not read yet with the reason. */
 import { readHalts } from '../../aggregator/ledger/halts.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
+import { hostOf } from '../../ingest/lib/hosts-only.ts'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { hostOf } from '../../ingest/rpc/hosts-only.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
+import { printLine } from '../lib/output.ts'
 import type { Run } from './run.ts'
 
 const READ_POLL_MS = 500
@@ -53,7 +54,7 @@ export async function untilRead(networks: readonly NetworkConfig[], store: Store
   for (const { network } of networks) {
     while (!run.signal.aborted && !(await isRead(network.name, store, run))) await pause(READ_POLL_MS, run.signal)
   }
-  if (!run.signal.aborted) process.stdout.write(`${readyLine(networks)}\n`)
+  if (!run.signal.aborted) printLine(readyLine(networks))
 }
 
 function namesOf(networks: readonly NetworkConfig[]): string {
@@ -77,7 +78,7 @@ export function announce(
   const shownHost = host.includes(':') ? `[${host}]` : host
   const base = `http://${shownHost}:${port}`
   const advice = `  Public endpoints, shared and slow, serve ${ofPublic}: set ${ofPublic.split(', ')[0]?.toUpperCase()}_RPC_URL to your own.`
-  process.stdout.write(
+  printLine(
     [
       '',
       ...(notes.length === 0
@@ -93,7 +94,6 @@ export function announce(
       `  Key   ${key}`,
       '',
       `  curl -s -H 'X-API-KEY: ${key}' '${base}/v0/candles?symbol=WETH-USDC&interval=1m&limit=3'`,
-      '',
       '',
     ].join('\n'),
   )

@@ -5,6 +5,7 @@ import type { Store } from '../clickhouse/store.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
+import { printLine } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { resolveDeployment, withTables } from './deployment.ts'
@@ -25,13 +26,13 @@ export async function runCommand(
     await withTables(resolveDeployment(config), (store) => command(store, config))
   } catch (error) {
     const isPlain = error instanceof UsageError || error instanceof BadConfiguration
-    process.stderr.write(`${isPlain ? error.message : describeError(error)}\n`)
+    printLine(isPlain ? error.message : describeError(error), process.stderr)
     process.exitCode = 1
   }
 }
 
 export function print(...lines: readonly string[]): void {
-  process.stdout.write(`${lines.join('\n')}\n`)
+  printLine(lines.join('\n'))
 }
 
 /** Progress of a command, on standard error: each line once, at most one in five seconds. */
@@ -42,7 +43,7 @@ export function progressPrinter(): (line: string) => void {
     if (line === last || performance.now() - printedAt < LINE_MS) return
     printedAt = performance.now()
     last = line
-    process.stderr.write(`${line}\n`)
+    printLine(line, process.stderr)
   }
 }
 

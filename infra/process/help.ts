@@ -6,6 +6,7 @@ import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { endWithoutReader } from '../lib/broken-pipe.ts'
+import { printLine } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
 
 export type Help = {
@@ -26,14 +27,14 @@ export function usageOf({ usage }: Help): string {
 export function commandLine<Request>(help: Help, read: () => Request): Request {
   endWithoutReader()
   if (process.argv.slice(2).some((it) => it === '--help' || it === '-h')) {
-    process.stdout.write(`${textOf(help)}\n`)
+    printLine(textOf(help))
     process.exit(0)
   }
   try {
     return read()
   } catch (error) {
     if (!(error instanceof UsageError)) throw error
-    process.stderr.write(`${error.message}\n`)
+    printLine(error.message, process.stderr)
     process.exit(1)
   }
 }

@@ -5,6 +5,7 @@ import { BadConfiguration } from '../config/bad-configuration.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { createRedactor } from '../config/secrets.ts'
 import { continueWithoutReader } from '../lib/broken-pipe.ts'
+import { printLine } from '../lib/output.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import type { Fact } from '../telemetry/fact.ts'
 import type { Readiness } from '../telemetry/readiness.ts'
@@ -77,7 +78,7 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
   }
   if (failure !== undefined) {
     const text = failure instanceof BadConfiguration ? failure.message : explain(failure)
-    process.stderr.write(`${text}\n`)
+    printLine(text, process.stderr)
     process.exitCode = 1
   }
   // Open handles, such as a socket that is connecting, would keep the process alive.

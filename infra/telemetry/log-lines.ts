@@ -4,6 +4,7 @@ import pretty from 'pino-pretty'
 import type { Report } from '../../ingest/model/report.ts'
 import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
 import type { Config } from '../config/config.ts'
+import { inOneLine } from '../lib/output.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
 import { LOG_MESSAGES } from './log-messages.ts'
@@ -31,6 +32,7 @@ export function openLogLines(
   destination: DestinationStream = standardError(),
 ): Report<Fact> {
   const logger = pino({ level }, destination)
+  const shown = (text: string) => inOneLine(hide(text))
   const repeats = openLogThrottle()
   return (fact) => {
     const [worth, sentence] = LOG_MESSAGES[fact.kind]
@@ -39,7 +41,7 @@ export function openLogLines(
     const alike = THROTTLED.has(kind) ? repeats(eventOf(fact)) : 0
     if (alike === undefined) return
     logger[worth](
-      { kind, ...(redacted(fields, hide) as object), ...(alike > 0 && { alike }) },
+      { kind, ...(redacted(fields, shown) as object), ...(alike > 0 && { alike }) },
       `${kind.replaceAll('-', ' ')}: ${sentence}`,
     )
   }
@@ -66,7 +68,7 @@ function reasonOf(fact: Fact): string {
   return 'reason' in fact ? fact.reason : ''
 }
 
-/** JSON has no bigint, errors have no fields of their own, and any text may quote an address. */
+/** JSON has no bigint, errors have no fields of their own, and any text may quote an address or have control characters. */
 function redacted(value: unknown, hide: (text: string) => string): unknown {
   if (typeof value === 'string') return hide(value)
   if (typeof value === 'bigint') return value.toString()
