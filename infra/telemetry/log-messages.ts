@@ -19,6 +19,10 @@ export const LOG_MESSAGES = {
   'endpoint-cooling': ['debug', 'the endpoint has failed and is paused; others are used meanwhile'],
   'endpoint-recovered': ['info', 'the endpoint answers again'],
   'endpoint-behind': ['warn', 'the endpoint is behind the others and is used last'],
+  'endpoint-late': [
+    'warn',
+    'the endpoint answers later than another one by a block time: live blocks are read from that one, history from both',
+  ],
   'endpoint-omitted-logs': ['warn', 'the endpoint left out logs that its own receipts have; they were added'],
   'endpoint-oddity': ['info', 'the endpoint has a limit of its own; reading allows for it'],
   'reading-blocked': ['warn', 'blocks cannot be read from this endpoint; they are requested again'],

@@ -40,6 +40,8 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'endpoint-cooling'; endpoint: string; problem: RpcProblemKind; ms: number; failures: number }
   /** It answers again after failures. */
   | { kind: 'endpoint-recovered'; endpoint: string; failures: number }
+  /** It has answered its head later than another endpoint by a block time, again and again; `ms` is the median. */
+  | { kind: 'endpoint-late'; endpoint: string; ms: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
   /** It differs from other endpoints in a way that reading allows for; once for each oddity. */
   | { kind: 'endpoint-oddity'; endpoint: string; oddity: Oddity; detail: string }

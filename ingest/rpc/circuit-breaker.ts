@@ -1,4 +1,4 @@
-/** Circuit breaker of one endpoint: failures in a row open it for a growing time, then a single request probes the endpoint. */
+/** Health of one endpoint. Circuit breaker: failures in a row open it for a growing time, then a single request probes the endpoint. */
 import type { RetryPolicy } from './retry-policy.ts'
 
 /** How long other requests wait while a probe is under way. */
@@ -64,5 +64,24 @@ export class CircuitBreaker {
     if (now - this.#faultAt > forgottenMs) this.#faults = 0
     this.#faultAt = now
     return this.#faults++
+  }
+}
+
+const DELAYS = 5
+/** One slow answer says little. */
+const MIN_DELAYS = 3
+
+/** How long an endpoint takes to answer its head: the median of the last answers, and of the time limits that it has exceeded. */
+export class HeadDelay {
+  #delays: number[] = []
+
+  note(ms: number): void {
+    this.#delays = [...this.#delays, ms].slice(-DELAYS)
+  }
+
+  /** Undefined before the first answers. */
+  get medianMs(): number | undefined {
+    if (this.#delays.length < MIN_DELAYS) return undefined
+    return this.#delays.toSorted((a, b) => a - b)[Math.floor(this.#delays.length / 2)]
   }
 }

@@ -40,13 +40,17 @@ export async function chooseEndpoint(
 }
 
 /** Sort keys, most important first; lower is better. */
-function rank(endpoint: Endpoint, { atLeast, oldest, blocks = 1, ranges, notFirst }: RunOptions): number[] {
+function rank(
+  endpoint: Endpoint,
+  { atLeast, oldest, blocks = 1, ranges, notFirst, priority = 'live' }: RunOptions,
+): number[] {
   return [
     Number(endpoint.waitMs() > 0),
     Number(endpoint.voice === voiceOf(notFirst)),
     Number(atLeast !== undefined && endpoint.isBelow(atLeast)),
     Number(oldest !== undefined && endpoint.limits.lacks(oldest)),
     Number(endpoint.isBehind),
+    Number(priority === 'live' && endpoint.isLate),
     Number(endpoint.limits.maxBlocks(ranges) < blocks),
   ]
 }
@@ -55,4 +59,16 @@ function rank(endpoint: Endpoint, { atLeast, oldest, blocks = 1, ranges, notFirs
 function compareRanks(a: readonly number[], b: readonly number[]): number {
   const index = a.findIndex((value, place) => value !== b[place])
   return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0)
+}
+
+/** Marks endpoints whose heads come later than those of the fastest other one by `lateMs`, and until they come half as late. Returns the new ones. */
+export function markLate(endpoints: readonly Endpoint[], lateMs: number): Endpoint[] {
+  const known = endpoints.filter((it) => !it.disabled && it.headDelay.medianMs !== undefined)
+  return known.filter((endpoint) => {
+    const delays = known.flatMap((it) => (it === endpoint ? [] : (it.headDelay.medianMs ?? [])))
+    const lag = (endpoint.headDelay.medianMs ?? 0) - Math.min(...delays)
+    const wasLate = endpoint.isLate
+    endpoint.isLate = lag > (wasLate ? lateMs / 2 : lateMs)
+    return endpoint.isLate && !wasLate
+  })
 }

@@ -2,7 +2,7 @@
 import type { Client } from 'viem'
 import { checkAnswer } from './answers.ts'
 import { noteAsked } from './asked.ts'
-import { CircuitBreaker } from './circuit-breaker.ts'
+import { CircuitBreaker, HeadDelay } from './circuit-breaker.ts'
 import { EndpointLimits, type LimitsContext, withLimits } from './endpoint-limits.ts'
 import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
@@ -18,6 +18,8 @@ export type EndpointContext = {
   /** Called for every request, after its answer or failure. */
   onCalled: (method: string, ms: number) => void
   onOddity: LimitsContext['onOddity']
+  /** Called after each answer for the head, and each that has not come in time. */
+  onHead: () => void
 }
 
 /** An observed head is valid for this long. */
@@ -33,6 +35,9 @@ export class Endpoint {
   /** The same for backfills and audits: requests of `client` are sent first. */
   readonly historyClient: Client
   readonly breaker: CircuitBreaker
+  readonly headDelay = new HeadDelay()
+  /** It answers later than another one by a block time: live blocks are read from that. */
+  isLate = false
   readonly limiter: RateLimiter
   readonly limits: EndpointLimits
   /** It serves another network. */
@@ -54,7 +59,7 @@ export class Endpoint {
     this.historyClient = this.#limited(client, 'history', context)
   }
 
-  #limited(client: Client, priority: Priority, { budget, signal, onCalled }: EndpointContext): Client {
+  #limited(client: Client, priority: Priority, { budget, signal, onCalled, onHead }: EndpointContext): Client {
     const take = inTurns(async () => {
       if (budget) await budget.take(signal, priority)
       return this.limiter.take(signal, priority)
@@ -63,15 +68,22 @@ export class Endpoint {
       const sentAt = await take()
       signal.throwIfAborted()
       const began = performance.now()
+      const noteDelay = () => {
+        if (!isOfHead(args)) return
+        this.headDelay.note(performance.now() - began)
+        onHead()
+      }
       try {
         const answer: unknown = await client.request(args as never, requestOptions as never)
         checkAnswer(args.method, answer)
         this.limiter.answered()
         this.#observe(args, answer)
+        noteDelay()
         return answer
       } catch (error) {
         const problem = classify(error)
         noteAsked(error, args)
+        if (problem.kind === 'timeout') noteDelay()
         if (problem.kind === 'rate-limited') this.limiter.refused(sentAt, problem.retryAfterMs)
         throw error
       } finally {
@@ -123,13 +135,17 @@ export class Endpoint {
     }
     if (method !== 'eth_getBlockByNumber') return
     const number = Number((answer as { number?: unknown } | null)?.number)
-    this.#sawHead(number, Array.isArray(params) && params[0] === 'latest')
+    this.#sawHead(number, isOfHead({ method, params }))
   }
 
   #sawHead(number: number, isLatest: boolean): void {
     if (!Number.isSafeInteger(number)) return
     if (isLatest || number > (this.#head?.number ?? -1)) this.#head = { number, seenAt: Date.now() }
   }
+}
+
+function isOfHead({ method, params }: { method: string; params?: unknown }): boolean {
+  return method === 'eth_getBlockByNumber' && Array.isArray(params) && params[0] === 'latest'
 }
 
 /** A range's logs, and the headers of its ends. */

@@ -8,13 +8,13 @@ import type { Report } from '../model/report.ts'
 import type { RpcProblemKind } from '../model/rpc-problem.ts'
 import { type ChainCheck, chainCheckOf } from './chain-check.ts'
 import { Endpoint } from './endpoint.ts'
-import { chooseEndpoint, type RunOptions } from './endpoint-choice.ts'
+import { chooseEndpoint, markLate, type RunOptions } from './endpoint-choice.ts'
 import type { LimitsContext, RangeKind } from './endpoint-limits.ts'
 import { behindFact, type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
 import { Finality, MAX_FINALITY_LAG_BLOCKS } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
 import type { RequestBudget } from './request-budget.ts'
-import { RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
+import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
 import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from './rpc-error.ts'
 import { type VoicedClient, voiceOf } from './voice.ts'
 
@@ -57,12 +57,17 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
   const report: ReportEndpoint = (fact) => {
     if (network) options.report?.({ network: network.name, ...fact })
   }
-  const endpoints = clients.map((client, index) => {
+  const lateMs = retryPolicy.lateMs ?? (network ? BLOCK_MS[network.name] : Number.POSITIVE_INFINITY)
+  const onHead = () => {
+    for (const { name, headDelay } of markLate(endpoints, lateMs))
+      report({ kind: 'endpoint-late', endpoint: name, ms: Math.round(headDelay.medianMs ?? 0) })
+  }
+  const endpoints: readonly Endpoint[] = clients.map((client, index) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
     const onOddity: LimitsContext['onOddity'] = (oddity, detail) =>
       report({ kind: 'endpoint-oddity', endpoint, oddity, detail })
-    const context = { policy: retryPolicy, budget, signal, onCalled, onOddity }
+    const context = { policy: retryPolicy, budget, signal, onCalled, onOddity, onHead }
     return new Endpoint(endpoint, client.voice ?? `${endpoint} of place ${index}`, client, context)
   })
   const finality = new Finality(network && MAX_FINALITY_LAG_BLOCKS[network.name], retryPolicy.finalityLostMs)

@@ -1,4 +1,5 @@
 /** Back-off times of an endpoint. */
+import type { NetworkName } from '../model/network.ts'
 
 export type RetryPolicy = {
   /** Pause after the first failure; doubles with each further one. */
@@ -14,6 +15,8 @@ export type RetryPolicy = {
   behindMs: number
   /** Interval between comparisons of heads. */
   compareMs: number
+  /** How much later than another one an endpoint may answer its head: the block time of the network where absent. */
+  lateMs?: number
   /** Interval between checks of an endpoint's chain id. */
   chainIdMs: number
   /** How long implausible finality is waited out. */
@@ -33,4 +36,13 @@ export const RETRY_POLICY: RetryPolicy = {
   chainIdMs: 600_000,
   finalityLostMs: 600_000,
   random: Math.random,
+}
+
+/** Usual times between blocks. */
+export const BLOCK_MS: Readonly<Record<NetworkName, number>> = {
+  ethereum: 12_000,
+  polygon: 2_000,
+  arbitrum: 250,
+  base: 2_000,
+  optimism: 2_000,
 }
