@@ -9,9 +9,11 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
+import type { Pool } from '../ingest/model/pool.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
 import { knownSightings } from './ledger/ledger.ts'
+import { RecentMessages } from './ledger/recent-messages.ts'
 import { rollBack } from './ledger/rollback.ts'
 import { newestBlock } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
@@ -29,7 +31,7 @@ import {
 } from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
 import { insertPools } from './write/insert-blocks.ts'
-import { rejectIfInvalid } from './write/reject-invalid.ts'
+import { reject, rejectIfInvalid } from './write/reject-invalid.ts'
 import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
 
 export type StreamWriter = {
@@ -50,34 +52,37 @@ export function createStreamWriter(
   const { log, position, report } = options
   const { state, ledger } = opened
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
-  const flushes = openPipeline(client, options, opened)
-  let pending: PlacedMessage[] = []
-  let pendingTicks = 0
+  const batch = openBatch(openPipeline(client, options, opened), state)
+  const { store } = batch
   let firstOffset: Offset = 0
   const stall = stallReporter(options, opened)
+  const recent = new RecentMessages()
 
   async function take(entry: Entry): Promise<void> {
     if (entry.offset < firstOffset) return
     if (await rejectIfInvalid(options, log, entry)) return
+    for (const message of await persist(() => recent.upTo(entry.message, ledger))) await append({ ...entry, message })
+  }
+
+  async function append(entry: Entry): Promise<void> {
     const appended = await place(entry)
     if (!appended) return
     const placed = { ...appended, parent: ledger.tip }
     if (!ledger.tip && placed.message.parentHash !== undefined) report(beginsLate(placed.message))
     ledger.append(placed.message)
-    pending.push(placed)
-    pendingTicks += ticksIn(placed.message)
-    if (pendingTicks >= MAX_TICKS_PER_FLUSH) await flush()
+    await batch.add(placed)
   }
 
   /** The part of the message that extends the tip; undefined where nothing does. A fork is rolled back first. */
   async function place(entry: Entry): Promise<Omit<PlacedMessage, 'parent'> | undefined> {
     const placement = await persist(() => ledger.place(entry.message))
+    if (placement.kind === 'refused') await reject(options, log, entry.offset, placement.reason)
     const named = knownSightings(entry.message, placement)
     if (named.length > 0) {
       await store()
       await persist(() => insertKnownPools(client, options, opened, named))
     }
-    if (placement.kind === 'known') return undefined
+    if (placement.kind === 'known' || placement.kind === 'refused') return undefined
     stall.report(tipOf(entry.message).number, placement.kind === 'orphan')
     if (placement.kind === 'orphan') return undefined
     const place = { generation: position.generation, offset: entry.offset }
@@ -86,21 +91,6 @@ export function createStreamWriter(
       await undoBranch(client, options, opened, placement.to, tombstoneVersion(place))
     }
     return { message: placement.message, position: place }
-  }
-
-  async function flush(): Promise<void> {
-    if (pending.length === 0) return
-    const placed = pending
-    pending = []
-    pendingTicks = 0
-    markDisturbed(state, firstTime(placed))
-    state.flushedAt = performance.now()
-    await flushes.begin(placed)
-  }
-
-  async function store(): Promise<void> {
-    await flush()
-    await flushes.done()
   }
 
   return {
@@ -113,9 +103,37 @@ export function createStreamWriter(
   }
 }
 
+/** Messages that wait for a flush. */
+function openBatch(flushes: FlushPipeline, state: OpenNetwork['state']) {
+  let pending: PlacedMessage[] = []
+  let pendingTicks = 0
+
+  async function flush(): Promise<void> {
+    if (pending.length === 0) return
+    const placed = pending
+    pending = []
+    pendingTicks = 0
+    markDisturbed(state, firstTime(placed))
+    state.flushedAt = performance.now()
+    await flushes.begin(placed)
+  }
+
+  return {
+    async add(placed: PlacedMessage): Promise<void> {
+      pending.push(placed)
+      pendingTicks += ticksIn(placed.message)
+      if (pendingTicks >= MAX_TICKS_PER_FLUSH) await flush()
+    },
+    async store(): Promise<void> {
+      await flush()
+      await flushes.done()
+    },
+  }
+}
+
 /**
- * Stores pools that blocks of the ledger name. A listener names a pool once, and the block in which it does may be stored from another
- * listener, which has named the pool before. The rows have the version of the tip: a later rollback below them beats it, an earlier one does not.
+ * Stores pools that blocks of the ledger name, but for those that a stored row describes otherwise: what a pool is never changes. A listener names a pool once, and the block in which it does may be stored from
+ * another listener, which has named the pool before. The rows have the version of the tip: a later rollback below them beats it, an earlier one does not.
  */
 async function insertKnownPools(
   client: ClickHouseClient,
@@ -123,15 +141,22 @@ async function insertKnownPools(
   { publisher }: OpenNetwork,
   blocks: readonly BlockContent[],
 ): Promise<void> {
+  const named = sightingsIn(blocks)
+  const stored = await storedPools(client, network)(named.map(({ pool }) => pool.id))
+  const known = new Map(stored.map((pool) => [pool.id, descriptionOf(pool)]))
+  const isLikeStored = (pool: Pool) => (known.get(pool.id) ?? descriptionOf(pool)) === descriptionOf(pool)
   const { version = 0n } = (await newestBlock(client, network)) ?? {}
-  const versioned = blocks.map((block) => ({ network, block, version }))
+  const versioned = blocks.map((block) => {
+    return { network, block: { ...block, pools: block.pools.filter(isLikeStored) }, version }
+  })
   const insert = () => insertPools(client, versioned)
-  if (!publisher) return insert()
-  const sightings = sightingsIn(blocks)
-  const stored = await storedPools(client, network)(sightings.map(({ pool }) => pool.id))
-  const known = new Set(stored.map(({ id }) => id))
-  const late = sightings.filter(({ pool }) => !known.has(pool.id))
-  await (late.length > 0 ? publisher.withLatePools(late, insert) : insert())
+  const late = named.filter(({ pool }) => !known.has(pool.id))
+  await (publisher && late.length > 0 ? publisher.withLatePools(late, insert) : insert())
+}
+
+function descriptionOf({ protocol, fee, token0, token1 }: Pool): string {
+  const tokens = [token0, token1].map(({ address, symbol, name, decimals }) => [address, symbol, name, decimals])
+  return JSON.stringify([protocol, fee, tokens])
 }
 
 /** Reports the first orphan, and the first message after it that connects. The listener sends from the stored tip again once that has not moved for a minute. */

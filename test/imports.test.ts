@@ -72,6 +72,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/lib',
     'infra/config',
     'infra/rpc',
+    'infra/kafka/wire',
     'infra/kafka',
     'infra/clickhouse',
     'infra/devnet/contracts',

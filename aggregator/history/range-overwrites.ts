@@ -6,8 +6,9 @@ import { untilStored } from '../ledger/until-stored.ts'
 import type { Enqueue, PriorityQueue } from '../store/priority-queue.ts'
 import type { AggregateOptions } from '../write/aggregate-options.ts'
 import { MAX_TICKS_PER_FLUSH } from '../write/flush.ts'
-import { rejectIfInvalid } from '../write/reject-invalid.ts'
+import { reject, rejectIfInvalid } from '../write/reject-invalid.ts'
 import type { OpenNetwork } from '../write/writer-state.ts'
+import { askedFor } from './asked-for.ts'
 import type { StoredOverwrites } from './coverage.ts'
 import { overwriteRange } from './overwrite-range.ts'
 import { type OverwriteRun, runsOf } from './overwrite-run.ts'
@@ -43,13 +44,18 @@ export async function overwriteRanges(
   }
   // Without jobs there is nothing to do until the stream ends.
   if (!history) return untilAborted(signal)
+  const problemOf = askedFor(client, network)
   for await (const entries of history.read(0, signal)) {
     const unstored: RangeOverwrite[] = []
     for (const entry of entries) {
       if (await rejectIfInvalid(options, history, entry)) continue
-      const { message } = entry
+      const { message, offset } = entry
       // A log that keeps its messages shows them again at every start.
-      if (!overwrites.has(message)) unstored.push(message)
+      if (overwrites.has(message)) continue
+      // What a process hands over to itself is of its own jobs.
+      const problem = history.reject && (await untilStored(options, () => problemOf(message)))
+      if (problem === undefined) unstored.push(message)
+      else await reject(options, history, offset, problem)
     }
     for (const run of runsOf(unstored, MAX_TICKS_PER_FLUSH)) {
       await rangeQueue.low(async () => {

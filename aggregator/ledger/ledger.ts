@@ -3,6 +3,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent, BlockRef, Message, RangeMessage } from '../../ingest/model/message.ts'
 import { blocksOf, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { SettledFinality } from './settled.ts'
 import { readBlocks, storedBlock } from './stored-blocks.ts'
 
 /** How a message relates to the ledger. */
@@ -11,6 +12,8 @@ export type Placement =
   | { kind: 'append'; message: Message }
   | { kind: 'rollback'; to: LedgerBlock; message: Message }
   | { kind: 'orphan' }
+  /** It is set aside. */
+  | { kind: 'refused'; reason: string }
 
 export type LedgerBlock = BlockRef & { timestamp: number }
 
@@ -19,11 +22,21 @@ export type KnownChain = {
   readonly tip: LedgerBlock | undefined
   /** The newest block that is known to be final; 0 where none is. */
   readonly finalized: number
+  /** The newest block that no message takes back; 0 where there is none. See `settled.ts`. */
+  readonly settled: number
   at(number: number): Promise<LedgerBlock | undefined>
 }
 
-/** Where the message belongs, by its parent hash alone. */
+/** Where the message belongs, by its parent hash alone. A message that would take back a settled block is refused. */
 export async function place(known: KnownChain, message: Message): Promise<Placement> {
+  const placement = await placeByParent(known, message)
+  if (placement.kind !== 'rollback' || placement.to.number >= known.settled) return placement
+  const { number } = tipOf(message)
+  const reason = `It would replace the blocks after ${placement.to.number} by a branch with block ${number}, and block ${known.settled} is final.`
+  return { kind: 'refused', reason }
+}
+
+async function placeByParent(known: KnownChain, message: Message): Promise<Placement> {
   const newest = tipOf(message)
   const { tip } = known
   if (!tip) return { kind: 'append', message }
@@ -48,7 +61,7 @@ export async function place(known: KnownChain, message: Message): Promise<Placem
 export function knownSightings(message: Message, placement: Placement): readonly BlockContent[] {
   const blocks = blocksOf(message).filter(({ pools }) => pools.length > 0)
   if (placement.kind === 'known') return blocks
-  if (placement.kind === 'orphan' || placement.message === message) return []
+  if (placement.kind === 'orphan' || placement.kind === 'refused' || placement.message === message) return []
   const kept = new Set(blocksOf(placement.message).map(({ number }) => number))
   return blocks.filter(({ number }) => !kept.has(number))
 }
@@ -68,19 +81,26 @@ async function samePart(known: KnownChain, message: Message): Promise<'all' | Le
   const isInside = newest.number < tip && (await known.at(newest.number)) === undefined
   if (message.kind === 'block') {
     const parent = await known.at(message.number - 1)
-    return isInside && (!parent || parent.hash === message.parentHash) ? 'all' : undefined
+    // A single block is not final, and a range says that it is: the later message counts until that is settled.
+    const isDoubtful = parent !== undefined && message.number > known.settled && message.finalized > 0
+    return isInside && !isDoubtful && (!parent || parent.hash === message.parentHash) ? 'all' : undefined
   }
   const stated = message.blocks.filter(({ number }) => number <= tip && number < newest.number)
-  for (const { number, hash } of stated.slice(-MAX_LOOKUPS).toReversed()) {
+  let isDoubtful = false
+  for (const { number, hash, ticks } of stated.slice(-MAX_LOOKUPS).toReversed()) {
     const stored = await known.at(number)
-    if (!stored) continue
+    if (!stored) {
+      // A range keeps its blocks with content: the one that is stored had no swap here.
+      isDoubtful ||= ticks.length > 0 && number > known.settled
+      continue
+    }
     if (stored.hash !== hash) return undefined
     if (isInside) return 'all'
     return newest.number <= tip ? undefined : known.finalized >= tip ? known.tip : stored
   }
   const parent = await known.at(message.from - 1)
   const isReplaced = parent !== undefined && message.parentHash !== undefined && parent.hash !== message.parentHash
-  if (isReplaced) return undefined
+  if (isReplaced || (isDoubtful && parent !== undefined && message.parentHash !== undefined)) return undefined
   if (isInside) return 'all'
   return newest.number > tip && known.finalized >= tip ? known.tip : undefined
 }
@@ -99,7 +119,7 @@ export class Ledger implements KnownChain {
   readonly #network: NetworkName
   readonly #recent = new Map<number, LedgerBlock>()
   #tip: LedgerBlock | undefined
-  #finalized = 0
+  #finality = new SettledFinality()
 
   private constructor(client: ClickHouseClient, network: NetworkName) {
     this.#client = client
@@ -109,10 +129,8 @@ export class Ledger implements KnownChain {
   static async load(client: ClickHouseClient, network: NetworkName): Promise<Ledger> {
     const ledger = new Ledger(client, network)
     const newest = await readBlocks(client, network, Number.MAX_SAFE_INTEGER, BLOCKS_IN_MEMORY)
-    for (const entry of newest.toReversed()) {
-      ledger.#add(entry)
-      ledger.#finalized = Math.max(ledger.#finalized, entry.finalized)
-    }
+    for (const entry of newest.toReversed()) ledger.#add(entry)
+    ledger.#finality = new SettledFinality(newest.reduce((highest, { finalized }) => Math.max(highest, finalized), 0))
     return ledger
   }
 
@@ -121,7 +139,11 @@ export class Ledger implements KnownChain {
   }
 
   get finalized(): number {
-    return this.#finalized
+    return this.#finality.named
+  }
+
+  get settled(): number {
+    return this.#finality.settled
   }
 
   place(message: Message): Promise<Placement> {
@@ -131,7 +153,8 @@ export class Ledger implements KnownChain {
   append(message: Message): void {
     for (const { number, hash, timestamp } of blocksOf(message)) this.#add({ number, hash, timestamp })
     this.#add({ ...tipOf(message), timestamp: message.timestamp })
-    this.#finalized = Math.max(this.#finalized, message.kind === 'range' ? message.to : message.finalized)
+    const newest = tipOf(message).number
+    this.#finality.name(message.finalized ?? newest, newest)
     for (const number of this.#recent.keys()) {
       if (this.#recent.size <= BLOCKS_IN_MEMORY) break
       this.#recent.delete(number)
@@ -141,7 +164,7 @@ export class Ledger implements KnownChain {
   rollBack(to: LedgerBlock): void {
     for (const number of this.#recent.keys()) if (number > to.number) this.#recent.delete(number)
     this.#tip = to
-    this.#finalized = Math.min(this.#finalized, to.number)
+    this.#finality.rollBack(to.number)
   }
 
   /** Blocks that were stored under another time. */

@@ -22,7 +22,7 @@ export class BrokenInvariant extends Error {
 
 /**
  * One look at each log: no object a tick, and no statement. Times may decrease: a block's time is as its node told it, and a job mends it
- * (history/overwrite-range.ts).
+ * (history/overwrite-range.ts). Messages that are placed again because a later one builds on them have the version of that one.
  */
 export function checkFlush(network: NetworkName, placed: readonly PlacedMessage[]): void {
   let before: PlacedMessage | undefined
@@ -34,9 +34,9 @@ export function checkFlush(network: NetworkName, placed: readonly PlacedMessage[
       const tip = tipOf(before.message)
       if (parent?.number !== tip.number || parent.hash !== tip.hash)
         throw fail('a flush has the blocks of the ledger in their order', `block ${tip.number} comes before it`)
-      if (rowVersion(position) <= rowVersion(before.position))
+      if (rowVersion(position) < rowVersion(before.position))
         throw fail(
-          'versions of rows grow',
+          'versions of rows do not fall',
           `its message is at ${position.offset}, the one before at ${before.position.offset}`,
         )
     }
@@ -107,11 +107,11 @@ export function checkVersions(
 ): FlushMark {
   const [first, last] = [placed[0], placed.at(-1)]
   if (!first || !last) throw new Error('A flush has messages.')
-  if (flushed && (version <= flushed.version || rowVersion(first.position) <= flushed.row))
+  if (flushed && (version <= flushed.version || rowVersion(first.position) < flushed.row))
     throw new BrokenInvariant(
       network,
       firstOf(first.message),
-      'versions of a flush are above those of the flush before',
+      'versions of a flush are not below those of the flush before',
       `candles ${version} after ${flushed.version}, rows ${rowVersion(first.position)} after ${flushed.row}`,
     )
   return { version, row: rowVersion(last.position) }

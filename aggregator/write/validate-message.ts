@@ -6,26 +6,30 @@
  */
 import { type BlockContent, blocksOf, type Message, type RangeOverwrite, TIME_END } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { PROTOCOL_VERSIONS } from '../../ingest/model/pool.ts'
+import { VENUE_NAMES } from '../../ingest/model/venue.ts'
+import { MAX_RANGE_BLOCKS } from '../ledger/stored-blocks.ts'
 
 class InvalidMessage extends Error {}
+
+/** Characters of a token's symbol or name: readers of the chain keep 64. */
+const MAX_TEXT_LENGTH = 512
+/** Pools that a job may name. */
+const MAX_POOLS = 1_000_000
+const PROTOCOLS: ReadonlySet<string> = new Set(PROTOCOL_VERSIONS)
+const VENUES: ReadonlySet<string> = new Set(VENUE_NAMES)
 
 /** The reason why it can't be stored; undefined where it can. Comes before the message is placed or anything of it is sent. */
 export function validateMessage(message: Message | RangeOverwrite, network: NetworkName): string | undefined {
   try {
-    if (message.network !== network) throw new InvalidMessage(`It is of the network ${message.network}.`)
+    if (message.network !== network) throw new InvalidMessage(`It is of the network ${shown(message.network)}.`)
     hash('hash', message.hash)
     time('timestamp', message.timestamp)
     if (message.kind === 'block') {
       hash('parentHash', message.parentHash)
-      unsigned('finalized', message.finalized, 53)
-    } else {
-      unsigned('from', message.from, 53)
-      unsigned('to', message.to, 53)
-      if (message.kind === 'range' && message.finalized !== undefined) unsigned('finalized', message.finalized, 53)
-      if (message.kind === 'restatement') time('firstTimestamp', message.firstTimestamp)
-      if (message.from > message.to) throw new InvalidMessage(`It goes from ${message.from} to ${message.to}.`)
-    }
-    for (const block of blocksOf(message)) checkBlock(block)
+      finality(message.finalized, message.number)
+      checkBlock(message)
+    } else checkRange(message)
     return undefined
   } catch (error) {
     // An absent field throws a TypeError of the runtime.
@@ -34,13 +38,50 @@ export function validateMessage(message: Message | RangeOverwrite, network: Netw
   }
 }
 
+function checkRange(message: Exclude<Message | RangeOverwrite, { kind: 'block' }>): void {
+  const { from, to } = message
+  unsigned('from', from, 53)
+  unsigned('to', to, 53)
+  if (from > to) throw new InvalidMessage(`It goes from ${from} to ${to}.`)
+  if (to - from >= MAX_RANGE_BLOCKS)
+    throw new InvalidMessage(`It goes from ${from} to ${to}, over more than ${MAX_RANGE_BLOCKS} blocks.`)
+  if (message.kind === 'restatement') {
+    time('firstTimestamp', message.firstTimestamp)
+    unsigned('job', message.job, 32)
+    if (message.pools) for (const pool of pools(message.pools)) poolId('pool', pool)
+  } else {
+    if (message.parentHash !== undefined) hash('parentHash', message.parentHash)
+    if (message.finalized !== undefined) finality(message.finalized, from)
+  }
+  let before = from - 1
+  for (const block of blocksOf(message)) {
+    checkBlock(block)
+    if (block.number <= before || block.number > to)
+      throw new InvalidMessage(`Its block ${block.number} follows ${before}, in a range from ${from} to ${to}.`)
+    before = block.number
+  }
+}
+
+function pools(value: readonly unknown[]): readonly string[] {
+  if (!Array.isArray(value) || value.length === 0 || value.length > MAX_POOLS) refuse('pools', value, 'a list of pools')
+  return value as string[]
+}
+
+/** A block is not final when it is read. */
+function finality(finalized: number, first: number): void {
+  unsigned('finalized', finalized, 53)
+  if (finalized > 0 && finalized >= first)
+    throw new InvalidMessage(`It says that block ${finalized} is final, and begins with ${first}.`)
+}
+
 function checkBlock(block: BlockContent): void {
   unsigned('number', block.number, 53)
   hash('hash', block.hash)
   time('timestamp', block.timestamp)
+  let before = -1
   for (const tick of block.ticks) {
-    text('pool', tick.pool)
-    unsigned('logIndex', tick.logIndex, 32)
+    poolId('pool', tick.pool)
+    before = nextLog(tick.logIndex, before)
     hash('transactionHash', tick.transactionHash)
     if (tick.sender !== undefined) address('sender', tick.sender)
     big('amount0', tick.amount0, INT_256)
@@ -54,27 +95,36 @@ function checkBlock(block: BlockContent): void {
     big('amountUsdMicros', tick.amountUsdMicros, DECIMAL_76)
   }
   for (const pool of block.pools) {
-    for (const name of [pool.id, pool.protocol]) text('pool', name)
-    if (pool.venue !== undefined) text('venue', pool.venue)
+    poolId('pool', pool.id)
+    oneOf('protocol', pool.protocol, PROTOCOLS)
+    if (pool.venue !== undefined) oneOf('venue', pool.venue, VENUES)
     unsigned('fee', pool.fee, 32)
     big('initialSqrtPriceX96', pool.initialSqrtPriceX96, UINT_256)
     for (const token of [pool.token0, pool.token1]) {
-      for (const name of [token.address, token.symbol, token.name]) text('token', name)
+      address('token', token.address)
+      for (const name of [token.symbol, token.name]) text('token', name)
       unsigned('decimals', token.decimals, 8)
     }
   }
+  before = -1
   for (const change of block.liquidity) {
-    text('pool', change.pool)
-    unsigned('logIndex', change.logIndex, 32)
+    poolId('pool', change.pool)
+    before = nextLog(change.logIndex, before)
     signed('tickLower', change.tickLower)
     signed('tickUpper', change.tickUpper)
     big('liquidityDelta', change.liquidityDelta, INT_256)
   }
   for (const balance of block.balances) {
-    text('pool', balance.pool)
+    poolId('pool', balance.pool)
     big('balance0', balance.balance0, UINT_256)
     big('balance1', balance.balance1, UINT_256)
   }
+}
+
+function nextLog(logIndex: number, before: number): number {
+  unsigned('logIndex', logIndex, 32)
+  if (logIndex <= before) throw new InvalidMessage(`Its log ${logIndex} comes after log ${before}.`)
+  return logIndex
 }
 
 type IntegerBounds = { min: bigint; max: bigint }
@@ -105,8 +155,19 @@ function isHex(value: string, bytes: number): boolean {
   return true
 }
 
+/** An address, or 32 bytes for a pool of v4. */
+function poolId(field: string, value: string): void {
+  if (typeof value !== 'string' || !(isHex(value, 20) || isHex(value, 32)))
+    refuse(field, value, 'an address, or an id of 32 bytes')
+}
+
+function oneOf(field: string, value: string, known: ReadonlySet<string>): void {
+  if (!known.has(value)) refuse(field, value, `one of ${[...known].join(', ')}`)
+}
+
 function text(field: string, value: string): void {
-  if (typeof value !== 'string') refuse(field, value, 'text')
+  if (typeof value !== 'string' || value.length > MAX_TEXT_LENGTH)
+    refuse(field, value, `text of at most ${MAX_TEXT_LENGTH} characters`)
 }
 
 function unsigned(field: string, value: number, bits: number): void {
@@ -124,7 +185,7 @@ function signed(field: string, value: number): void {
 }
 
 function finite(field: string, value: number): void {
-  if (!(value >= 0 && value < Number.POSITIVE_INFINITY)) refuse(field, value, 'a price')
+  if (!(typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY)) refuse(field, value, 'a price')
 }
 
 function big(field: string, value: bigint, { min: least, max: most }: IntegerBounds): void {
@@ -133,5 +194,10 @@ function big(field: string, value: bigint, { min: least, max: most }: IntegerBou
 }
 
 function refuse(field: string, value: unknown, wanted: string): never {
-  throw new InvalidMessage(`Its ${field} is ${String(value)}, which is not ${wanted}.`)
+  throw new InvalidMessage(`Its ${field} is ${shown(value)}, which is not ${wanted}.`)
+}
+
+/** Text of a value that may be of any type and length. */
+function shown(value: unknown): string {
+  return typeof value === 'object' && value !== null ? 'an object' : String(value).slice(0, 100)
 }

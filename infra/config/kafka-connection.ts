@@ -8,6 +8,8 @@ export type KafkaConnection = {
   security?: Pick<KafkaConfig, 'ssl' | 'sasl'>
   topics?: TopicRules
   compression?: Compression
+  /** Records are signed with the first, and read where one of them has signed; absent: no record is signed. */
+  signingKeys?: readonly [string, ...string[]] | undefined
 }
 
 export const COMPRESSIONS = ['gzip', 'none'] as const

@@ -3,23 +3,28 @@
 import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
 import { serial } from '../../ingest/lib/serial.ts'
-import { type LogRecord, toBatches, toRecords } from './parts.ts'
 import { type LogContext, steadyProducer } from './producer.ts'
 import { ensureTopic, STREAM_TOPIC } from './topic.ts'
-import type { AnyMessage } from './wire-format.ts'
+import { type LogRecord, toBatches, toRecords } from './wire/parts.ts'
+import { SIGNATURE_HEADER, signaturesOf } from './wire/signature.ts'
+import type { AnyMessage } from './wire/wire-format.ts'
 
 export type Appender = { append(messages: readonly AnyMessage[]): Promise<void>; close(): Promise<void> }
 
 /** A batch that is in the log twice does no harm; a late copy of an orphaned block after its replacement would look like a reorg back. */
 export function createAppender(kafka: Kafka, context: LogContext): Appender {
-  const { topic } = context
+  const { topic, signingKeys } = context
+  const signatures = signingKeys && signaturesOf(topic, signingKeys)
   const writer = randomUUID()
   let messagesBegun = 0
   const producer = steadyProducer(kafka, context, { compression: context.compression, partitionOf: () => 0 })
   const inOrder = serial()
 
   function send(batch: readonly LogRecord[]): Promise<void> {
-    const messages = batch.map(({ value, part }) => ({ key: null, value, partition: 0, headers: headersOf(part) }))
+    const messages = batch.map((record) => {
+      const headers = { ...headersOf(record.part), ...(signatures && { [SIGNATURE_HEADER]: signatures.sign(record) }) }
+      return { key: null, value: record.value, partition: 0, headers }
+    })
     return producer.send('append', [{ topic, messages }], () => ensureTopic(kafka, context, { ...STREAM_TOPIC, topic }))
   }
 

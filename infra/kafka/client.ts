@@ -2,13 +2,14 @@
 import { connect, isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
-import kafkajs, { type ISocketFactory, type Kafka as KafkaClient, type LogEntry, type RetryOptions } from 'kafkajs'
+import { gunzip, gzip, type ZlibOptions } from 'node:zlib'
+import type { ISocketFactory, Kafka as KafkaClient, LogEntry, RetryOptions } from 'kafkajs'
 import type { Report } from '../../ingest/model/report.ts'
 import type { KafkaConnection } from '../config/kafka-connection.ts'
 import type { LogFact } from './facts.ts'
+import { kafkajs } from './wire/kafkajs.ts'
+import { MAX_UNPACKED_BYTES } from './wire/record-batch.ts'
 
-// Node finds only some of the exports of this CommonJS module by name.
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 
 /** That of kafkajs. */
@@ -49,10 +50,10 @@ const connectNamed: ISocketFactory = ({ host: name, port, ssl, onConnect }) => {
 /** gzip at level 1: ticks are mostly random bytes, on which level 6 takes twice the time for 2 % less. kafkajs keeps one table of codecs. */
 function useFastGzip(): void {
   const compress = promisify<Buffer, { level: number }, Buffer>(gzip)
-  const decompress = promisify<Buffer, Buffer>(gunzip)
+  const decompress = promisify<Buffer, ZlibOptions, Buffer>(gunzip)
   CompressionCodecs[CompressionTypes.GZIP] = () => ({
     compress: ({ buffer }: { buffer: Buffer }) => compress(buffer, { level: 1 }),
-    decompress: (buffer: Buffer) => decompress(buffer),
+    decompress: (buffer: Buffer) => decompress(buffer, { maxOutputLength: MAX_UNPACKED_BYTES }),
   })
 }
 

@@ -36,15 +36,6 @@ export class PositionGone extends Error {
   }
 }
 
-/** The bytes are no message that this version knows. */
-export class UnreadableMessage extends Error {
-  override readonly name = 'UnreadableMessage'
-  readonly retryable = false
-  constructor(why: string, options?: ErrorOptions) {
-    super(`A message of the log can't be read: ${why}.`, options)
-  }
-}
-
 /** A topic that this client may not make, or cannot use. */
 export class TopicUnsuitable extends Error {
   override readonly name = 'TopicUnsuitable'

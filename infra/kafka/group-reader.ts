@@ -6,9 +6,9 @@ import { settledWithin } from '../lib/with-timeout.ts'
 import { backpressureBuffer } from './backpressure-buffer.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { OffsetCommitter } from './offset-committer.ts'
-import type { ReaderOptions } from './reader.ts'
+import type { ReadContext, ReaderOptions } from './reader.ts'
 import { type Batch, RecordBatches } from './record-batches.ts'
-import { OUTAGE_RETRY, type RetryContext, refusalOf, retryStep } from './retry.ts'
+import { OUTAGE_RETRY, refusalOf, retryStep } from './retry.ts'
 import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
 import { boundsOf } from './topic.ts'
 
@@ -34,7 +34,7 @@ const LEAVE_TIMEOUT_MS = 5000
 /** Joins the group. `askedAt`: when the caller read `from`, in milliseconds; an assignment after more than the session timeout is stale. */
 export function openReader(
   kafka: Kafka,
-  context: RetryContext,
+  context: ReadContext,
   options: ReaderOptions,
   from: Offset,
   askedAt: number,
@@ -44,7 +44,7 @@ export function openReader(
 
 class GroupMember implements OpenedReader {
   readonly #kafka: Kafka
-  readonly #context: RetryContext
+  readonly #context: ReadContext
   readonly #options: ReaderOptions
   readonly #from: Offset
   readonly #askedAt: number
@@ -69,7 +69,7 @@ class GroupMember implements OpenedReader {
   #failure: Error | undefined
   #leaving: Promise<void> | undefined
 
-  constructor(kafka: Kafka, context: RetryContext, options: ReaderOptions, from: Offset, askedAt: number) {
+  constructor(kafka: Kafka, context: ReadContext, options: ReaderOptions, from: Offset, askedAt: number) {
     const { group, sessionTimeoutMs } = options
     this.#kafka = kafka
     this.#context = context

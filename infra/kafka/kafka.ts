@@ -9,12 +9,14 @@ import { kafkaClient } from './client.ts'
 import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import type { OpenedReader } from './group-reader.ts'
+import { logFormat } from './log-format.ts'
 import { entryAt, lastEntry, recordsOf } from './lookup.ts'
-import { quarantine } from './quarantine.ts'
+import { createQuarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY, retryStep } from './retry.ts'
 import { boundsOf, ensureTopic, STREAM_TOPIC } from './topic.ts'
-import type { AnyMessage } from './wire-format.ts'
+import type { ReadEntry } from './wire/parts.ts'
+import type { AnyMessage, MessageKinds } from './wire/wire-format.ts'
 
 export type KafkaLogOptions = KafkaConnection & {
   network: NetworkName
@@ -34,31 +36,40 @@ export type KafkaLog<M = Message> = TickLog<M> & { close(): Promise<void> }
  * `read` joins the group `candlepool.aggregator.<network>` and stands by while another process reads: see `readTopic` for its errors. A message's offset is that of its last part, so offsets have gaps.
  */
 export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
-  // Nothing but the stream is ever appended to its topic.
-  return (await openTopic(options, { topic: 'blocks', group: 'aggregator' })) as KafkaLog
+  // Messages of other kinds are set aside.
+  return (await openTopic(options, { topic: 'blocks', group: 'aggregator', kinds: STREAM_KINDS })) as KafkaLog
 }
 
 /** The same for what jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
 export async function kafkaBackfillLog(options: KafkaLogOptions): Promise<KafkaLog<RangeOverwrite>> {
-  return (await openTopic(options, { topic: 'backfill', group: 'backfill' })) as KafkaLog<RangeOverwrite>
+  const names = { topic: 'backfill', group: 'backfill', kinds: BACKFILL_KINDS }
+  return (await openTopic(options, names)) as KafkaLog<RangeOverwrite>
 }
+
+const STREAM_KINDS: MessageKinds = new Set(['block', 'range'])
+const BACKFILL_KINDS: MessageKinds = new Set(['restatement'])
 
 async function openTopic(
   options: KafkaLogOptions,
-  names: { topic: string; group: string },
+  names: { topic: string; group: string; kinds: MessageKinds },
 ): Promise<KafkaLog<AnyMessage>> {
   const { network, report, clientId, prefix = '', sessionTimeoutMs = 15_000 } = options
   const kafka = kafkaClient(options, { retry: CLIENT_RETRY, report, clientId })
   const outageClient = kafkaClient(options, { retry: OUTAGE_RETRY, report, clientId })
   const closing = new AbortController()
-  const { topics: rules = { create: true }, compression = 'gzip' } = options
-  const context = { topic: `${prefix}${names.topic}.${network}`, report, closed: closing.signal, rules, compression }
+  const { topics: rules = { create: true }, compression = 'gzip', signingKeys } = options
+  const topic = `${prefix}${names.topic}.${network}`
+  const format = logFormat({ topic, network, kinds: names.kinds, signingKeys })
+  const context = { topic, report, closed: closing.signal, rules, compression, signingKeys, format }
   const reading = { group: `${prefix}candlepool.${names.group}.${network}`, sessionTimeoutMs }
 
   const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
   await ensureTopic(kafka, { ...context, closed: opening }, { ...STREAM_TOPIC, topic: context.topic })
   const appender = createAppender(kafka, context)
+  const quarantine = createQuarantine(kafka, context)
   let reader: OpenedReader | undefined
+  /** The last one that was read. */
+  let batch: readonly ReadEntry[] = []
 
   return {
     async append(messages) {
@@ -69,19 +80,23 @@ async function openTopic(
     at: (offset) => entryAt(kafka, context, offset),
     end: async () => (await retryStep('ask', context, () => boundsOf(kafka, context.topic))).end,
     async reject(offset, reason) {
-      await quarantine(kafka, context, [{ offset, reason, records: await recordsOf(kafka, context, offset) }])
+      const records = batch.find((entry) => entry.offset === offset)?.records
+      await quarantine.add([{ offset, reason, records: records ?? (await recordsOf(kafka, context, offset)) }])
     },
-    read: (from, signal) =>
-      readTopic(outageClient, context, reading, from, signal, (opened) => {
+    async *read(from, signal) {
+      const onOpened = (opened: OpenedReader) => {
         reader = opened
-      }),
+      }
+      for await (batch of readTopic(outageClient, { ...context, quarantine }, reading, from, signal, onOpened))
+        yield batch
+    },
     async confirm() {
       if (!reader) throw new AssignmentLost(context.topic, 'it has not begun to read')
       await reader.confirm()
     },
     async close() {
       closing.abort()
-      await appender.close()
+      await Promise.all([appender.close(), quarantine.close()])
     },
   }
 }

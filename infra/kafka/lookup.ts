@@ -4,71 +4,83 @@ import { randomUUID } from 'node:crypto'
 import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import { settledWithin, withTimeout } from '../lib/with-timeout.ts'
-import { assembler, type StoredRecord } from './parts.ts'
-import { CLIENT_RETRY, type RetryContext, retryStep } from './retry.ts'
-import { toStoredRecord } from './stored-record.ts'
-import { boundsOf } from './topic.ts'
-import type { AnyMessage } from './wire-format.ts'
+import type { ReadContext } from './reader.ts'
+import { CLIENT_RETRY, retryStep } from './retry.ts'
+import { type Bounds, boundsOf } from './topic.ts'
+import { assembler, type StoredRecord } from './wire/parts.ts'
+import type { AnyMessage } from './wire/wire-format.ts'
 
 /** Most messages are one record and the largest a few, so the first look finds the entry nearly always. */
 const FIRST_LOOKBACK = 8
+/** Each has up to 900 kB, and they are read one after the other. A process that finds nothing resumes from what is stored. */
+const MAX_LOOKBACK = 512
 /** A first join to a group takes the broker 3 s by default (`group.initial.rebalance.delay.ms`). */
 const LOOKUP_TIMEOUT_MS = 30_000
 
-export function lastEntry(kafka: Kafka, context: RetryContext): Promise<Entry<AnyMessage> | undefined> {
+export function lastEntry(kafka: Kafka, context: ReadContext): Promise<Entry<AnyMessage> | undefined> {
   return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
-    return newestUpTo(kafka, context.topic, start, end - 1)
+    return newestUpTo(kafka, context, start, end - 1)
   })
 }
 
-export function entryAt(kafka: Kafka, context: RetryContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
+export function entryAt(kafka: Kafka, context: ReadContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
   return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
     if (offset < start || offset >= end) return undefined
-    const newest = await newestUpTo(kafka, context.topic, start, offset)
+    const newest = await newestUpTo(kafka, context, start, offset)
     return newest?.offset === offset ? newest : undefined
   })
 }
 
 /** All records of the message whose last one is at this offset, as far as the topic still has them. */
-export function recordsOf(kafka: Kafka, context: RetryContext, offset: Offset): Promise<StoredRecord[]> {
+export function recordsOf(kafka: Kafka, context: ReadContext, offset: Offset): Promise<StoredRecord[]> {
   return retryStep('ask', context, async () => {
     const { start, end } = await boundsOf(kafka, context.topic)
     if (offset < start || offset >= end) return []
-    const [last] = await recordsBetween(kafka, context.topic, offset, offset)
-    const first = Math.max(start, offset - (last?.part?.index ?? 0))
-    return first < offset ? recordsBetween(kafka, context.topic, first, offset) : last ? [last] : []
+    const records: StoredRecord[] = []
+    const keep = (record: StoredRecord) => records.push(record)
+    await eachRecord(kafka, context, { start: offset, end: offset }, keep)
+    const first = Math.max(start, offset - (records[0]?.part?.index ?? 0))
+    if (first < offset) await eachRecord(kafka, context, { start: first, end: offset - 1 }, keep)
+    return records.sort((a, b) => a.offset - b.offset)
   })
 }
 
-/** Looks further and further back, since the end may be rubbish, or parts of a message that was never finished. */
+/** Looks further and further back, since the end may be rubbish, or parts of a message that was never finished. Undefined where it is more than `MAX_LOOKBACK` records. */
 async function newestUpTo(
   kafka: Kafka,
-  topic: string,
+  context: ReadContext,
   start: Offset,
   end: Offset,
 ): Promise<Entry<AnyMessage> | undefined> {
-  for (let look = FIRST_LOOKBACK; end >= start; look *= 8) {
+  const { format } = context
+  for (let look = FIRST_LOOKBACK; end >= start && look <= MAX_LOOKBACK; look *= 8) {
     const from = Math.max(start, end + 1 - look)
-    const assemble = assembler({})
-    const newest = (await recordsBetween(kafka, topic, from, end))
-      .map(assemble)
-      .findLast((entry) => entry !== undefined)
+    const assemble = assembler(format)
+    let newest: Entry<AnyMessage> | undefined
+    await eachRecord(kafka, context, { start: from, end }, (record) => {
+      const { offset, message } = assemble(record) ?? {}
+      if (offset !== undefined && message && format.isStorable(message)) newest = { offset, message }
+    })
     if (newest || from === start) return newest
   }
   return undefined
 }
 
 /** By a consumer in a group of its own, since kafkajs has no other way to fetch; the group is gone when it leaves. */
-async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: Offset): Promise<StoredRecord[]> {
+async function eachRecord(
+  kafka: Kafka,
+  { topic, format }: ReadContext,
+  { start, end }: Bounds,
+  take: (record: StoredRecord) => void,
+): Promise<void> {
   const consumer = kafka.consumer({
     groupId: `candlepool.lookup.${randomUUID()}`,
     allowAutoTopicCreation: false,
     maxWaitTimeInMs: 50,
     retry: { ...CLIENT_RETRY, restartOnFailure: async () => false },
   })
-  const records: StoredRecord[] = []
   try {
     const fetched = new Promise<void>((resolve, reject) => {
       consumer.on(consumer.events.GROUP_JOIN, () => consumer.seek({ topic, partition: 0, offset: String(start) }))
@@ -80,7 +92,7 @@ async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: O
           autoCommit: false,
           async eachBatch({ batch }) {
             for (const message of batch.messages) {
-              if (Number(message.offset) <= end) records.push(toStoredRecord(message))
+              if (Number(message.offset) <= end) take(format.toStoredRecord(message))
             }
             if (Number(batch.lastOffset()) >= end) resolve()
           },
@@ -89,7 +101,6 @@ async function recordsBetween(kafka: Kafka, topic: string, start: Offset, end: O
       run().catch(reject)
     })
     await withTimeout(fetched, LOOKUP_TIMEOUT_MS)
-    return records
   } finally {
     await settledWithin(2000, consumer.disconnect())
   }

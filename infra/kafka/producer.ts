@@ -1,13 +1,19 @@
 /** A producer whose sends are repeated until the brokers have acknowledged them, one at a time, so that no retry changes the order. */
-import kafkajs, { type Kafka, type Producer, type TopicMessages } from 'kafkajs'
+import type { Kafka, Producer, TopicMessages } from 'kafkajs'
 import type { Compression } from '../config/kafka-connection.ts'
 import { settledWithin } from '../lib/with-timeout.ts'
 import { CLIENT_RETRY, kafkaCodes, type RetryContext, retryStep } from './retry.ts'
 import type { TopicContext } from './topic.ts'
+import { kafkajs } from './wire/kafkajs.ts'
+import type { SigningKeys } from './wire/signature.ts'
 
 export type SteadyProducer = {
   /** Resolves once all in-sync replicas have the records. `repair` is called where a topic is missing. */
-  send(step: 'append' | 'publish', topicMessages: TopicMessages[], repair: () => Promise<void>): Promise<void>
+  send(
+    step: 'append' | 'publish' | 'set aside',
+    topicMessages: TopicMessages[],
+    repair: () => Promise<void>,
+  ): Promise<void>
   close(): Promise<void>
 }
 
@@ -24,7 +30,7 @@ const NUMBERING_LOST: ReadonlySet<string> = new Set([
 ])
 
 /** A topic that this process makes and writes. */
-export type LogContext = TopicContext & Pick<ProducerOptions, 'compression'>
+export type LogContext = TopicContext & Pick<ProducerOptions, 'compression'> & { signingKeys?: SigningKeys | undefined }
 
 export type ProducerOptions = {
   compression: Compression

@@ -7,10 +7,10 @@ import type { Report } from '../../ingest/model/report.ts'
 import type { KafkaConnection } from '../config/kafka-connection.ts'
 import { kafkaClient } from './client.ts'
 import type { LogFact } from './facts.ts'
-import { toBatches } from './parts.ts'
 import { steadyProducer } from './producer.ts'
 import { CLIENT_RETRY } from './retry.ts'
 import { ensureTopic } from './topic.ts'
+import { toBatches } from './wire/parts.ts'
 
 export type PublicTopics = PublishSink & { topics: ReadonlyMap<PublishedKind, string>; close(): Promise<void> }
 

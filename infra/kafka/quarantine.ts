@@ -1,44 +1,61 @@
-/** Quarantine: what can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`. */
+/** Quarantine: what can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`, while what comes after it is read. */
 
 import type { Kafka } from 'kafkajs'
-import { settledWithin } from '../lib/with-timeout.ts'
+import { serial } from '../../ingest/lib/serial.ts'
 import { headersOf } from './appender.ts'
 import { LogClosed } from './errors.ts'
-import { type Rejected, toBatches } from './parts.ts'
-import { COMPRESSION_TYPES, type LogContext } from './producer.ts'
-import { CLIENT_RETRY, retryStep, textOf } from './retry.ts'
+import { type LogContext, steadyProducer } from './producer.ts'
+import { textOf } from './retry.ts'
 import { ensureTopic, STREAM_TOPIC } from './topic.ts'
+import { type Rejected, toBatches } from './wire/parts.ts'
 
-/** Copies are there again whenever the messages are read again. */
-export async function quarantine(kafka: Kafka, context: LogContext, rejected: readonly Rejected[]): Promise<void> {
-  const topic = `${context.topic}.rejected`
-  const records = rejected.flatMap(({ offset, reason, records }) =>
-    records.map((record) => ({ ...record, because: { reason, offset: String(offset) } })),
-  )
-  try {
-    await ensureTopic(kafka, context, { ...STREAM_TOPIC, topic })
-    await retryStep('set aside', { ...context, topic }, async () => {
-      const producer = kafka.producer({
-        allowAutoTopicCreation: false,
-        createPartitioner: () => () => 0,
-        retry: CLIENT_RETRY,
-      })
-      try {
-        await producer.connect()
-        for (const batch of toBatches(records)) {
-          const messages = batch.map(({ value, part, because }) => ({
-            value,
-            headers: { ...headersOf(part), ...because },
-          }))
-          await producer.send({ topic, acks: -1, compression: COMPRESSION_TYPES[context.compression], messages })
-        }
-      } finally {
-        await settledWithin(2000, producer.disconnect())
-      }
-    })
-  } catch (error) {
-    // A copy that Kafka does not take must not stop what comes after it.
-    if (error instanceof LogClosed) throw error
-    context.report({ kind: 'rejected-not-copied', topic, error: textOf(error) })
+export type Quarantine = {
+  /** Resolves once few wait to be copied. Copies are there again whenever the messages are read again. */
+  add(rejected: readonly Rejected[]): Promise<void>
+  close(): Promise<void>
+}
+
+/** Messages that wait to be copied. */
+const MAX_WAITING = 100
+
+export function createQuarantine(kafka: Kafka, log: LogContext): Quarantine {
+  const topic = `${log.topic}.rejected`
+  const context = { ...log, topic }
+  const producer = steadyProducer(kafka, context, { compression: log.compression, partitionOf: () => 0 })
+  const ensure = () => ensureTopic(kafka, context, { ...STREAM_TOPIC, topic })
+  const inOrder = serial()
+  let waiting: Rejected[] = []
+  let isEnsured = false
+
+  async function copy(): Promise<void> {
+    const rejected = waiting
+    waiting = []
+    if (rejected.length === 0) return
+    try {
+      if (!isEnsured) await ensure()
+      isEnsured = true
+      for (const batch of toBatches(rejected.flatMap(recordsOf)))
+        await producer.send('set aside', [{ topic, messages: batch }], ensure)
+    } catch (error) {
+      // A copy that Kafka does not take must not stop what comes after it.
+      if (!(error instanceof LogClosed)) context.report({ kind: 'rejected-not-copied', topic, error: textOf(error) })
+    }
   }
+
+  return {
+    async add(rejected) {
+      if (rejected.length === 0) return
+      waiting.push(...rejected)
+      const copied = inOrder(copy)
+      if (waiting.length > MAX_WAITING) await copied
+    },
+    close: () => inOrder(producer.close),
+  }
+}
+
+function recordsOf({ offset, reason, records }: Rejected) {
+  return records.map(({ value, part }) => ({
+    ...{ key: null, value },
+    headers: { ...headersOf(part), reason, offset: String(offset) },
+  }))
 }

@@ -2,13 +2,16 @@
 
 import type { Kafka } from 'kafkajs'
 import { backOff } from '../../ingest/lib/wait.ts'
-import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
+import type { Offset } from '../../ingest/model/tick-log.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
-import type { LogContext } from './producer.ts'
-import { quarantine } from './quarantine.ts'
-import { retriesOf } from './retry.ts'
-import type { AnyMessage } from './wire-format.ts'
+import type { LogFormat } from './log-format.ts'
+import type { Quarantine } from './quarantine.ts'
+import { type RetryContext, retriesOf } from './retry.ts'
+import type { ReadEntry } from './wire/parts.ts'
+
+/** A topic that this process reads. */
+export type ReadContext = RetryContext & { format: LogFormat }
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
@@ -19,12 +22,12 @@ export type ReaderOptions = { group: string; sessionTimeoutMs: number }
  */
 export async function* readTopic(
   kafka: Kafka,
-  context: LogContext,
+  context: ReadContext & { quarantine: Quarantine },
   options: ReaderOptions,
   from: Offset,
   signal: AbortSignal,
   onOpened: (reader: OpenedReader) => void,
-): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
+): AsyncGenerator<readonly ReadEntry[], void, undefined> {
   const askedAt = Date.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
@@ -33,7 +36,7 @@ export async function* readTopic(
     const onStop = () => reader.stop()
     stop.addEventListener('abort', onStop)
     try {
-      yield* acknowledging(kafka, { ...context, closed: stop }, reader)
+      yield* acknowledging(context, reader)
       return
     } catch (error) {
       if (stop.aborted && error instanceof LogClosed) return
@@ -48,16 +51,15 @@ export async function* readTopic(
 }
 
 async function* acknowledging(
-  kafka: Kafka,
-  context: LogContext,
+  context: ReadContext & { quarantine: Quarantine },
   reader: OpenedReader,
-): AsyncGenerator<readonly Entry<AnyMessage>[], void, undefined> {
+): AsyncGenerator<readonly ReadEntry[], void, undefined> {
   for (let batch = await reader.take(); batch; batch = await reader.take()) {
     const { entries, rejected } = batch
     for (const { offset, reason } of rejected) {
       context.report({ kind: 'message-rejected', topic: context.topic, offset, reason })
     }
-    if (rejected.length > 0) await quarantine(kafka, context, rejected)
+    await context.quarantine.add(rejected)
     yield entries
     const last = entries.at(-1)
     if (last) reader.stored(last.offset)

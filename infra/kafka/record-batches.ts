@@ -1,18 +1,19 @@
 /** Batches of records, in the order of their offsets, as batches of messages. */
 import type { KafkaMessage } from 'kafkajs'
 import { ticksIn } from '../../ingest/model/message.ts'
-import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
-import { assembler, type Rejected } from './parts.ts'
-import type { RetryContext } from './retry.ts'
-import { toStoredRecord } from './stored-record.ts'
-import type { AnyMessage } from './wire-format.ts'
+import type { Offset } from '../../ingest/model/tick-log.ts'
+import type { ReadContext } from './reader.ts'
+import { assembler, type ReadEntry, type Rejected } from './wire/parts.ts'
 
 export type Batch = {
-  entries: readonly Entry<AnyMessage>[]
+  entries: readonly ReadEntry[]
   rejected: readonly Rejected[]
-  /** Messages and ticks. */
+  /** Messages and ticks, and as many again as their bytes could be: what is no message, or is set aside, takes memory too. */
   size: number
 }
+
+/** Several times what a tick takes, so that ticks count mostly by their number. */
+const BYTES_PER_TICK = 2_000
 
 export type ReadRecords =
   | { kind: 'read'; batch: Batch }
@@ -22,7 +23,7 @@ export type ReadRecords =
   | { kind: 'gone'; first: Offset }
 
 export class RecordBatches {
-  readonly #context: RetryContext
+  readonly #context: ReadContext
   readonly #from: Offset
   readonly #assemble: ReturnType<typeof assembler>
   #position: Offset
@@ -31,12 +32,13 @@ export class RecordBatches {
   #rejected: Rejected[] = []
 
   /** Messages before `from` are left out. */
-  constructor(context: RetryContext, from: Offset) {
-    const { topic, report } = context
+  constructor(context: ReadContext, from: Offset) {
+    const { topic, report, format } = context
     this.#context = context
     this.#from = from
     this.#position = from
     this.#assemble = assembler({
+      ...format,
       onDropped: (dropped) => report({ kind: 'log-parts-dropped', topic, ...dropped }),
       onRejected: (message) => this.#rejected.push(message),
     })
@@ -48,8 +50,8 @@ export class RecordBatches {
   }
 
   read(messages: readonly KafkaMessage[], lastOffset: Offset): ReadRecords | undefined {
-    const { topic, report } = this.#context
-    const records = messages.map(toStoredRecord)
+    const { topic, report, format } = this.#context
+    const records = messages.map(format.toStoredRecord)
     const [first] = records
     if (!first) return undefined
     if (first.offset < this.#position) return { kind: 'gone', first: first.offset }
@@ -60,15 +62,16 @@ export class RecordBatches {
       return { kind: 'step-back' }
     }
     const expected = Math.max(this.#position, this.#from)
-    if (first.offset > expected) {
-      report({ kind: 'log-begins-later', topic, position: expected, begins: first.offset })
-    }
+    const begins = first.unreadable?.since ?? first.offset
+    if (begins > expected) report({ kind: 'log-begins-later', topic, position: expected, begins })
     this.#begun = true
     this.#rejected = []
     const isWanted = ({ offset }: { offset: Offset }) => offset >= this.#from
     const entries = records.flatMap((record) => this.#assemble(record) ?? []).filter(isWanted)
     const rejected = this.#rejected.filter(isWanted)
-    const size = entries.reduce((sum, { message }) => sum + 1 + ticksIn(message), rejected.length)
+    const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
+    const counted = entries.reduce((sum, { message }) => sum + 1 + ticksIn(message), rejected.length)
+    const size = counted + Math.floor(bytes / BYTES_PER_TICK)
     this.#position = lastOffset + 1
     return { kind: 'read', batch: { entries, rejected, size } }
   }

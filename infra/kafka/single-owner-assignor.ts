@@ -1,5 +1,6 @@
 /** Assigns all partitions to one member of the group for as long as it is a member. The others stand by. */
-import kafkajs, { type GroupMember, type PartitionAssigner } from 'kafkajs'
+import type { GroupMember, PartitionAssigner } from 'kafkajs'
+import { kafkajs } from './wire/kafkajs.ts'
 
 const { AssignerProtocol } = kafkajs
 

@@ -3,7 +3,7 @@
  * of a reference pool, whose every swap moves the price of ether too. Best of the rounds.
  */
 
-import { encode } from '../../infra/kafka/encode.ts'
+import { encode } from '../../infra/kafka/wire/encode.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { createAssembler } from '../../ingest/blocks/assemble.ts'
 import { decodeV3, V3_TOPICS } from '../../ingest/decode/decode-v3.ts'

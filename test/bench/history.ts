@@ -1,6 +1,6 @@
 /** Our own backfill of a made-up chain, as the benches run it. */
 
-import { encode } from '../../infra/kafka/encode.ts'
+import { encode } from '../../infra/kafka/wire/encode.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'

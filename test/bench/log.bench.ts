@@ -1,8 +1,8 @@
 /** Cost of the log: `node --import tsx test/bench/log.bench.ts`. Figures go to standard output, one a line. */
 import { performance } from 'node:perf_hooks'
-import { decode } from '../../infra/kafka/decode.ts'
-import { encode } from '../../infra/kafka/encode.ts'
 import { type KafkaLog, kafkaLog } from '../../infra/kafka/kafka.ts'
+import { decode } from '../../infra/kafka/wire/decode.ts'
+import { encode } from '../../infra/kafka/wire/encode.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import { blockMessages } from '../infra/kafka/messages.ts'
 import { startKafka } from '../support/kafka.ts'
@@ -37,7 +37,7 @@ function benchCodec(ticksABlock: number): void {
   )
   print(
     `decode, ${ticksABlock} ticks a message`,
-    perTick(() => bytes.forEach(decode), ticks),
+    perTick(() => bytes.map((message) => decode(message)), ticks),
     'µs/tick',
   )
   print('bytes before gzip', bytes.reduce((sum, { length }) => sum + length, 0) / ticks, 'B/tick')

@@ -2,7 +2,7 @@
 import kafkajs from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import { encode } from '../../infra/kafka/encode.ts'
+import { encode } from '../../infra/kafka/wire/encode.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'

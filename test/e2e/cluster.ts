@@ -12,6 +12,7 @@ import { resolveDeployment } from '../../infra/process/deployment.ts'
 import { runAggregator } from '../../infra/process/stages.ts'
 import type { Fact } from '../../infra/telemetry/fact.ts'
 import { openReadiness } from '../../infra/telemetry/readiness.ts'
+import type { Message } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
@@ -44,8 +45,8 @@ export type ClusterNetwork = {
   takeTopic(): Promise<() => Promise<void>>
   /** Epochs of stored candles, and epochs that were acquired. */
   epochs(): Promise<{ shown: number[]; owners: number[] }>
-  /** Everything is stored as by an aggregator that was told this chain and nothing else. */
-  expectCleanRun(chain: Chain): Promise<void>
+  /** Everything is stored as by an aggregator that was told this chain and nothing else: as single blocks where `tell` is absent. */
+  expectCleanRun(chain: Chain, tell?: (network: NetworkName, blocks: Chain) => Message[]): Promise<void>
 }
 
 export function kafkaClient(brokers: readonly string[]): Kafka {
@@ -138,10 +139,10 @@ export async function openNetwork(
         WHERE network = {network:String} ORDER BY owners.epoch`
       return { shown: await ask(shown), owners: await ask(owners) }
     },
-    async expectCleanRun(chain) {
+    async expectCleanRun(chain, tell = asBlocks) {
       const clean = networkOf(`${network} in a clean run`)
       const aggregator = await startAggregator(database.client, { network: clean })
-      await aggregator.append(asBlocks(clean, chain))
+      await aggregator.append(tell(clean, chain))
       await aggregator.stop()
       const tables = await tablesOf(database.client)
       for (const table of MARKET_TABLES) expect(tables(network)[table], table).toStrictEqual(tables(clean)[table])

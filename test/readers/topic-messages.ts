@@ -1,7 +1,7 @@
 /** All messages of a network's topic, by a consumer of its own. */
 import { randomUUID } from 'node:crypto'
-import { assembler } from '../../infra/kafka/parts.ts'
-import { toStoredRecord } from '../../infra/kafka/stored-record.ts'
+import { assembler } from '../../infra/kafka/wire/parts.ts'
+import { storedRecords } from '../../infra/kafka/wire/stored-record.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { kafkaClient } from '../e2e/cluster.ts'
@@ -18,6 +18,7 @@ export async function messagesOf(brokers: readonly string[], network: NetworkNam
   const messages: Message[] = []
   if (last < 0) return messages
   const assemble = assembler({})
+  const toStoredRecord = storedRecords()
   const consumer = kafka.consumer({ groupId: `test.${randomUUID()}`, maxWaitTimeInMs: 50 })
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })

@@ -19,6 +19,9 @@ export class MemoryStore implements KnownChain {
     return this.#ledger.at(-1)
   }
 
+  /** The simulated clock is not that of the ledger: any block may still be replaced. */
+  readonly settled = 0
+
   get finalized(): number {
     return this.#ledger.reduce((newest, { finalized }) => Math.max(newest, finalized), 0)
   }
@@ -34,7 +37,7 @@ export class MemoryStore implements KnownChain {
     if (placement.kind === 'orphan') this.orphans++
     const known = knownSightings(told, placement)
     this.#contents.push(...known.map((block) => ({ ...block, ticks: [], liquidity: [], balances: [] })))
-    if (placement.kind === 'known' || placement.kind === 'orphan') return false
+    if (placement.kind === 'known' || placement.kind === 'orphan' || placement.kind === 'refused') return false
     if (placement.kind === 'rollback') this.#rollBack(placement.to.number)
     const { message } = placement
     const contents = blocksOf(message)

@@ -1,10 +1,10 @@
 /** Chapter 3. Between listener and aggregator lies the log: one port, Kafka behind it in a cluster, a hand-over in one process. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { decode } from '../../infra/kafka/decode.ts'
-import { encode } from '../../infra/kafka/encode.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaLog } from '../../infra/kafka/kafka.ts'
+import { decode } from '../../infra/kafka/wire/decode.ts'
+import { encode } from '../../infra/kafka/wire/encode.ts'
 import type { BlockMessage } from '../../ingest/model/message.ts'
 import type { Entry, TickLog } from '../../ingest/model/tick-log.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'

@@ -69,16 +69,17 @@ describe('a flush', () => {
       [b, a],
     ])
       expect(ruleOf(() => checkFlush(network, wrong))).toBe('a flush has the blocks of the ledger in their order')
-    expect(ruleOf(() => checkFlush(network, [a, { ...b, position: a.position }]))).toBe('versions of rows grow')
+    const earlier = { ...a.position, offset: a.position.offset - 1 }
+    expect(ruleOf(() => checkFlush(network, [a, { ...b, position: earlier }]))).toBe('versions of rows do not fall')
   })
 
-  test('is refused where its versions are not above those of the flush before', () => {
+  test('is refused where its versions are below those of the flush before', () => {
     const placed = placedOf(CHAIN)
     const flushed = checkVersions(network, placed.slice(0, 2), 7n, {})
     expect(ruleOf(() => checkVersions(network, placed.slice(2), 8n, { flushed }))).toBeUndefined()
-    const rule = 'versions of a flush are above those of the flush before'
+    const rule = 'versions of a flush are not below those of the flush before'
     expect(ruleOf(() => checkVersions(network, placed.slice(2), 7n, { flushed }))).toBe(rule)
-    expect(ruleOf(() => checkVersions(network, placed.slice(1), 8n, { flushed }))).toBe(rule)
+    expect(ruleOf(() => checkVersions(network, placed, 8n, { flushed }))).toBe(rule)
   })
 
   test('is refused where a tick has no row, or is in no candle', () => {

@@ -88,3 +88,37 @@ test('a hash is 0x and 64 lower-case hexadecimal digits, whatever stands where',
 test('a range that ends before it begins is not storable', () => {
   expect(validateMessage({ ...RANGE, to: RANGE.from - 1 }, 'ethereum')).toBe(`It goes from 100 to 99.`)
 })
+
+test('content that no listener makes is told by what is wrong in it', () => {
+  const [first, second] = RANGE.blocks
+  if (!BLOCK || !first || !second) throw new Error('The chain has blocks with content.')
+  const [tick] = BLOCK.ticks
+  const reasons = [
+    { ...BLOCK, finalized: BLOCK.number },
+    { ...BLOCK, ticks: [tick, tick] },
+    { ...BLOCK, ticks: BLOCK.ticks.map((one) => ({ ...one, pool: '0xabc' })) },
+    { ...BLOCK, pools: BLOCK.pools.map((one) => ({ ...one, protocol: 'dex-v9' })) },
+    { ...BLOCK, pools: BLOCK.pools.map((one) => ({ ...one, token0: { ...one.token0, name: 'x'.repeat(513) } })) },
+    { ...RANGE, to: 2 ** 53 - 1 },
+    { ...RANGE, from: RANGE.from + 1 },
+    { ...RANGE, blocks: [second, first] },
+    { ...RANGE, blocks: [first, first] },
+    { ...RANGE, kind: 'restatement', job: 2 ** 32, firstTimestamp: 1 },
+    { ...RANGE, kind: 'restatement', job: 1, firstTimestamp: 1, pools: 5 },
+  ].map((message) => validateMessage(message as unknown as Message, 'ethereum')?.slice(0, 90))
+  expect(reasons).toMatchInlineSnapshot(`
+    [
+      "It says that block 100 is final, and begins with 100.",
+      "Its log 1 comes after log 1.",
+      "Its pool is 0xabc, which is not an address, or an id of 32 bytes.",
+      "Its protocol is dex-v9, which is not one of dex-v3, dex-v4.",
+      "Its token is xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+      "It goes from 100 to 9007199254740991, over more than 50000 blocks.",
+      "Its block 100 follows 100, in a range from 101 to 119.",
+      "Its block 100 follows 101, in a range from 100 to 119.",
+      "Its block 100 follows 100, in a range from 100 to 119.",
+      "Its job is 4294967296, which is not a whole number of 32 bits.",
+      "Its pools is 5, which is not a list of pools.",
+    ]
+  `)
+})

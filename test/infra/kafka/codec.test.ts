@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decode } from '../../../infra/kafka/decode.ts'
-import { encode } from '../../../infra/kafka/encode.ts'
+import { decode } from '../../../infra/kafka/wire/decode.ts'
+import { encode } from '../../../infra/kafka/wire/encode.ts'
 import { anyMessage, blockMessage } from './messages.ts'
 
 test('a decoded message equals the encoded one', () => {

@@ -5,8 +5,8 @@ import kafkajs, { Kafka, type KafkaConfig, type Message as KafkaRecord } from 'k
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { LogFact } from '../../../infra/kafka/facts.ts'
 import { type KafkaLog, type KafkaLogOptions, kafkaLog } from '../../../infra/kafka/kafka.ts'
-import { toRecords } from '../../../infra/kafka/parts.ts'
 import { singleOwnerAssignor } from '../../../infra/kafka/single-owner-assignor.ts'
+import { toRecords } from '../../../infra/kafka/wire/parts.ts'
 import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
 import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
@@ -228,8 +228,8 @@ describe.skipIf(skip)('Kafka', () => {
       const { log, topic, facts } = await open()
       await log.append([blockMessage(1)])
       await appendCutOff(topic)
-      await log.append([blockMessage(2)])
-      expect(messagesOf(await readSome(log, 0, 2))).toStrictEqual(blockMessages(1, 2))
+      await log.append(blockMessages(2, 67))
+      expect(messagesOf(await readSome(log, 0, 67))).toStrictEqual(blockMessages(1, 67))
       expect(facts).toContainEqual(
         expect.objectContaining({ kind: 'log-parts-dropped', messageId: 'cut-off', lastOffset: 2, parts: 2 }),
       )
@@ -254,9 +254,7 @@ describe.skipIf(skip)('Kafka', () => {
         { topic, offset: 2, reason: expect.stringContaining('it is not JSON') },
         { topic, offset: last, reason: expect.stringContaining('it begins with "part 0part 1') },
       ])
-      expect(facts).toContainEqual(
-        expect.objectContaining({ kind: 'log-topic-made', topic: `${topic}.rejected`, retentionMs: 604_800_000 }),
-      )
+      await until(() => facts.some((fact) => fact.kind === 'log-topic-made' && fact.topic === `${topic}.rejected`))
       const reasons = rejected.map(({ reason }) => reason)
       expect(await recordsOf(`${topic}.rejected`, 2 + broken.length)).toStrictEqual([
         { value: 'hello', headers: { reason: reasons[0], offset: '1' } },

@@ -1,6 +1,6 @@
 /** Messages for tests of the log: random ones for laws, plain ones for order. */
 import fc from 'fast-check'
-import type { AnyMessage } from '../../../infra/kafka/wire-format.ts'
+import type { AnyMessage } from '../../../infra/kafka/wire/wire-format.ts'
 import type { BlockContent, BlockMessage } from '../../../ingest/model/message.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../../ingest/model/pool.ts'

@@ -7,10 +7,11 @@ import {
   type Rejected,
   toBatches,
   toRecords,
-} from '../../../infra/kafka/parts.ts'
-import type { AnyMessage } from '../../../infra/kafka/wire-format.ts'
+} from '../../../infra/kafka/wire/parts.ts'
+import type { AnyMessage } from '../../../infra/kafka/wire/wire-format.ts'
+import { tipOf } from '../../../ingest/model/message.ts'
 import type { Entry } from '../../../ingest/model/tick-log.ts'
-import { anyMessage, blockMessage } from './messages.ts'
+import { anyMessage, blockMessage, blockMessages } from './messages.ts'
 
 function assembleAll(
   records: readonly LogRecord[],
@@ -42,10 +43,38 @@ test('messages of any size come back whole and in order, under the offset of the
 test('a message that was cut off is dropped with a fact, and what follows is read', () => {
   const [first, second] = toRecords(blockMessage(1, 30), 'cut', 2000)
   if (!first || !second) throw new Error('The message should have several parts.')
-  const whole = toRecords(blockMessage(2), 'whole')
+  const whole = blockMessages(2, 67).flatMap((message) => toRecords(message, 'whole'))
   const { entries, dropped } = assembleAll([first, second, ...whole])
-  expect(entries.map(({ offset }) => offset)).toStrictEqual([2])
+  expect(entries).toHaveLength(66)
   expect(dropped).toStrictEqual([{ messageId: 'cut', lastOffset: 1, parts: 2, count: first.part?.count }])
+})
+
+test('records of others between the parts of a message do not break it off', () => {
+  const parts = toRecords(blockMessage(1, 30), 'mine', 2000)
+  const others = parts.flatMap((part, index) => [
+    part,
+    ...toRecords(blockMessage(index + 2), 'whole'),
+    { value: Buffer.from('rubbish'), part: undefined },
+    { value: Buffer.from('begun'), part: { messageId: 'never finished', index: 0, count: 900 } },
+  ])
+  const { entries, dropped } = assembleAll(others)
+  expect(entries.map(({ message }) => tipOf(message).number).sort((a, b) => a - b)).toStrictEqual(
+    Array.from({ length: parts.length + 1 }, (_, index) => index + 1),
+  )
+  expect(dropped).toStrictEqual([])
+})
+
+test('messages that never end are held up to a bound, whatever they say', () => {
+  const endless = (messageId: string, index: number) => ({
+    value: Buffer.alloc(900_000),
+    part: { messageId, index, count: 1_000 },
+  })
+  const one = Array.from({ length: 40 }, (_, index) => endless('one', index))
+  const many = Array.from({ length: 40 }, (_, index) => endless(`${index}`, 0))
+  const { entries, dropped, rejected } = assembleAll([...one, ...many, ...toRecords(blockMessage(2), 'whole')])
+  expect(entries.map(({ message }) => message)).toStrictEqual([blockMessage(2)])
+  expect(rejected.map(({ reason }) => reason)).toStrictEqual(['Its parts come to more than 33554432 bytes.'])
+  expect(dropped).toHaveLength(36)
 })
 
 test('a part that is there twice counts once', () => {

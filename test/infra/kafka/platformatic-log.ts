@@ -13,7 +13,7 @@ import {
   stringSerializer,
 } from '@platformatic/kafka'
 import { headersOf } from '../../../infra/kafka/appender.ts'
-import { assembler, type LogRecord, type StoredRecord, toBatches, toRecords } from '../../../infra/kafka/parts.ts'
+import { assembler, type LogRecord, type StoredRecord, toBatches, toRecords } from '../../../infra/kafka/wire/parts.ts'
 import type { Message } from '../../../ingest/model/message.ts'
 import type { Entry, Offset, TickLog } from '../../../ingest/model/tick-log.ts'
 

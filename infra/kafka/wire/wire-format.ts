@@ -5,9 +5,9 @@
  * numbers: the shortest text that parses to the same double. For integers see `bigint-json.ts`.
  */
 import type { Address, Hash } from 'viem'
-import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Pool, PoolId } from '../../ingest/model/pool.ts'
+import type { Message, RangeOverwrite } from '../../../ingest/model/message.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
 import type { JsonBigint } from './bigint-json.ts'
 
 /** Raised when an older reader would misread a message; a reader keeps a decoder for every version that a topic may still hold. */
@@ -74,7 +74,18 @@ export type Wire = {
   balances: Columns<WireBalance>
 }
 
-export const KINDS: ReadonlySet<string> = new Set<WireHead['kind']>(['block', 'range', 'restatement'])
+export type MessageKinds = ReadonlySet<WireHead['kind']>
+
+export const KINDS: MessageKinds = new Set(['block', 'range', 'restatement'])
 
 /** A message of the stream, or of the backfill log. */
 export type AnyMessage = Message | RangeOverwrite
+
+/** The bytes are no message that this version knows. */
+export class UnreadableMessage extends Error {
+  override readonly name = 'UnreadableMessage'
+  readonly retryable = false
+  constructor(why: string, options?: ErrorOptions) {
+    super(`A message of the log can't be read: ${why}.`, options)
+  }
+}

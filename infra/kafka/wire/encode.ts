@@ -1,8 +1,8 @@
 /** A message into bytes: see `wire-format.ts`. */
 import type { Address } from 'viem'
-import { blocksOf } from '../../ingest/model/message.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
-import type { Tick } from '../../ingest/model/tick.ts'
+import { blocksOf } from '../../../ingest/model/message.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Tick } from '../../../ingest/model/tick.ts'
 import { toJsonBigint } from './bigint-json.ts'
 import { type AnyMessage, VERSION, type Wire, type WireHead } from './wire-format.ts'
 

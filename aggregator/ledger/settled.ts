@@ -1,0 +1,48 @@
+/**
+ * Finality that is settled: it was named two minutes ago by a message that is still on the ledger. A message alone proves no finality, since anyone
+ * with the right to write to the log may append one; but where the listener runs, its next block replaces what is not of its chain long before. So
+ * what is settled is never taken back for a message, and what is not settled may be.
+ */
+
+export const SETTLE_MS = 120_000
+
+type Named = {
+  finalized: number
+  /** The last block of the message that named it. */
+  by: number
+  atMs: number
+}
+
+export class SettledFinality {
+  readonly #now: () => number
+  #settled: number
+  #named: Named[] = []
+
+  /** `settled`: what was stored before. */
+  constructor(settled = 0, now: () => number = () => performance.now()) {
+    this.#settled = settled
+    this.#now = now
+  }
+
+  /** The newest block that was named as final; 0 where none was. */
+  get named(): number {
+    return Math.max(this.#settled, this.#named.at(-1)?.finalized ?? 0)
+  }
+
+  get settled(): number {
+    while (this.#named[0] && this.#now() - this.#named[0].atMs >= SETTLE_MS) {
+      this.#settled = Math.max(this.#settled, this.#named.shift()?.finalized ?? 0)
+    }
+    return this.#settled
+  }
+
+  name(finalized: number, by: number): void {
+    if (finalized > this.named) this.#named.push({ finalized, by, atMs: this.#now() })
+  }
+
+  /** Messages above block `to` are taken back, and what they have named. */
+  rollBack(to: number): void {
+    this.#named = this.#named.filter(({ by }) => by <= to)
+    this.#settled = Math.min(this.#settled, to)
+  }
+}
