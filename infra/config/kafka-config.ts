@@ -38,6 +38,7 @@ export const kafkaVariables = {
   KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
   KAFKA_SASL_TOKEN_FILE: z.string().optional(),
   KAFKA_SASL_TOKEN_COMMAND: z.string().optional(),
+  KAFKA_SIGNING_KEY_FILE: z.string().optional(),
   KAFKA_TOPIC_PREFIX: matching(
     /^[A-Za-z0-9._-]{1,100}$/,
     'is not 1 to 100 letters, digits, dots, underscores and hyphens',
@@ -63,6 +64,7 @@ export function kafkaConfigOf(it: KafkaVariables): KafkaConfig | undefined {
   const files = fileReader(problems)
   const ssl = tlsOf(it, files, problems)
   const { sasl, secrets } = saslOf(it, files, problems)
+  const signingKeys = signingKeysOf(it, files, problems)
   const { KAFKA_REPLICATION: replicas, KAFKA_MIN_INSYNC_REPLICAS: minInsyncReplicas, KAFKA_RETENTION_DAYS: days } = it
   if (replicas !== undefined && minInsyncReplicas !== undefined && minInsyncReplicas > replicas)
     problems.push('KAFKA_MIN_INSYNC_REPLICAS is more than KAFKA_REPLICATION: no write would be acknowledged')
@@ -78,7 +80,8 @@ export function kafkaConfigOf(it: KafkaVariables): KafkaConfig | undefined {
       retentionMs: days === undefined ? undefined : days * DAY_MS,
     },
     compression: it.KAFKA_COMPRESSION,
-    secrets,
+    ...(signingKeys && { signingKeys }),
+    secrets: [...secrets, ...(signingKeys ?? [])],
   }
 }
 
@@ -137,6 +140,22 @@ function keyIn(text: string) {
   } catch {
     return undefined
   }
+}
+
+const MIN_KEY_LENGTH = 32
+
+/** A line each: the first key signs, both verify, so that a key is replaced in steps while records of the old one are read. */
+function signingKeysOf(
+  { KAFKA_SIGNING_KEY_FILE: path }: KafkaVariables,
+  read: Files,
+  problems: string[],
+): readonly [string, ...string[]] | undefined {
+  const text = read('KAFKA_SIGNING_KEY_FILE', path)
+  if (text === undefined) return undefined
+  const [first = '', ...others] = text.split(/\s*\n\s*/)
+  if (others.length > 1 || [first, ...others].some((key) => key.length < MIN_KEY_LENGTH))
+    problems.push(`KAFKA_SIGNING_KEY_FILE holds not one or two lines of at least ${MIN_KEY_LENGTH} characters`)
+  return [first, ...others]
 }
 
 type Sasl = { sasl: SASLOptions | Mechanism | undefined; secrets: readonly string[] }

@@ -88,6 +88,10 @@ describe('Kafka', () => {
     [{ KAFKA_SSL_CA_FILE: secretFile }, 'KAFKA_SSL_CA_FILE holds no certificate in PEM'],
     [{ KAFKA_SSL: 'off', KAFKA_SSL_CA_FILE: secretFile }, 'KAFKA_SSL is off, and KAFKA_SSL_…_FILE names a file for it'],
     [{ KAFKA_SSL_CERT_FILE: secretFile }, 'KAFKA_SSL_CERT_FILE and KAFKA_SSL_KEY_FILE belong together'],
+    [
+      { KAFKA_SIGNING_KEY_FILE: secretFile },
+      'KAFKA_SIGNING_KEY_FILE holds not one or two lines of at least 32 characters',
+    ],
     [{ KAFKA_SSL: 'yes' }, 'KAFKA_SSL is neither on nor off'],
     [{ KAFKA_TOPIC_PREFIX: 'a/b' }, 'KAFKA_TOPIC_PREFIX is not 1 to 100 letters'],
     [{ KAFKA_REPLICATION: '0' }, 'KAFKA_REPLICATION is not a number from 1 to 100'],

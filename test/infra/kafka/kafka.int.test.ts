@@ -337,6 +337,46 @@ describe.skipIf(skip)('Kafka', () => {
     })
   })
 
+  describe('signatures', () => {
+    const [OLD, NEW] = ['old key '.repeat(4), 'new key '.repeat(4)]
+
+    test('are made with the first key, and records of both keys are read', async () => {
+      const { log, prefix } = await open({ signingKeys: [OLD] })
+      const second = await open({ prefix, signingKeys: [NEW, OLD] })
+      await log.append([blockMessage(1), blockMessage(2, 20_000)])
+      await second.log.append([blockMessage(3)])
+      expect(messagesOf(await readSome(second.log, 0, 3))).toStrictEqual([
+        blockMessage(1),
+        blockMessage(2, 20_000),
+        blockMessage(3),
+      ])
+      expect((await log.last())?.message).toStrictEqual(blockMessage(2, 20_000))
+    })
+
+    test('are asked of every record: others are set aside, altered ones and those of another topic too', async () => {
+      const other = await open({ signingKeys: [OLD] })
+      await other.log.append([blockMessage(1)])
+      const [signed] = await recordsOf(other.topic, 1)
+      const { log, topic, facts } = await open({ signingKeys: [OLD] })
+      await log.append([blockMessage(1)])
+      const [own] = await recordsOf(topic, 1)
+      if (!signed || !own) throw new Error('Both topics have a record.')
+      await produce(topic, [
+        { value: own.value },
+        { value: own.value.replace('"finalized":0', '"finalized":1'), headers: own.headers },
+        { value: own.value, headers: { ...own.headers, message: 'moved', part: '0', parts: '1' } },
+        { value: signed.value, headers: signed.headers },
+        { value: own.value, headers: { signature: 'zz' } },
+      ])
+      await log.append([blockMessage(2)])
+      expect(messagesOf(await readSome(log, 0, 2))).toStrictEqual([blockMessage(1), blockMessage(2)])
+      const reasons = facts.flatMap((fact) => (fact.kind === 'message-rejected' ? [fact.reason] : []))
+      expect(reasons).toHaveLength(5)
+      for (const reason of reasons) expect(reason).toContain('signature')
+      for (const reason of reasons) expect(reason).not.toContain(OLD)
+    })
+  })
+
   describe('the group', () => {
     test('two aggregators: one reads, the second stands by without disturbing it and takes over when it leaves', async () => {
       const first = await open()
