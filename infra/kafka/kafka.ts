@@ -10,11 +10,12 @@ import { AssignmentLost, LogClosed } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import type { OpenedReader } from './group-reader.ts'
 import { logFormat } from './log-format.ts'
-import { entryAt, lastEntry, recordsOf } from './lookup.ts'
+import { boundsIn, entryAt, lastEntry, recordsOf } from './lookup.ts'
 import { createQuarantine } from './quarantine.ts'
 import { readTopic } from './reader.ts'
 import { CLIENT_RETRY, OUTAGE_RETRY, retryStep } from './retry.ts'
-import { boundsOf, ensureTopic, STREAM_TOPIC } from './topic.ts'
+import { ensureTopic, STREAM_TOPIC } from './topic.ts'
+import { watchSettings } from './topic-settings.ts'
 import type { ReadEntry } from './wire/parts.ts'
 import type { AnyMessage, MessageKinds } from './wire/wire-format.ts'
 
@@ -60,13 +61,16 @@ async function openTopic(
   const { topics: rules = { create: true }, compression = 'gzip', signingKeys } = options
   const topic = `${prefix}${names.topic}.${network}`
   const format = logFormat({ topic, network, kinds: names.kinds, signingKeys })
-  const context = { topic, report, closed: closing.signal, rules, compression, signingKeys, format }
+  const own = { topic, report, closed: closing.signal, rules, compression, signingKeys, format }
+  const ensure = () => ensureTopic(kafka, own, { ...STREAM_TOPIC, topic })
+  const context = { ...own, ensure }
   const reading = { group: `${prefix}candlepool.${names.group}.${network}`, sessionTimeoutMs }
 
   const opening = options.signal ? AbortSignal.any([options.signal, closing.signal]) : closing.signal
   await ensureTopic(kafka, { ...context, closed: opening }, { ...STREAM_TOPIC, topic: context.topic })
   const appender = createAppender(kafka, context)
   const quarantine = createQuarantine(kafka, context)
+  void watchSettings(kafka, context)
   let reader: OpenedReader | undefined
   /** The last one that was read. */
   let batch: readonly ReadEntry[] = []
@@ -78,7 +82,7 @@ async function openTopic(
     },
     last: () => lastEntry(kafka, context),
     at: (offset) => entryAt(kafka, context, offset),
-    end: async () => (await retryStep('ask', context, () => boundsOf(kafka, context.topic))).end,
+    end: async () => (await retryStep('ask', context, () => boundsIn(kafka, context))).end,
     async reject(offset, reason) {
       const records = batch.find((entry) => entry.offset === offset)?.records
       await quarantine.add([{ offset, reason, records: records ?? (await recordsOf(kafka, context, offset)) }])

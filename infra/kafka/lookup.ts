@@ -5,7 +5,7 @@ import type { Kafka } from 'kafkajs'
 import type { Entry, Offset } from '../../ingest/model/tick-log.ts'
 import { settledWithin, withTimeout } from '../lib/with-timeout.ts'
 import type { ReadContext } from './reader.ts'
-import { CLIENT_RETRY, retryStep } from './retry.ts'
+import { CLIENT_RETRY, kafkaCodes, retryStep } from './retry.ts'
 import { type Bounds, boundsOf } from './topic.ts'
 import { assembler, type StoredRecord } from './wire/parts.ts'
 import type { AnyMessage } from './wire/wire-format.ts'
@@ -19,14 +19,14 @@ const LOOKUP_TIMEOUT_MS = 30_000
 
 export function lastEntry(kafka: Kafka, context: ReadContext): Promise<Entry<AnyMessage> | undefined> {
   return retryStep('ask', context, async () => {
-    const { start, end } = await boundsOf(kafka, context.topic)
+    const { start, end } = await boundsIn(kafka, context)
     return newestUpTo(kafka, context, start, end - 1)
   })
 }
 
 export function entryAt(kafka: Kafka, context: ReadContext, offset: Offset): Promise<Entry<AnyMessage> | undefined> {
   return retryStep('ask', context, async () => {
-    const { start, end } = await boundsOf(kafka, context.topic)
+    const { start, end } = await boundsIn(kafka, context)
     if (offset < start || offset >= end) return undefined
     const newest = await newestUpTo(kafka, context, start, offset)
     return newest?.offset === offset ? newest : undefined
@@ -36,7 +36,7 @@ export function entryAt(kafka: Kafka, context: ReadContext, offset: Offset): Pro
 /** All records of the message whose last one is at this offset, as far as the topic still has them. */
 export function recordsOf(kafka: Kafka, context: ReadContext, offset: Offset): Promise<StoredRecord[]> {
   return retryStep('ask', context, async () => {
-    const { start, end } = await boundsOf(kafka, context.topic)
+    const { start, end } = await boundsIn(kafka, context)
     if (offset < start || offset >= end) return []
     const records: StoredRecord[] = []
     const keep = (record: StoredRecord) => records.push(record)
@@ -45,6 +45,16 @@ export function recordsOf(kafka: Kafka, context: ReadContext, offset: Offset): P
     if (first < offset) await eachRecord(kafka, context, { start: first, end: offset - 1 }, keep)
     return records.sort((a, b) => a.offset - b.offset)
   })
+}
+
+/** Where brokers have lost the topic, it is made again, and the next attempt finds it. */
+export async function boundsIn(kafka: Kafka, { topic, ensure }: ReadContext): Promise<Bounds> {
+  try {
+    return await boundsOf(kafka, topic)
+  } catch (error) {
+    if (kafkaCodes(error).includes('UNKNOWN_TOPIC_OR_PARTITION')) await ensure()
+    throw error
+  }
 }
 
 /** Looks further and further back, since the end may be rubbish, or parts of a message that was never finished. Undefined where it is more than `MAX_LOOKBACK` records. */

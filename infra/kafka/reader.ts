@@ -11,7 +11,11 @@ import { type RetryContext, retriesOf } from './retry.ts'
 import type { ReadEntry } from './wire/parts.ts'
 
 /** A topic that this process reads. */
-export type ReadContext = RetryContext & { format: LogFormat }
+export type ReadContext = RetryContext & {
+  format: LogFormat
+  /** Makes the topic where it is missing: brokers may have lost it. */
+  ensure(): Promise<void>
+}
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
@@ -31,6 +35,12 @@ export async function* readTopic(
   const askedAt = Date.now()
   const stop = AbortSignal.any([signal, context.closed])
   for (let attempt = 1; !stop.aborted; attempt++) {
+    try {
+      await context.ensure()
+    } catch (error) {
+      if (stop.aborted) return
+      throw error
+    }
     const reader = openReader(kafka, context, options, from, askedAt)
     onOpened(reader)
     const onStop = () => reader.stop()

@@ -130,7 +130,7 @@ export function boundsOf(kafka: Kafka, topic: string): Promise<Bounds> {
   })
 }
 
-async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin()
   try {
     await admin.connect()

@@ -96,6 +96,11 @@ export const LOG_MESSAGES = {
   'schema-registered': ['info', 'the schema of a public topic is in the registry'],
   'schema-not-registered': ['warn', 'the schema of a public topic could not be registered, and will be again'],
   'log-retried': ['warn', 'a step against Kafka failed; retried until it succeeds'],
+  'log-setting-unsuitable': [
+    'error',
+    'a topic has a setting by which brokers pack messages in a way that this service cannot unpack: set it to what is wanted',
+  ],
+  'log-setting-mended': ['info', 'a topic has a suitable setting again'],
   'log-reading': ['info', 'this process reads the topic from now on'],
   'log-standing-by': ['info', 'another process reads the topic; this one takes over when that ends'],
   'log-begins-later': ['warn', 'Kafka has deleted messages that were not read; the listener sends them again'],

@@ -2,9 +2,9 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { describeAsked } from '../../ingest/rpc/asked.ts'
 import { describeError } from './describe-error.ts'
 import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
+import { failureText, textOf } from './readiness-texts.ts'
 
 export type Readiness = {
   report: Report<Fact>
@@ -40,6 +40,8 @@ type StageStates = {
   halted: Map<StageName, Reason>
   head?: Block & { timestamp: UnixSeconds; seenAt: UnixSeconds }
   appended?: Block
+  /** Settings of topics. */
+  unsuitable: Map<string, Reason>
   writer: 'waiting' | 'standing by' | 'writing'
   stalledAt?: Pick<Extract<Fact, { kind: 'stalled' }>, 'number' | 'tip'>
   /** The last failure of an endpoint since blocks were appended. */
@@ -55,7 +57,12 @@ export function openReadiness(hide: (text: string) => string): Readiness {
   const states = new Map<NetworkName, StageStates>()
 
   function stateOf(network: NetworkName): StageStates {
-    const state = states.get(network) ?? { stages: new Set(), halted: new Map(), writer: 'waiting' }
+    const state = states.get(network) ?? {
+      stages: new Set(),
+      halted: new Map(),
+      unsuitable: new Map(),
+      writer: 'waiting',
+    }
     states.set(network, state)
     return state
   }
@@ -101,6 +108,11 @@ function handlersOf(
     delete state.failed
   }
 
+  function stateOfTopic(topic: string, pattern = /(?:^|\.)(?:blocks|backfill)\.(\w+)$/): StageStates | undefined {
+    const network = pattern.exec(topic)?.[1]
+    return [...states].find(([name]) => name === network)?.[1]
+  }
+
   return {
     'stage-started': ({ stage, network }) => stateOf(network).stages.add(stage),
     'stage-halted': ({ stage, network, error }) => {
@@ -132,10 +144,14 @@ function handlersOf(
       delete stateOf(network).unstored
     },
     'log-standing-by': ({ topic }) => {
-      const network = /(?:^|\.)blocks\.(\w+)$/.exec(topic)?.[1]
-      const state = [...states].find(([name]) => name === network)?.[1]
+      const state = stateOfTopic(topic, /(?:^|\.)blocks\.(\w+)$/)
       if (state) state.writer = 'standing by'
     },
+    'log-setting-unsuitable': ({ topic, setting, value, wanted }) => {
+      const says = `the topic ${topic} has ${setting}=${value}, which is not read here: set it to ${wanted}`
+      stateOfTopic(topic)?.unsuitable.set(topic, { says })
+    },
+    'log-setting-mended': ({ topic }) => stateOfTopic(topic)?.unsuitable.delete(topic),
     'aggregator-started': ({ network }) => {
       stateOf(network).writer = 'writing'
     },
@@ -150,7 +166,8 @@ function handlersOf(
 
 function reasonOf(network: NetworkName, state: StageStates, view: StoredTips): Reason | undefined {
   const [halted] = state.halted.values()
-  return halted ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
+  const [unsuitable] = state.unsuitable.values()
+  return halted ?? unsuitable ?? ofListener(state, view) ?? ofWriter(state) ?? ofTables(network, state, view)
 }
 
 function isStandingBy({ stages, writer }: StageStates): boolean {
@@ -207,35 +224,3 @@ function ofTables(
   const how = lastTip !== undefined && tip.number > lastTip ? 'it is catching up: its' : 'its'
   return { says: `${how} newest stored block, ${tip.number}, is ${textOf(age)} old` }
 }
-
-/** In words of its own: what the endpoint has said is for operators. */
-function failureText({ problem, method, blocks }: Extract<Fact, { kind: 'rpc-failed' }>): string {
-  const what = method === undefined ? 'a request' : describeAsked({ method, ...(blocks !== undefined && { blocks }) })
-  switch (problem) {
-    case 'rate-limited':
-      return `the endpoint limits the rate of requests, ${what} among them`
-    case 'behind':
-      return `the endpoint lacks the block of ${what}`
-    case 'timeout':
-      return `the endpoint does not answer ${what} in time`
-    case 'unreachable':
-      return `the endpoint is not reached by ${what}, or fails at it`
-    case 'malformed':
-    case 'contradictory':
-      return `the endpoint answers ${what} with what cannot be used`
-    default:
-      return `the endpoint refuses ${what}`
-  }
-}
-
-/** `90 s`, `12 min`, `3 h`, `2 d`: what is just as long as one would say it. */
-function textOf(seconds: number): string {
-  const [size, unit] = UNITS.find(([size]) => seconds >= 2 * size) ?? [1, 's']
-  return `${Math.floor(seconds / size)} ${unit}`
-}
-
-const UNITS = [
-  [86_400, 'd'],
-  [3_600, 'h'],
-  [60, 'min'],
-] as const

@@ -129,6 +129,48 @@ describe.skipIf(skip)('Kafka', () => {
     })
   })
 
+  describe('a topic as an operator or a lost broker leaves it', () => {
+    test('is named where brokers pack its messages so that they cannot be unpacked, and when that is mended', async () => {
+      const prefix = `test-${randomUUID()}.`
+      const topic = `${prefix}blocks.ethereum`
+      const configEntries = [{ name: 'compression.type', value: 'lz4' }]
+      await withAdmin((admin) => makeTopic(admin, { topic, configEntries }))
+      const { log, facts } = await open({ prefix })
+      await until(() => facts.some(({ kind }) => kind === 'log-setting-unsuitable'))
+      expect(facts).toContainEqual({
+        ...{ kind: 'log-setting-unsuitable', topic, setting: 'compression.type', value: 'lz4', wanted: 'producer' },
+      })
+      await log.append([blockMessage(1)])
+      await withAdmin((admin) =>
+        admin.alterConfigs({
+          validateOnly: false,
+          resources: [
+            {
+              type: kafkajs.ConfigResourceTypes.TOPIC,
+              name: topic,
+              configEntries: [{ name: 'compression.type', value: 'producer' }],
+            },
+          ],
+        }),
+      )
+      await log.append([blockMessage(2)])
+      expect(messagesOf(await readSome(log, 0, 1))).toStrictEqual([blockMessage(2)])
+      const rejected = facts.find(({ kind }) => kind === 'message-rejected')
+      expect(rejected).toMatchObject({ offset: 0, reason: expect.stringContaining('is packed with lz4') })
+    })
+
+    test('is made again by its reader, where nothing is appended to it', async () => {
+      const { log, facts, topic } = await open()
+      await withAdmin((admin) => admin.deleteTopics({ topics: [topic] }))
+      const stop = new AbortController()
+      const reading = collect(log, [], stop.signal)
+      await until(() => facts.filter(({ kind }) => kind === 'log-topic-made').length === 2)
+      await until(() => kindsOf(facts).includes('log-reading'))
+      stop.abort()
+      await reading
+    })
+  })
+
   describe('last and at', () => {
     test('find nothing in an empty topic', async () => {
       const { log } = await open()
