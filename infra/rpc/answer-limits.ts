@@ -43,6 +43,14 @@ export function bytesFor(asked: AskedCall | readonly AskedCall[]): number {
   )
 }
 
+/** Live blocks wait for a head: an answer to such calls is not waited for as long as logs are. */
+const MAX_SHORT_MS = 10_000
+
+export function timeFor(asked: AskedCall | readonly AskedCall[], timeoutMs: number): number {
+  const isLong = [asked].flat().some(({ method }) => (BYTES[method ?? ''] ?? 0) > HEADER_BYTES)
+  return isLong ? timeoutMs : Math.min(timeoutMs, MAX_SHORT_MS)
+}
+
 /** Logs may be asked for of fewer blocks; any other answer above its limit is the endpoint's fault. `name` is that of the endpoint. */
 export function tooLong(asked: AskedCall | readonly AskedCall[], name: string): Error {
   const calls: readonly AskedCall[] = [asked].flat()

@@ -7,7 +7,7 @@ import { parseBounded, TooManyParts } from '../lib/bounded-json.ts'
 import { unpacked } from '../lib/decoded.ts'
 import { TooLong } from '../lib/zstd.ts'
 import { agents } from './agents.ts'
-import { type AskedCall, bytesFor, tooLong } from './answer-limits.ts'
+import { type AskedCall, bytesFor, timeFor, tooLong } from './answer-limits.ts'
 import { malformed } from './call.ts'
 
 /** Characters of an error page that are kept. */
@@ -35,7 +35,7 @@ export function postTo({ url: address, name, timeoutMs, access }: EndpointAddres
   const target: Target = { url, name, headers: headersFor(url, access.headers), agentOf: agents(access) }
   return async function post(body) {
     const late = new AbortController()
-    const timer = setTimeout(() => late.abort(), timeoutMs)
+    const timer = setTimeout(() => late.abort(), timeFor(body, timeoutMs))
     try {
       const response = await answerTo(target, JSON.stringify(body), late.signal)
       const { statusCode: status = 0, statusMessage } = response

@@ -15,6 +15,7 @@ import { pause } from '../../ingest/lib/wait.ts'
 import { type Header, headerIn } from '../../ingest/rpc/rpc.ts'
 import { BadAnswer, isFault, isNodeError } from '../../ingest/rpc/rpc-error.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
+import { timeFor } from './answer-limits.ts'
 import { rpcErrorIn } from './call.ts'
 import { dial } from './dial.ts'
 import type { EndpointAddress } from './http-post.ts'
@@ -90,7 +91,7 @@ async function ask(
   body: { method: string; params?: unknown },
   { name, timeoutMs }: EndpointAddress,
 ): Promise<unknown> {
-  const { error, result } = await connection.requestAsync({ body, timeout: timeoutMs })
+  const { error, result } = await connection.requestAsync({ body, timeout: timeFor(body, timeoutMs) })
   if (error) throw new RpcRequestError({ body, error: rpcErrorIn(error), url: name })
   return result
 }

@@ -71,12 +71,17 @@ const DELAYS = 5
 /** One slow answer says little. */
 const MIN_DELAYS = 3
 
-/** How long an endpoint takes to answer its head: the median of the last answers, and of the time limits that it has exceeded. */
+/** How long an endpoint takes to answer its head: the median of the last answers. */
 export class HeadDelay {
   #delays: number[] = []
 
   note(ms: number): void {
     this.#delays = [...this.#delays, ms].slice(-DELAYS)
+  }
+
+  /** It was waited for in vain, which live blocks must not be again and again. */
+  noteTimeout(): void {
+    this.#delays = Array.from({ length: MIN_DELAYS }, () => Number.POSITIVE_INFINITY)
   }
 
   /** Undefined before the first answers. */

@@ -66,7 +66,8 @@ export function markLate(endpoints: readonly Endpoint[], lateMs: number): Endpoi
   const known = endpoints.filter((it) => !it.disabled && it.headDelay.medianMs !== undefined)
   return known.filter((endpoint) => {
     const delays = known.flatMap((it) => (it === endpoint ? [] : (it.headDelay.medianMs ?? [])))
-    const lag = (endpoint.headDelay.medianMs ?? 0) - Math.min(...delays)
+    const fastest = Math.min(...delays)
+    const lag = fastest < Number.POSITIVE_INFINITY ? (endpoint.headDelay.medianMs ?? 0) - fastest : 0
     const wasLate = endpoint.isLate
     endpoint.isLate = lag > (wasLate ? lateMs / 2 : lateMs)
     return endpoint.isLate && !wasLate

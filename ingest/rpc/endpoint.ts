@@ -68,9 +68,10 @@ export class Endpoint {
       const sentAt = await take()
       signal.throwIfAborted()
       const began = performance.now()
-      const noteDelay = () => {
+      const noteDelay = (isTimeout: boolean) => {
         if (!isOfHead(args)) return
-        this.headDelay.note(performance.now() - began)
+        if (isTimeout) this.headDelay.noteTimeout()
+        else this.headDelay.note(performance.now() - began)
         onHead()
       }
       try {
@@ -78,12 +79,12 @@ export class Endpoint {
         checkAnswer(args.method, answer)
         this.limiter.answered()
         this.#observe(args, answer)
-        noteDelay()
+        noteDelay(false)
         return answer
       } catch (error) {
         const problem = classify(error)
         noteAsked(error, args)
-        if (problem.kind === 'timeout') noteDelay()
+        if (problem.kind === 'timeout') noteDelay(true)
         if (problem.kind === 'rate-limited') this.limiter.refused(sentAt, problem.retryAfterMs)
         throw error
       } finally {

@@ -28,6 +28,7 @@ const BENCHES = [
   'sql',
   'scale',
   'page',
+  'hostile',
 ] as const
 
 /** Former names, accepted for one version. */

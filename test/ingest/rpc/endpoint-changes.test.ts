@@ -28,13 +28,13 @@ afterEach(async () => {
   await Promise.all([first.stop(), second.stop()])
 })
 
-function connect(urls: readonly string[], policy: Partial<typeof FAST_RETRIES> = {}) {
+function connect(urls: readonly string[], policy: Partial<typeof FAST_RETRIES> = {}, timeoutMs = 5_000) {
   const { endpoints } = connectChain(urls, {
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,
     retryPolicy: { ...FAST_RETRIES, ...policy },
-    timeoutMs: 5_000,
+    timeoutMs,
   })
   /** The endpoint that answers the next request for the head. */
   const answering = () =>
@@ -79,6 +79,23 @@ test('live reading leaves a preferred endpoint that is slow, and returns once it
   expect(history).toBe(hostOf(first))
   first.faults.delayMs = 0
   await until(async () => ((await answering()) === hostOf(first) ? true : undefined), 'the preferred one leads again')
+})
+
+test('live reading waits once for an endpoint that does not answer, and returns once it does', async () => {
+  const { answering } = connect([first.url, second.url], { lateMs: 60_000, compareMs: 20 }, 300)
+  let heads = 0
+  await until(async () => {
+    await answering()
+    return ++heads > 8 ? true : undefined
+  }, 'both are known')
+  first.faults.delayMs = 1_000
+  const asked = () => facts.filter((fact) => fact.kind === 'rpc-failed' && fact.endpoint === hostOf(first)).length
+  for (let count = 0; count < 20; count++) expect(await answering()).toBe(hostOf(second))
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  for (let count = 0; count < 20; count++) expect(await answering()).toBe(hostOf(second))
+  expect(asked()).toBe(1)
+  first.faults.delayMs = 0
+  await until(async () => ((await answering()) === hostOf(first) ? true : undefined), 'it leads again')
 })
 
 test('a single slow answer changes nothing', async () => {
