@@ -67,11 +67,10 @@ function pools(value: readonly unknown[]): readonly string[] {
   return value as string[]
 }
 
-/** A block is not final when it is read. */
+/** No later block is final when a block is read. */
 function finality(finalized: number, first: number): void {
   unsigned('finalized', finalized, 53)
-  if (finalized > 0 && finalized >= first)
-    throw new InvalidMessage(`It says that block ${finalized} is final, and begins with ${first}.`)
+  if (finalized > first) throw new InvalidMessage(`It says that block ${finalized} is final, and begins with ${first}.`)
 }
 
 function checkBlock(block: BlockContent): void {

@@ -108,6 +108,7 @@ export async function runSeed(
       return process.append(messages)
     }
     const statements = story.restatement()
+    await insertJobs(client, statements)
     stated.push(...statements)
     unstored = statements
     // Beside the stream, half of the time.
@@ -180,4 +181,13 @@ function mortal(sink: PublishSink, crashClient: CrashClient, random: Random): Pu
 function planOf(place: Place | undefined, random: Random): CrashPlan {
   const how = random.pick(CRASH_KINDS)
   return { how, place, orAfter: place === undefined ? random.between(0, 60) : random.between(60, 150) }
+}
+
+/** The jobs of some statements, which count only where a job has asked for them. */
+async function insertJobs(client: ClickHouseClient, statements: readonly RangeOverwrite[]): Promise<void> {
+  const values = statements.map(({ network, job: id, pools = [] }) => ({
+    ...{ network, id, kind: 'backfill', first: 0, last: 1_000_000_000, pools },
+    ...{ resolutions: [], concurrency: 1, state: 'done', reason: '', created: 0, version: 1 },
+  }))
+  if (values.length > 0) await client.insert({ table: 'jobs', values, format: 'JSONEachRow' })
 }

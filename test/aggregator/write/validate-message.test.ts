@@ -94,7 +94,7 @@ test('content that no listener makes is told by what is wrong in it', () => {
   if (!BLOCK || !first || !second) throw new Error('The chain has blocks with content.')
   const [tick] = BLOCK.ticks
   const reasons = [
-    { ...BLOCK, finalized: BLOCK.number },
+    { ...BLOCK, finalized: BLOCK.number + 1 },
     { ...BLOCK, ticks: [tick, tick] },
     { ...BLOCK, ticks: BLOCK.ticks.map((one) => ({ ...one, pool: '0xabc' })) },
     { ...BLOCK, pools: BLOCK.pools.map((one) => ({ ...one, protocol: 'dex-v9' })) },
@@ -108,7 +108,7 @@ test('content that no listener makes is told by what is wrong in it', () => {
   ].map((message) => validateMessage(message as unknown as Message, 'ethereum')?.slice(0, 90))
   expect(reasons).toMatchInlineSnapshot(`
     [
-      "It says that block 100 is final, and begins with 100.",
+      "It says that block 101 is final, and begins with 100.",
       "Its log 1 comes after log 1.",
       "Its pool is 0xabc, which is not an address, or an id of 32 bytes.",
       "Its protocol is dex-v9, which is not one of dex-v3, dex-v4.",
