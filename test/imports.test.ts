@@ -18,6 +18,7 @@ const ROOMS: readonly (readonly string[])[] = [
   [
     'ingest/lib',
     'ingest/model',
+    'ingest/proof',
     'ingest/rpc',
     'ingest/decode',
     'ingest/venues',

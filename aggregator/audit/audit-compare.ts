@@ -1,7 +1,7 @@
 /** A comparison: stored logs of final blocks against the same logs read again from other nodes. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
-import { countOmitted, readAgain, reportOmission, withProven } from '../../ingest/audit/audit.ts'
+import { countFalse, type RangeLogs, readTwice, reportFalseAnswers, withProven } from '../../ingest/audit/audit.ts'
 import { type ProvenBlock, proveBlock } from '../../ingest/audit/audit-proof.ts'
 import type { Assembler } from '../../ingest/blocks/assemble.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
@@ -12,7 +12,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
 import type { AuditCounts } from '../ledger/fact.ts'
-import { type BlockSums, countDifferences, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
+import { type BlockSums, countDifferences, isDifferent, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
 import { requireFinalLedger } from './final-ledger.ts'
 
 /** Passed from one range to the next. */
@@ -34,6 +34,8 @@ export type RangeToCompare = BlockRange & {
   undecided: readonly number[]
   /** Blocks of the ledger, which may be behind the chain; else a job has stored them as final. */
   isOfLedger: boolean
+  /** The share of blocks with logs that are proven though no answer differs, 0 to 1. */
+  proofShare: number
   signal: AbortSignal
 }
 
@@ -43,6 +45,8 @@ export type Comparison = Omit<AuditCounts, 'undecided'> & {
   /** Blocks that no node's receipts prove. */
   undecided: number[]
   unverified: ReadonlySet<PoolId>
+  /** A block was stored otherwise than its proof, though the reading agreed: its endpoint lies as the source did, or is the source. */
+  isDeceived: boolean
 }
 
 /** May be retried after a failure. Call it in the order of the chain: prices carry over. */
@@ -53,7 +57,7 @@ export async function compare(
   range: RangeToCompare,
 ): Promise<Comparison> {
   const { network, pools, assembler } = comparer
-  const { stored, contents, mismatched, undecided } = await readTruth(client, endpoints, comparer, range)
+  const { stored, contents, undecided, ...truth } = await readTruth(client, endpoints, comparer, range)
   const unverified = new Set(comparer.unverified)
   const found = { wrong: [] as BlockContent[][], logs: 0, omitted: 0, invented: 0, repriced: 0 }
   let isRun = false
@@ -67,7 +71,7 @@ export async function compare(
     }
     const now = sumsOf(block)
     const then = stored.get(number) ?? NO_LOGS
-    const isOtherwise = now.digest !== then.digest
+    const isOtherwise = isDifferent(now, then)
     const isRepriced = !isOtherwise && now.dollars !== then.dollars && unverified.size === 0
     for (const { pool } of block.ticks) unverified.delete(pool)
     const isWrong = isOtherwise || isRepriced || owed
@@ -82,7 +86,7 @@ export async function compare(
     found.invented += invented
   }
   assembler.usd.finalize(range.to)
-  return { ...found, mismatched, undecided, unverified }
+  return { ...found, ...truth, undecided, unverified }
 }
 
 /** An endpoint that left out logs of this many blocks may have none at all: the whole range is read from another one. */
@@ -94,9 +98,10 @@ type Truth = {
   contents: ReadonlyMap<number, BlockContent>
   mismatched: number
   undecided: number[]
+  isDeceived: boolean
 }
 
-/** Blocks as another endpoint answers. Where they differ from the stored ones, receipts decide, not a majority. */
+/** Blocks as two voices answer. Where one of them differs from the stored ones, receipts decide, not a majority. */
 async function readTruth(
   client: ClickHouseClient,
   endpoints: Endpoints,
@@ -108,45 +113,71 @@ async function readTruth(
   const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
+  const [reading, other] = await readTwice(endpoints, filter, { from, to, first, signal })
   // An earlier attempt may have observed prices of these blocks.
-  assembler.rollBack(before)
-  const reading = await readAgain(endpoints, filter, { from, to, first, signal })
-  let contents = await assembler.assemble(reading.logs, reading.headers)
-  const told = new Map(contents.map((block) => [block.number, sumsOf(block)]))
+  const otherSums = other && (await assembled(assembler, before, other)).sums
+  const { blocks, sums: told } = await assembled(assembler, before, reading)
+  let contents = blocks
   const readStored = () => storedSums(client, { network: network.name, pools, ...range })
   let stored = await readStored()
-  let differing = differingBlocks(told, stored)
+  const differingNow = () => [
+    ...new Set([...differingBlocks(told, stored), ...(otherSums ? differingBlocks(otherSums, stored) : [])]),
+  ]
+  let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
     await requireFinalLedger(client, endpoints, network, to)
     // What was read may have been of a branch that is taken back by now.
     stored = await readStored()
-    differing = differingBlocks(told, stored)
+    differing = differingNow()
   }
   const proven = new Map<number, ProvenBlock>()
   const undecided: number[] = []
   const open = [...owed, ...range.undecided].filter((number) => from <= number && number <= to)
-  for (const number of new Set([...differing, ...open])) {
+  const inDoubt = new Set([...differing, ...open])
+  const drawn = [...new Set([...told.keys(), ...stored.keys()])].filter(() => Math.random() < range.proofShare)
+  for (const number of new Set([...inDoubt, ...drawn])) {
     const block = await proveBlock(endpoints, filter, number)
     if (block) proven.set(number, block)
-    else undecided.push(number)
+    else if (inDoubt.has(number)) undecided.push(number)
     const teller = reading.parts[0]?.client
-    if (isLast || !teller || countOmitted(reading, proven) < MAX_LACKING) continue
-    await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
+    if (isLast || !teller || countFalse(reading, proven) < MAX_LACKING) continue
+    await reportFalseAnswers(endpoints, { network: network.name, filter, first, reading, proven, report })
     return readTruth(client, endpoints, comparer, { ...range, first: teller }, true)
   }
   if (proven.size > 0) {
-    await reportOmission(endpoints, { network: network.name, filter, first, reading, proven, report })
+    await reportFalseAnswers(endpoints, { network: network.name, filter, first, reading, proven, report })
     const truth = withProven(reading, proven)
     assembler.rollBack(before)
     contents = await assembler.assemble(truth.logs, truth.headers)
   }
   const byNumber = new Map(contents.map((block) => [block.number, block]))
-  return { stored, contents: byNumber, mismatched: differing.length, undecided }
+  const isFalse = (number: number) =>
+    isDifferent(sumsOf(byNumber.get(number) ?? NO_CONTENT), stored.get(number) ?? NO_LOGS)
+  const deceived = [...proven.keys()].filter((number) => !inDoubt.has(number) && isFalse(number))
+  // The other blocks of the range may be as false.
+  if (deceived.length > 0 && range.proofShare < 1) {
+    return readTruth(client, endpoints, comparer, { ...range, proofShare: 1 }, isLast)
+  }
+  return {
+    stored,
+    contents: byNumber,
+    mismatched: differing.length + deceived.length,
+    undecided,
+    isDeceived: deceived.length > 0,
+  }
 }
 
+async function assembled(assembler: Assembler, before: number, { logs, headers }: RangeLogs) {
+  assembler.rollBack(before)
+  const blocks = await assembler.assemble(logs, headers)
+  return { blocks, sums: new Map(blocks.map((block) => [block.number, sumsOf(block)])) }
+}
+
+const NO_CONTENT = { timestamp: 0, ticks: [], liquidity: [] }
+
 function differingBlocks(told: ReadonlyMap<number, BlockSums>, stored: ReadonlyMap<number, BlockSums>): number[] {
-  const digestOf = (sums: ReadonlyMap<number, BlockSums>, number: number) => (sums.get(number) ?? NO_LOGS).digest
-  return [...new Set([...told.keys(), ...stored.keys()])].filter(
-    (number) => digestOf(told, number) !== digestOf(stored, number),
+  const sumsIn = (sums: ReadonlyMap<number, BlockSums>, number: number) => sums.get(number) ?? NO_LOGS
+  return [...new Set([...told.keys(), ...stored.keys()])].filter((number) =>
+    isDifferent(sumsIn(told, number), sumsIn(stored, number)),
   )
 }

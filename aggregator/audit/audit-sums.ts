@@ -1,15 +1,20 @@
-/** Order-free sums over the logs of blocks, stored ones and those of a node: equal sums mean equal logs. */
+/**
+ * Order-free sums over the logs of blocks, stored ones and those of a node: equal sums mean equal logs. Each log counts by a hash with a secret of this
+ * process, so that no node can choose logs whose differences cancel.
+ */
+import { createHash, randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { BlockContent } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { PoolId } from '../../ingest/model/pool.ts'
-import { digestOf, digestOfDollars, digestOfLiquidity } from '../store/digest.ts'
+import type { LiquidityChange, PoolId } from '../../ingest/model/pool.ts'
+import type { Tick } from '../../ingest/model/tick.ts'
+import { digestOfDollars } from '../store/digest.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import { ask, loadSql } from '../store/store.ts'
 
-/** Digests are decimal text. */
-export type BlockSums = { logs: number; digest: string; dollars: string }
+/** Digests are decimal text. `senders` is one of those ticks whose sender is known, and `unsent` counts the others. */
+export type BlockSums = { logs: number; digest: string; senders: string; unsent: number; dollars: string }
 
 export type StoredBlocks = BlockRange & {
   network: NetworkName
@@ -17,23 +22,51 @@ export type StoredBlocks = BlockRange & {
   pools: readonly PoolId[] | undefined
 }
 
-export const NO_LOGS: BlockSums = { logs: 0, digest: '0', dollars: '0' }
+export const NO_LOGS: BlockSums = { logs: 0, digest: '0', senders: '0', unsent: 0, dollars: '0' }
 
-/** Makes the block's time part of the digest: right logs at a wrong time differ. */
-const TIME_FACTOR = 11n
+const SECRET = randomBytes(16).toString('hex')
 
 export function sumsOf({
   timestamp,
   ticks,
   liquidity,
 }: Pick<BlockContent, 'timestamp' | 'ticks' | 'liquidity'>): BlockSums {
-  const logs = ticks.length + liquidity.length
-  const times = TIME_FACTOR * BigInt(timestamp) * BigInt(logs)
+  const logs = [...ticks.map((tick) => tickText(tick, timestamp)), ...liquidity.map((it) => changeText(it, timestamp))]
+  const senders = ticks.flatMap(({ logIndex, sender }) => (sender ? [`sender ${logIndex} ${sender.slice(2)}`] : []))
   return {
-    logs,
-    digest: BigInt.asUintN(64, digestOf(ticks) + digestOfLiquidity(liquidity) + times).toString(),
+    logs: logs.length,
+    digest: sumOf(logs),
+    senders: sumOf(senders),
+    unsent: ticks.length - senders.length,
     dollars: digestOfDollars(ticks).toString(),
   }
+}
+
+/** Everything that the log and its header say, but for the sender. */
+function tickText(tick: Tick, timestamp: number): string {
+  const { logIndex, pool, transactionHash, amount0, amount1, sqrtPriceX96, liquidity, poolTick } = tick
+  return `tick ${logIndex} ${pool} ${transactionHash.slice(2)} ${timestamp} ${amount0} ${amount1} ${sqrtPriceX96} ${liquidity} ${poolTick}`
+}
+
+function changeText(
+  { logIndex, pool, tickLower, tickUpper, liquidityDelta }: LiquidityChange,
+  timestamp: number,
+): string {
+  return `change ${logIndex} ${pool} ${timestamp} ${tickLower} ${tickUpper} ${liquidityDelta}`
+}
+
+function sumOf(texts: readonly string[]): string {
+  const sum = texts.reduce((all, text) => all + keyed(text), 0n)
+  return BigInt.asUintN(64, sum).toString()
+}
+
+function keyed(text: string): bigint {
+  return createHash('sha256').update(`${SECRET} ${text}`).digest().readBigUInt64LE()
+}
+
+/** Whether two readings of a block have other logs. Versions that kept no senders are no difference. */
+export function isDifferent(one: BlockSums, other: BlockSums): boolean {
+  return one.digest !== other.digest || (one.unsent === 0 && other.unsent === 0 && one.senders !== other.senders)
 }
 
 const digests = loadSql(import.meta.url, './audit_digests.sql')
@@ -65,7 +98,14 @@ export async function countDifferences(
 /** A block has a row for each group of pools in which it has something. */
 function askSums(client: ClickHouseClient, { network, pools = [], from, to }: StoredBlocks, each: 0 | 1) {
   return askGroups(filterGroups(pools), (pools) =>
-    ask<BlockSums & { number: number }>(client, digests, { network, pools, first: from, last: to, each }),
+    ask<BlockSums & { number: number }>(client, digests, {
+      network,
+      pools,
+      first: from,
+      last: to,
+      each,
+      secret: SECRET,
+    }),
   )
 }
 
@@ -75,6 +115,8 @@ function added(one: BlockSums, other: BlockSums): BlockSums {
   return {
     logs: one.logs + other.logs,
     digest: sum(one.digest, other.digest),
+    senders: sum(one.senders, other.senders),
+    unsent: one.unsent + other.unsent,
     dollars: sum(one.dollars, other.dollars),
   }
 }

@@ -30,6 +30,8 @@ export type AuditOptions = {
   againMs?: number
   /** A few newly final blocks are audited together, this often. */
   everyMs?: number
+  /** The share of final blocks with swaps that are proven though no answer differs, 0 to 1: `PROOF_SHARE`. */
+  proofShare?: number
   report: Report<IngestFact | AggregatorFact>
   signal: AbortSignal
 }
@@ -48,9 +50,11 @@ const AGAIN_MS = 600_000
 const EVERY_MS = 30_000
 const ENOUGH_BLOCKS = 64
 const POLL_MS = 100
+export const PROOF_SHARE = 0.02
 
 export function createAudit(client: ClickHouseClient, endpoints: Endpoints, options: AuditOptions): AuditStep {
   const { network, history, report, againMs = AGAIN_MS, everyMs = EVERY_MS, signal } = options
+  let proofShare = options.proofShare ?? PROOF_SHARE
   let width = FIRST_RANGE_BLOCKS
   /** End of the last range: the next one starts there with its prices and pools. */
   let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
@@ -70,15 +74,17 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     going = undefined
     const { undecided, repairing } = record
     const isOfLedger = stored.job === 0
-    const range = { from, to, first, owed: new Set(repairing), undecided, isOfLedger, signal }
+    const range = { from, to, first, owed: new Set(repairing), undecided, isOfLedger, proofShare, signal }
     const found = await compare(client, endpoints, comparer, range)
+    // From now on every block is proven: an endpoint has deceived the comparison.
+    if (found.isDeceived) proofShare = 1
     const counted = count(record, found)
     const wrong = found.wrong.flat().map(({ number }) => number)
     // Half a repair looks whole to the next comparison: that it was begun has to be known.
     const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
     const standing = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stored, found.wrong, signal)
-    await writeRecord(client, auditedRecord(standing, record, { from, to }, found))
+    await writeRecord(client, auditedRecord(standing, record, { from, to }, found, endpoints.voices() > 1))
     going = {
       stored: keyOf(stored.job, stored.from),
       next: to + 1,
@@ -93,8 +99,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const { first, finalized } = await firstChoice(endpoints, everyMs)
     const records = await readRecords(client, network.name)
     const ranges = await storedRanges(client, network.name, options.pools, finalized)
-    const recordOf = (stored: StoredRange) =>
-      records.find((it) => it.job === stored.job && it.first === stored.from) ?? beginRecord(stored)
+    const recordOf = (stored: StoredRange) => recordIn(records, stored, endpoints.voices() > 1)
     for (const stored of ranges) {
       const record = recordOf(stored)
       if (record.next > stored.to) continue
@@ -115,6 +120,12 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     await audit(stored, recordOf(stored), { from: block, to: block }, first)
     return true
   }
+}
+
+/** Blocks that were read again from the only endpoint are compared once there is another one. */
+function recordIn(records: readonly AuditRecord[], stored: StoredRange, isCompared: boolean): AuditRecord {
+  const record = records.find((it) => it.job === stored.job && it.first === stored.from) ?? beginRecord(stored)
+  return isCompared ? { ...record, next: Math.min(record.next, record.compared) } : record
 }
 
 async function openComparison(
@@ -139,21 +150,24 @@ function auditedRecord(
   before: AuditRecord,
   { from, to }: BlockRange,
   found: Comparison,
+  hasOthers: boolean,
 ): AuditRecord {
   const { undecided, repairing } = before
   const isOutside = (block: number) => block < from || block > to
+  // A repaired block may change the prices of later ones: after an older range all that follows is audited again.
+  const next = to < before.next && found.wrong.length > 0 ? to + 1 : Math.max(before.next, to + 1)
   return {
     ...standing,
     logs: before.logs + found.logs,
-    // A repaired block may change the prices of later ones: after an older range all that follows is audited again.
-    next: to < before.next && found.wrong.length > 0 ? to + 1 : Math.max(before.next, to + 1),
+    next,
+    compared: hasOthers ? next : Math.min(before.compared, next),
     undecided: newest([...undecided.filter(isOutside), ...found.undecided]),
     repairing: repairing.filter((block) => isOutside(block) || found.undecided.includes(block)),
   }
 }
 
 function auditFact({ network, job }: StoredRange, { from, to }: BlockRange, found: Comparison): AggregatorFact {
-  const { wrong: _, unverified: __, undecided, ...counts } = found
+  const { wrong: _, unverified: __, isDeceived: ___, undecided, ...counts } = found
   const kind = found.wrong.length + undecided.length > 0 ? 'audit-found' : 'audited'
   return { kind, network, job, from, to, ...counts, undecided: undecided.length }
 }

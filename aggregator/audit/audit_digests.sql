@@ -1,14 +1,21 @@
--- What is stored of some blocks, summed up so that no order matters: a row for each block, or for each log of a single one.
+-- What is stored of some blocks, summed up so that no order matters: a row for each block, or for each log of a single one. audit-sums.ts computes the same.
 SELECT
     toFloat64(block)           AS number,
     toUInt32(count())          AS logs,
     toString(sum(digest))      AS digest,
+    toString(sum(senders))     AS senders,
+    toUInt32(sum(unsent))      AS unsent,
     toString(sum(dollars))     AS dollars
 FROM
 (
     SELECT
         block, log_index,
-        tick_digest + 11 * toUInt64(toUnixTimestamp(time))                          AS digest,
+        reinterpretAsUInt64(substring(SHA256(concat({secret:String}, ' tick ', toString(log_index), ' ', pool, ' ',
+          lower(hex(transaction_hash)), ' ', toString(toUnixTimestamp(time)), ' ', toString(amount0), ' ', toString(amount1), ' ',
+          toString(sqrt_price), ' ', toString(liquidity), ' ', toString(pool_tick))), 1, 8)) AS digest,
+        if(unsent, 0, reinterpretAsUInt64(substring(SHA256(concat({secret:String}, ' sender ', toString(log_index), ' ',
+          lower(hex(sender)))), 1, 8)))                                              AS senders,
+        toUInt8(toString(sender) = toString(toFixedString('', 20)))                  AS unsent,
         (log_index + 1) * toUInt64(toInt256(amount_usd * 1000000))                   AS dollars
     FROM ticks FINAL
     WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}
@@ -16,9 +23,11 @@ FROM
     UNION ALL
     SELECT
         block, log_index,
-        reinterpretAsUInt64(unhex(substring(pool, 3, 16))) + log_index * 0x9e3779b97f4a7c15
-          + 3 * toUInt64(tick_lower) + 5 * toUInt64(tick_upper) + 7 * toUInt64(liquidity_delta)
-          + 11 * toUInt64(toUnixTimestamp(time))                                    AS digest,
+        reinterpretAsUInt64(substring(SHA256(concat({secret:String}, ' change ', toString(log_index), ' ', pool, ' ',
+          toString(toUnixTimestamp(time)), ' ', toString(tick_lower), ' ', toString(tick_upper), ' ',
+          toString(liquidity_delta))), 1, 8))                                        AS digest,
+        toUInt64(0)                                                                 AS senders,
+        toUInt8(0)                                                                  AS unsent,
         toUInt64(0)                                                                 AS dollars
     FROM liquidity_changes FINAL
     WHERE network = {network:String} AND block BETWEEN {first:UInt64} AND {last:UInt64}

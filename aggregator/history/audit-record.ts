@@ -10,6 +10,8 @@ export type AuditRecord = {
   first: number
   /** The first block that is not audited yet. */
   next: number
+  /** The first block that is not compared with another voice yet; below `next` where there is one voice. */
+  compared: number
   /** Swaps and liquidity changes that were compared. */
   logs: number
   /** Blocks of which two answers told different logs. */
@@ -28,14 +30,14 @@ export type AuditRecord = {
 
 export function beginRecord({ network, job, from: first }: StoredRange): AuditRecord {
   const counts = { logs: 0, mismatched: 0, omitted: 0, invented: 0, repriced: 0 }
-  return { network, job, first, next: first, ...counts, undecided: [], repairing: [], version: 0 }
+  return { network, job, first, next: first, compared: first, ...counts, undecided: [], repairing: [], version: 0 }
 }
 
 /** In no particular order. */
 export async function readRecords(client: ClickHouseClient, network: NetworkName): Promise<AuditRecord[]> {
   return ask<AuditRecord>(
     client,
-    `SELECT network, job, toFloat64(first) AS first, toFloat64(next) AS next, toFloat64(logs) AS logs,
+    `SELECT network, job, toFloat64(first) AS first, toFloat64(next) AS next, toFloat64(compared) AS compared, toFloat64(logs) AS logs,
        toFloat64(mismatched) AS mismatched, toFloat64(omitted) AS omitted, toFloat64(invented) AS invented,
        toFloat64(repriced) AS repriced, arrayMap(it -> toFloat64(it), undecided) AS undecided,
        arrayMap(it -> toFloat64(it), repairing) AS repairing, toFloat64(version) AS version
@@ -49,8 +51,9 @@ export async function writeRecord(client: ClickHouseClient, record: AuditRecord)
   const written = { ...record, version: record.version + 1 }
   await run(
     client,
-    `INSERT INTO audits SELECT {network:String}, {job:UInt32}, {first:UInt64}, {next:UInt64}, {logs:UInt64}, {mismatched:UInt64},
-       {omitted:UInt64}, {invented:UInt64}, {repriced:UInt64}, {undecided:Array(UInt64)}, {repairing:Array(UInt64)}, now(), {version:UInt64}`,
+    `INSERT INTO audits (network, job, first, next, logs, mismatched, omitted, invented, repriced, undecided, repairing, time, version, compared)
+       SELECT {network:String}, {job:UInt32}, {first:UInt64}, {next:UInt64}, {logs:UInt64}, {mismatched:UInt64}, {omitted:UInt64}, {invented:UInt64},
+       {repriced:UInt64}, {undecided:Array(UInt64)}, {repairing:Array(UInt64)}, now(), {version:UInt64}, {compared:UInt64}`,
     written,
   )
   return written

@@ -1,5 +1,4 @@
-/** Order-free digests of a block's ticks and liquidity changes: two blocks with the same ones have the same sums, however they were read. */
-import type { LiquidityChange } from '../../ingest/model/pool.ts'
+/** Order-free digests of a block's ticks: two blocks with the same ones have the same sums, however they were read. */
 import type { Tick } from '../../ingest/model/tick.ts'
 
 /**
@@ -21,22 +20,6 @@ export function digestOf(ticks: readonly Tick[]): bigint {
   const transactions = BigInt(low) + (BigInt(high) << 32n)
   const places = BigInt(logIndexes) * LOG_INDEX_FACTOR
   return BigInt.asUintN(64, transactions + places + amounts0 + 3n * amounts1 + 5n * roots)
-}
-
-/**
- * Modulo 2^64: the first eight bytes of the pool (little-endian) + log index · K + 3 · lower tick + 5 · upper tick + 7 · change.
- * In SQL:
- *
- *     sum(reinterpretAsUInt64(unhex(substring(pool, 3, 16))) + log_index * 0x9e3779b97f4a7c15
- *       + 3 * toUInt64(tick_lower) + 5 * toUInt64(tick_upper) + 7 * toUInt64(liquidity_delta))
- */
-export function digestOfLiquidity(changes: readonly LiquidityChange[]): bigint {
-  let sum = 0n
-  for (const { pool, logIndex, tickLower, tickUpper, liquidityDelta } of changes) {
-    const place = Buffer.from(pool.slice(2, 18), 'hex').readBigUInt64LE() + BigInt(logIndex) * LOG_INDEX_FACTOR
-    sum += place + 3n * BigInt(tickLower) + 5n * BigInt(tickUpper) + 7n * liquidityDelta
-  }
-  return BigInt.asUintN(64, sum)
 }
 
 /** Modulo 2^64: what each tick was worth, in millionths of a dollar, times its log index and one. */

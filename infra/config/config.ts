@@ -1,14 +1,16 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { PROOF_SHARE } from '../../aggregator/audit/audit.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
 import type { TrustedProxies } from '../../api/http/client-address.ts'
-import { parseStart, type StartBlock } from '../../ingest/follow/start-block.ts'
+import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
+import type { HeaderProofMode } from '../../ingest/rpc/endpoints.ts'
 import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.ts'
@@ -19,7 +21,7 @@ import { headerProblems, proxiesOf, proxyVariables, type RpcAccess, type RpcHead
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { type NearName, nearNames, strangeEndpoints } from './unknown-variables.ts'
-import { coreShare, list, listOf, matching, numberUpTo, origin, trustedProxies } from './values.ts'
+import { list, listOf, matching, numberUpTo, origin, poolId, shareOf, start, trustedProxies } from './values.ts'
 import { venues, venuesByNetwork } from './venues-config.ts'
 
 export type NetworkConfig = {
@@ -35,6 +37,8 @@ export type NetworkConfig = {
   budget?: BudgetLimits | undefined
   /** Heads are read in this period; where absent, at each notification and once a second. */
   pollSeconds?: number | undefined
+  /** `required` where absent. */
+  headerProof?: HeaderProofMode | undefined
 }
 
 export type Config = {
@@ -47,6 +51,7 @@ export type Config = {
   retention: Retention
   /** Share of one core that the permanent verification takes, of all networks of a process together; 0: it is off. */
   verifyShare: number
+  proofShare: number
   /** Syncs to disk what the ledger records, so that a power cut loses nothing of it. */
   fsync: boolean
   dataDir: string
@@ -78,15 +83,6 @@ const rpcUrls = listOf(
   z.url({ protocol: /^(https?|wss?)$/, error: 'is not a list of http(s) or ws(s) addresses, comma separated' }),
   'names no address',
 )
-const start = z.string().transform((text, context) => {
-  const parsed = parseStart(text)
-  if (parsed) return parsed
-  context.addIssue('is not a block number, `latest`, `-5000` (blocks before the head) or a duration such as `24h`')
-  return z.NEVER
-})
-const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
-const NO_POOL = 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'
-
 const perNetwork = Object.fromEntries(
   NETWORK_NAMES.flatMap((name) => [
     [`${name.toUpperCase()}_RPC_URL`, rpcUrls.optional()],
@@ -110,14 +106,16 @@ const schema = z.object({
     'names no network',
   ).optional(),
   VENUES: venues.default(['uniswap']),
-  POOLS: listOf(z.string().toLowerCase().regex(POOL, NO_POOL), 'names no pool').optional(),
+  POOLS: listOf(poolId, 'names no pool').optional(),
   ...proxyVariables,
   ...kafkaVariables,
   ...publishVariables,
   ...serverVariables,
   ...retentionVariables,
   FSYNC: z.enum(['on', 'off'], 'is neither on nor off').default('on'),
-  VERIFY_SHARE: coreShare.default(0.02),
+  VERIFY_SHARE: shareOf('one core').default(0.02),
+  PROOF_SHARE: shareOf('the final blocks with swaps').default(PROOF_SHARE),
+  HEADER_PROOF: z.enum(['required', 'off'], 'is neither required nor off').default('required'),
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
@@ -179,6 +177,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     retention: retentionOf(it),
     fsync: it.FSYNC === 'on',
     verifyShare: it.VERIFY_SHARE,
+    proofShare: it.PROOF_SHARE,
     dataDir: resolve(it.DATA_DIR),
     host: it.HOST,
     port: it.PORT,
@@ -244,6 +243,7 @@ function chainOf(it: z.infer<typeof schema>, all: Record<string, unknown>): Conf
       start: (all[`${name.toUpperCase()}_START`] as StartBlock | undefined) ?? DEFAULT_START,
       budget: all[`${name.toUpperCase()}_RPC_BUDGET`] as BudgetLimits | undefined,
       pollSeconds: all[`${name.toUpperCase()}_POLL`] as number | undefined,
+      ...(it.HEADER_PROOF === 'off' && { headerProof: it.HEADER_PROOF }),
     }
   })
   return { kind: 'networks', networks }

@@ -1,6 +1,7 @@
 /** Kinds of values that several variables have. */
 import { z } from 'zod'
 import { isProxyAddress, type TrustedProxies } from '../../api/http/client-address.ts'
+import { parseStart } from '../../ingest/follow/start-block.ts'
 
 /** Comma separated. */
 export const list = z.string().transform((text) =>
@@ -22,11 +23,12 @@ export const numberUpTo = (max: number, pattern: RegExp, rule: string) =>
     .transform(Number)
     .refine((it) => it <= max, rule)
 
-/** A percentage of one core, as a fraction. */
-export const coreShare = matching(
-  /^(100|\d{1,2}(\.\d{1,2})?)%?$/,
-  'is not a share of one core from `0` to `100%`, such as `2%`',
-).transform((text) => Number.parseFloat(text) / 100)
+/** A percentage of `what`, as a fraction. */
+export const shareOf = (what: string) =>
+  matching(
+    /^(100|\d{1,2}(\.\d{1,2})?)%?$/,
+    `is not a share of ${what} from \`0\` to \`100%\`, such as \`2%\``,
+  ).transform((text) => Number.parseFloat(text) / 100)
 
 const ORIGIN = /^https?:\/\/(?:[a-z0-9._-]+|\[[0-9a-f:]+\])(?::\d+)?$/
 const NO_ORIGIN = 'is not a list of origins such as https://example.org, each without a path'
@@ -51,3 +53,15 @@ export const trustedProxies = z.union(
   ],
   NO_PROXIES,
 )
+
+export const start = z.string().transform((text, context) => {
+  const parsed = parseStart(text)
+  if (parsed) return parsed
+  context.addIssue('is not a block number, `latest`, `-5000` (blocks before the head) or a duration such as `24h`')
+  return z.NEVER
+})
+
+const POOL = /^0x([0-9a-f]{40}|[0-9a-f]{64})$/
+const NO_POOL = 'holds something that is neither a v3 pool address (20 bytes) nor a v4 pool id (32 bytes)'
+
+export const poolId = z.string().toLowerCase().regex(POOL, NO_POOL)

@@ -55,7 +55,7 @@ export async function runJob(
   store: Store,
   { deployment, report, signal: stop }: Run,
 ): Promise<void> {
-  const { network, urls, access } = config
+  const { network, urls, access, headerProof } = config
   const { id, from, to, maxRequests } = job
   let sent = 0
   const counting: typeof report = (fact) => {
@@ -70,7 +70,7 @@ export async function runJob(
     void untilClosed(job, store, signal).then(() => ended.abort())
     const budget = deployment.budgets.open(config, store, report)
     const endpoints = withHistoryPriority(
-      connectChain(urls, { network, access, report: counting, signal, budget }).endpoints,
+      connectChain(urls, { network, access, headerProof, report: counting, signal, budget }).endpoints,
     )
     const requests = maxRequests === undefined ? undefined : { max: maxRequests, sent: () => sent }
     let said = ''

@@ -64,7 +64,7 @@ export type JobStatus = BlockRange & {
 
 /** Over all that is audited: what the listener has stored, and each backfill. */
 export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
-  /** The newest audited block of the listener's. */
+  /** The newest block of the listener's that was compared with another voice. */
   upTo?: number
   /** Blocks without proof by any endpoint, and blocks whose repair is under way. */
   undecided: number
@@ -140,9 +140,9 @@ function lagOf(tip: { number: number; time: UnixSeconds }, head: number | undefi
 
 function sumsOf(records: readonly AuditRecord[]): AuditSums {
   const sum = (of: (record: AuditRecord) => number) => records.reduce((total, record) => total + of(record), 0)
-  const live = records.filter(({ job, next, first }) => job === 0 && next > first)
+  const live = records.filter(({ job, compared, first }) => job === 0 && compared > first)
   return {
-    ...(live.length > 0 && { upTo: Math.max(...live.map(({ next }) => next - 1)) }),
+    ...(live.length > 0 && { upTo: Math.max(...live.map(({ compared }) => compared - 1)) }),
     logs: sum(({ logs }) => logs),
     mismatched: sum(({ mismatched }) => mismatched),
     omitted: sum(({ omitted }) => omitted),

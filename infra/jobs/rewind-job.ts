@@ -65,10 +65,15 @@ async function planOf({ network, to }: RewindRequest, { owner }: Store): Promise
 
 /** A block that the chain does not have either would halt the listener again. Where no endpoint answers, the operator decides. */
 async function refuseReplaced({ network, to }: RewindPlan, { config, signal }: Run): Promise<void> {
-  const { urls, access } = configuredNetwork(config, network) ?? {}
+  const { urls, access, headerProof } = configuredNetwork(config, network) ?? {}
   if (!urls) return
   const done = new AbortController()
-  const { endpoints } = connectChain(urls, { access, timeoutMs: 5_000, signal: AbortSignal.any([signal, done.signal]) })
+  const { endpoints } = connectChain(urls, {
+    access,
+    headerProof,
+    timeoutMs: 5_000,
+    signal: AbortSignal.any([signal, done.signal]),
+  })
   const header = await endpoints
     .run((client) => getHeader(client, to.number))
     .catch((error: unknown) => {

@@ -23,7 +23,14 @@ export async function runAudit(
   { config, report, signal }: Run,
 ): Promise<void> {
   const pools = config.pools && [...config.pools]
-  const step = createAudit(store.owner, endpoints, { network, pools, history, report, signal })
+  const step = createAudit(store.owner, endpoints, {
+    network,
+    pools,
+    history,
+    proofShare: config.proofShare,
+    report,
+    signal,
+  })
   const failed = (error: unknown, retryMs: number) =>
     report({ kind: 'audit-waiting', network: network.name, error, retryMs })
   async function audit(): Promise<void> {

@@ -31,10 +31,10 @@ export async function listenAndAudit(
   store: Store,
   run: Run,
 ): Promise<void> {
-  const { network, urls, access, isPublic, start, pollSeconds } = config
+  const { network, urls, access, isPublic, start, pollSeconds, headerProof } = config
   const { report, signal } = run
   const budget = run.deployment.budgets.open(config, store, report)
-  const { endpoints, watchHeads } = connectChain(urls, { network, access, report, signal, budget })
+  const { endpoints, watchHeads } = connectChain(urls, { network, access, headerProof, report, signal, budget })
   if (isPublic) {
     const advice = `They are shared and slow: set ${network.name.toUpperCase()}_RPC_URL to an endpoint of your own.`
     report({ kind: 'public-endpoint', network: network.name, hosts: urls.map(hostOf), advice })

@@ -44,7 +44,13 @@ export function connectChain(urls: readonly string[], options: ChainOptions = {}
 /** Undefined where none of them answers soon. */
 export async function readHead(urls: readonly string[], access?: RpcAccess): Promise<Header | undefined> {
   const done = new AbortController()
-  const limits = { retryPolicy: { coolDownMs: 100 }, timeoutMs: 5_000, signal: done.signal }
+  // It is shown, and decides nothing.
+  const limits = {
+    retryPolicy: { coolDownMs: 100 },
+    timeoutMs: 5_000,
+    headerProof: 'off',
+    signal: done.signal,
+  } as const
   const { endpoints } = connectChain(urls, { access, ...limits })
   try {
     return await endpoints.run(getHead)

@@ -24,6 +24,14 @@ export const LOG_MESSAGES = {
     'the endpoint answers later than another one by a block time: live blocks are read from that one, history from both',
   ],
   'endpoint-omitted-logs': ['warn', 'the endpoint left out logs that its own receipts have; they were added'],
+  'endpoint-altered-logs': [
+    'error',
+    "the endpoint answered logs that the block's receipts' root disproves; they were corrected",
+  ],
+  'endpoints-disagree': [
+    'error',
+    'endpoints have different blocks at one height: no block becomes final while no majority of three or more agrees',
+  ],
   'endpoint-oddity': ['info', 'the endpoint has a limit of its own; reading allows for it'],
   'reading-blocked': ['warn', 'blocks cannot be read from this endpoint; they are requested again'],
   'start-moved': ['warn', 'no endpoint has older blocks: the empty store begins later than START says'],

@@ -44,7 +44,6 @@ export function endpointMetrics(registry: Registry): FactHandlers {
     'Logs that an endpoint left out and that its receipts have.',
     OF_ENDPOINT,
   )
-
   const known = new Map<NetworkName, Set<string>>()
   /** Zero from the first call on: an alert takes the minimum over all endpoints of a network. */
   function register(network: NetworkName, endpoint: string): void {
@@ -65,6 +64,25 @@ export function endpointMetrics(registry: Registry): FactHandlers {
     'endpoint-disabled': ({ network, endpoint }) => disabled.set({ network, endpoint }, 1),
     'endpoint-behind': ({ network, endpoint }) => behind.inc({ network, endpoint }),
     'endpoint-omitted-logs': ({ network, endpoint, logs }) => omitted.inc({ network, endpoint }, logs),
+  }
+}
+
+/** Endpoints that contradict each other, or what is proven. */
+export function trustMetrics(registry: Registry): FactHandlers {
+  const { counter } = instrumentsIn(registry)
+  const altered = counter(
+    'candlepool_rpc_altered_logs_total',
+    "Logs that an endpoint answered and that a receipts' root disproves.",
+    OF_ENDPOINT,
+  )
+  const disagreements = counter(
+    'candlepool_rpc_disagreements_total',
+    'Times that endpoints had different blocks at the height of a final one, at most one a minute.',
+    ['network'],
+  )
+  return {
+    'endpoint-altered-logs': ({ network, endpoint, logs }) => altered.inc({ network, endpoint }, logs),
+    'endpoints-disagree': ({ network }) => disagreements.inc({ network }),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Report } from '../../ingest/model/report.ts'
 import { type Fact, handle } from './fact.ts'
 import { aggregatorMetrics, auditMetrics, publishMetrics, verifyMetrics } from './metrics-aggregator.ts'
 import { apiMetrics } from './metrics-api.ts'
-import { budgetMetrics, endpointMetrics } from './metrics-endpoints.ts'
+import { budgetMetrics, endpointMetrics, trustMetrics } from './metrics-endpoints.ts'
 import { chainMetrics, ingestMetrics } from './metrics-ingest.ts'
 import { logMetrics } from './metrics-log.ts'
 import { processMetrics } from './metrics-process.ts'
@@ -24,7 +24,7 @@ export function openMetrics(networks: readonly NetworkName[]): Metrics {
     logMetrics,
     processMetrics,
   ].map((open) => open(registry, networks))
-  const others = [chainMetrics, endpointMetrics, budgetMetrics, apiMetrics].map((open) => open(registry))
+  const others = [chainMetrics, endpointMetrics, trustMetrics, budgetMetrics, apiMetrics].map((open) => open(registry))
   const all = [...stages, ...others]
   return {
     registry,

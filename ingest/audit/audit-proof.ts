@@ -1,12 +1,13 @@
 /**
- * Proves the logs of one block by its receipts: receipts do not come from the log index, which is the part that fails in practice, and the
- * header's bloom shows whether they are complete.
+ * Proves the logs of one block: the endpoints say which hash the chain has, the header hashes to it, and its receipts' root is that of the
+ * receipts. Which endpoint answers the receipts does not matter.
  */
-import { type Client, type Hash, type Hex, hexToBytes, numberToHex } from 'viem'
+import { type Client, type Hash, type Hex, numberToHex } from 'viem'
 import type { BlockHeader } from '../model/message.ts'
-import { bitsOf } from '../rpc/bloom.ts'
+import { countProven, type RawReceipt } from '../proof/receipts-root.ts'
+import { agreedHash } from '../rpc/agreement.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import { getHeader, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
+import { headerIn, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer, classify, RpcFailed } from '../rpc/rpc-error.ts'
 import { voiceOf } from '../rpc/voice.ts'
 
@@ -16,12 +17,12 @@ export type ProvenBlock = {
   logs: readonly RpcLog[]
 }
 
-/** Content of a block according to one endpoint. */
-type BlockProof = ProvenBlock & { client: Client; isProven: boolean }
+/** Content of a block according to one endpoint. `isProven`: by the receipts' root of its header. */
+type BlockReading = ProvenBlock & { client: Client; isProven: boolean }
 
 /**
- * One endpoint suffices where its receipts match the bloom; else one of another voice must agree. Undefined where no proof exists. Throws
- * `RpcFailed` where a later attempt may succeed.
+ * One endpoint suffices where the receipts' root proves its receipts; where a matching log is beside the root, one of another voice must agree.
+ * Undefined where no proof exists. Throws `RpcFailed` where a later attempt may succeed.
  */
 export async function proveBlock(
   endpoints: Endpoints,
@@ -29,12 +30,12 @@ export async function proveBlock(
   number: number,
 ): Promise<ProvenBlock | undefined> {
   try {
-    const one = await endpoints.run((client) => readProof(client, filter, number), { atLeast: number })
+    const hash = await agreedHash(endpoints, number)
+    if (hash === undefined) return undefined
+    const read = (client: Client) => readBlock(client, filter, { number, hash })
+    const one = await endpoints.run(read, { atLeast: number })
     if (one.isProven) return one
-    const other = await endpoints.run((client) => readProof(client, filter, number), {
-      atLeast: number,
-      notFirst: one.client,
-    })
+    const other = await endpoints.run(read, { atLeast: number, notFirst: one.client })
     return other.isProven || (voiceOf(other.client) !== voiceOf(one.client) && isSame(one, other)) ? other : undefined
   } catch (error) {
     if (error instanceof RpcFailed && CANNOT_TELL.some((kind) => kind === error.problem.kind)) return undefined
@@ -42,32 +43,44 @@ export async function proveBlock(
   }
 }
 
-/** No receipts, or implausible ones. */
+/** No receipts, or others than those of the root. */
 const CANNOT_TELL = ['pruned', 'unsupported', 'refused', 'malformed', 'contradictory'] as const
 
-async function readProof(client: Client, filter: LogFilter, number: number): Promise<BlockProof> {
-  const [header, block] = await Promise.all([
-    getHeader(client, number),
-    client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] }),
-  ])
+async function readBlock(
+  client: Client,
+  filter: LogFilter,
+  { number, hash }: { number: number; hash: Hash },
+): Promise<BlockReading> {
+  const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] })
+  const header = headerIn(block)
   const transactions: unknown = block?.transactions
-  if (!header || block?.hash !== header.hash || !Array.isArray(transactions)) {
-    throw new BadAnswer(header ? 'contradictory' : 'behind', `The node does not answer block ${number} whole.`)
+  if (header?.hash !== hash || !Array.isArray(transactions)) {
+    throw new BadAnswer(
+      header ? 'contradictory' : 'behind',
+      `The node does not answer block ${number} (${hash}) whole.`,
+    )
   }
   const receipts = await receiptsOf(client, number, transactions as Hash[])
-  const all = receipts.flatMap((receipt) => receipt.logs)
-  if (receipts.some(({ blockHash }) => blockHash !== header.hash) || all.some((log) => log.blockHash !== header.hash)) {
-    throw new BadAnswer('contradictory', `The node answered receipts of another block than ${number}, ${header.hash}.`)
+  const count = block && (await countProven(receipts, block.receiptsRoot))
+  if (count === undefined || count === null) {
+    throw new BadAnswer(
+      'contradictory',
+      `The node answered receipts of block ${number} that do not have its receipts' root.`,
+    )
   }
-  const logs = all.filter((log) => matches(log, filter)).sort((a, b) => Number(a.logIndex) - Number(b.logIndex))
-  const bloom = header.logsBloom?.length === 2 + 512 ? hexToBytes(header.logsBloom) : new Uint8Array(256)
-  // Receipts of system transactions may be outside the count and the bloom; logs of pools are in both.
-  const isProven =
-    receipts.length >= transactions.length && isWithin(bloom, bloomOf(all)) && isWithin(bloomOf(logs), bloom)
-  return { client, header, logs, isProven }
+  const place = { blockNumber: numberToHex(number), blockHash: hash }
+  const logs = receipts.flatMap((receipt) => receipt.logs.map((log) => ({ ...log, ...place })))
+  requireOrder(logs, number)
+  const beside = receipts.slice(count).flatMap((receipt) => receipt.logs)
+  return {
+    client,
+    header,
+    logs: logs.filter((log) => matches(log, filter)),
+    isProven: !beside.some((log) => matches(log, filter)),
+  }
 }
 
-type Receipt = { blockHash: Hash; logs: readonly RpcLog[] }
+type Receipt = Omit<RawReceipt, 'logs'> & { logs: readonly RpcLog[] }
 
 /** One call where the node supports it, else one call a transaction. */
 async function receiptsOf(client: Client, number: number, transactions: readonly Hash[]): Promise<Receipt[]> {
@@ -84,7 +97,13 @@ async function receiptsOf(client: Client, number: number, transactions: readonly
 
 function isReceipt(value: Partial<Receipt> | null): value is Receipt {
   if (!Array.isArray(value?.logs)) return false
-  return value.logs.every((log) => Array.isArray(log?.topics) && log.address && log.logIndex && log.blockNumber)
+  return value.logs.every((log) => Array.isArray(log?.topics) && log.address && log.logIndex)
+}
+
+/** The root fixes the order of the logs, and not the indexes that a node gives them. */
+function requireOrder(logs: readonly RpcLog[], number: number): void {
+  const isInOrder = logs.every((log, index) => index === 0 || Number(log.logIndex) > Number(logs[index - 1]?.logIndex))
+  if (!isInOrder) throw new BadAnswer('contradictory', `The node answered logs of block ${number} out of order.`)
 }
 
 function matches({ address, topics }: RpcLog, filter: LogFilter): boolean {
@@ -92,21 +111,8 @@ function matches({ address, topics }: RpcLog, filter: LogFilter): boolean {
   return isOurs && filter.topics.every((wanted, place) => !wanted || wanted.some((it) => it === topics[place]))
 }
 
-function isSame(one: BlockProof, other: BlockProof): boolean {
-  const say = ({ header, logs }: BlockProof) =>
-    JSON.stringify([header.hash, logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data])])
+function isSame(one: BlockReading, other: BlockReading): boolean {
+  const say = ({ logs }: BlockReading) =>
+    JSON.stringify(logs.map(({ logIndex, address, topics, data }) => [logIndex, address, topics, data]))
   return say(one) === say(other)
-}
-
-function bloomOf(logs: readonly RpcLog[]): Uint8Array {
-  const bloom = new Uint8Array(256)
-  const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]))
-  for (const value of values) {
-    for (const bit of bitsOf(value)) bloom[255 - (bit >> 3)] = (bloom[255 - (bit >> 3)] ?? 0) | (1 << (bit & 7))
-  }
-  return bloom
-}
-
-function isWithin(inner: Uint8Array, outer: Uint8Array): boolean {
-  return inner.every((byte, place) => (byte & ~(outer[place] ?? 0)) === 0)
 }

@@ -1,4 +1,4 @@
-/** The chain's side of an audit: reads final ranges again from another endpoint, and finds which endpoint omitted logs. */
+/** The chain's side of an audit: reads final ranges again from two voices, and finds which endpoint omitted or altered logs. */
 import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -8,14 +8,16 @@ import type { Report } from '../model/report.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readRange } from '../rpc/log-range.ts'
 import { getFinality, getLogs, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
-import { BadAnswer } from '../rpc/rpc-error.ts'
+import { BadAnswer, RpcFailed } from '../rpc/rpc-error.ts'
 import type { ProvenBlock } from './audit-proof.ts'
 
 /** Logs and the headers of the blocks that have them, in order. */
 export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
 
 /** A reading, and which client gave which part. */
-export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
+export type RangeReading = RangeLogs & {
+  parts: readonly { client: Client; from: number; to: number }[]
+}
 
 /**
  * The preferred endpoint, most likely the source of the stored rows, and the newest final block, reported at most `finalityMs` ago: an idle
@@ -29,18 +31,48 @@ export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{
   })
 }
 
-/** Reads the range from an endpoint of another voice than that of `first`, waiting for it where it rests. Where there is none, from the same. */
-export async function readAgain(
+/**
+ * Reads the range from two voices, waiting for them where they rest: one of them is not the source of the stored rows, whichever that was. Where the
+ * network has one voice, or only one has the history, it is read once, which shows what that voice has lost since, and compares nothing.
+ */
+export async function readTwice(
   endpoints: Endpoints,
   filter: LogFilter,
-  { from, to, first, signal }: { from: number; to: number; first: Client; signal: AbortSignal },
+  range: RangeToRead,
+): Promise<[RangeReading, ...RangeReading[]]> {
+  const one = await readUnlessPruned(endpoints, filter, range)
+  const teller = one?.parts[0]?.client
+  if (!one || !teller) return [await readFrom(endpoints, filter, range, false)]
+  const other = await readUnlessPruned(endpoints, filter, { ...range, first: teller })
+  return other ? [one, other] : [one]
+}
+
+/** From another voice than that of `first`; undefined where there is none that has the history. */
+async function readUnlessPruned(endpoints: Endpoints, filter: LogFilter, range: RangeToRead) {
+  if (endpoints.voices() < 2) return undefined
+  try {
+    return await readFrom(endpoints, filter, range, true)
+  } catch (error) {
+    if (error instanceof RpcFailed && error.problem.kind === 'pruned') return undefined
+    throw error
+  }
+}
+
+type RangeToRead = { from: number; to: number; first: Client; signal: AbortSignal }
+
+async function readFrom(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  { from, to, first, signal }: RangeToRead,
+  isCompared: boolean,
 ): Promise<RangeReading> {
   const others: Endpoints = {
     ...endpoints,
     async run(task, options) {
-      // A resting or probed endpoint becomes usable later: without the wait `first` would confirm itself.
-      while (endpoints.waitForOther(first) > 0 && !signal.aborted) await pause(endpoints.waitForOther(first), signal)
-      return endpoints.run(task, { ...options, notFirst: first })
+      // A resting or probed endpoint becomes usable later.
+      while (isCompared && endpoints.waitForOther(first) > 0 && !signal.aborted)
+        await pause(endpoints.waitForOther(first), signal)
+      return endpoints.run(task, { ...options, ...(isCompared && { notAt: first }) })
     },
   }
   const read = async (client: Client, low: number, high: number) => ({
@@ -69,17 +101,31 @@ export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<num
   }
 }
 
-/** Number of proven blocks of which the reading lacks logs. */
-export function countOmitted({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
-  return [...proven.values()].filter((block) => missingIn(told, block).length > 0).length
+/** Number of proven blocks of which the reading lacks logs, or has others. */
+export function countFalse({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
+  const falsehoods = [...proven.values()].map((block) => falsehoodIn(told, block))
+  return falsehoods.filter(({ omitted, altered }) => omitted + altered > 0).length
 }
 
-function missingIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): RpcLog[] {
-  const there = new Set(told.filter((log) => log.blockHash === header.hash).map((log) => Number(log.logIndex)))
-  return logs.filter((log) => !there.has(Number(log.logIndex)))
+type Falsehood = { omitted: number; altered: number }
+
+/** Counts the proven logs that an answer lacks, and those that it has otherwise; further logs count as altered. */
+function falsehoodIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): Falsehood {
+  const there = new Map(
+    told.filter((log) => log.blockHash === header.hash).map((log) => [Number(log.logIndex), contentOf(log)]),
+  )
+  const places = new Set(logs.map((log) => Number(log.logIndex)))
+  const omitted = logs.filter((log) => !there.has(Number(log.logIndex)))
+  const otherwise = logs.filter((log) => (there.get(Number(log.logIndex)) ?? contentOf(log)) !== contentOf(log))
+  const invented = [...there.keys()].filter((place) => !places.has(place))
+  return { omitted: omitted.length, altered: otherwise.length + invented.length }
 }
 
-export type Omission = {
+function contentOf({ address, topics, data }: RpcLog): string {
+  return [address, ...topics, data].join().toLowerCase()
+}
+
+export type FalseReading = {
   network: NetworkName
   filter: LogFilter
   first: Client
@@ -88,12 +134,12 @@ export type Omission = {
   report: Report<IngestFact>
 }
 
-/** Reports an endpoint that omits proven logs, and penalizes it. */
-export async function reportOmission(
+/** Reports endpoints whose answers are not what is proven, and penalizes them. */
+export async function reportFalseAnswers(
   endpoints: Endpoints,
-  { network, filter, first, reading, proven, report }: Omission,
+  { network, filter, first, reading, proven, report }: FalseReading,
 ): Promise<void> {
-  const omitted = new Map<Client, number>()
+  const found = new Map<Client, Falsehood>()
   for (const [number, block] of proven) {
     const teller = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
     const answers = new Map([[teller, reading.logs]])
@@ -102,12 +148,18 @@ export async function reportOmission(
       answers.set(first, await getLogs(first, filter, { blockHash: block.header.hash }).catch(() => block.logs))
     }
     for (const [client, told] of answers) {
-      const missing = missingIn(told, block).length
-      if (client && missing > 0) omitted.set(client, (omitted.get(client) ?? 0) + missing)
+      if (!client) continue
+      const { omitted, altered } = falsehoodIn(told, block)
+      const before = found.get(client) ?? { omitted: 0, altered: 0 }
+      found.set(client, { omitted: before.omitted + omitted, altered: before.altered + altered })
     }
   }
-  for (const [client, logs] of omitted) {
-    report({ kind: 'endpoint-omitted-logs', network, endpoint: client.name, logs })
-    endpoints.penalize(client, new BadAnswer('contradictory', `It left out ${logs} logs that the receipts have.`))
+  for (const [client, { omitted, altered }] of found) {
+    const endpoint = client.name
+    if (omitted > 0) report({ kind: 'endpoint-omitted-logs', network, endpoint, logs: omitted })
+    if (altered > 0) report({ kind: 'endpoint-altered-logs', network, endpoint, logs: altered })
+    if (omitted + altered === 0) continue
+    const text = `Of logs that are proven, it left out ${omitted} and had ${altered} otherwise.`
+    endpoints.penalize(client, new BadAnswer('contradictory', text))
   }
 }

@@ -1,8 +1,8 @@
 /** Reads the next few blocks near the head with their logs, from one endpoint. */
 import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
+import { bloomVerdict } from '../proof/bloom.ts'
 import { logsByNumber, logsOfBlock } from '../rpc/block-logs.ts'
-import { bloomVerdict } from '../rpc/bloom.ts'
 import { limitsOf } from '../rpc/endpoint-limits.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readLogs } from '../rpc/log-range.ts'

@@ -18,6 +18,9 @@ const POLL_MS = 6_000
 /** After a reorg it is requested with each block: an endpoint may announce more blocks that no other one has. */
 const DISTRUST_MS = 600_000
 
+/** No block is further ahead of the clock. */
+const MAX_AHEAD_SECONDS = 120
+
 export class AnnouncedHeads {
   /** By parent hash, in order of arrival: of two children the newer one stays. */
   readonly #byParent = new Map<string, Header>()
@@ -50,6 +53,7 @@ export class AnnouncedHeads {
   }
 
   add(head: Header): void {
+    if (head.timestamp > Date.now() / 1_000 + MAX_AHEAD_SECONDS) return
     // Each endpoint announces it.
     if (this.#byParent.get(head.parentHash)?.hash !== head.hash) this.#noteArrival(performance.now())
     if (this.#isContradicted(head)) this.#polledMs = Number.NEGATIVE_INFINITY

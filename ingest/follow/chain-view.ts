@@ -50,18 +50,21 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
   const readHeads = (client: Client) => (tip ? getHeads(client, finality, maxAgeMs) : getFinality(client, finality))
   return endpoints.run(
     async (client) => {
-      const early = newest && prefetch(client, { told, newest, isPolled: isPollDue }, assembler)
-      if (early && !isPollDue && (await early.blocks))
-        return { ...announcedHeads(newest, finality), ancestor: tip, early }
+      const early = newest && prefetch(client, { told, newest }, assembler)
+      if (early && !isPollDue) {
+        const read = (await early.blocks)?.at(-1)?.header
+        if (read) return { ...announcedHeads(read, finality), ancestor: tip, early }
+      }
       const heads = await readHeads(client).catch(async (error) => {
         await early?.balances.discard()
         throw error
       })
       const { head, finalized = -1 } = heads
       // Heads newer than the announced ones are read at the next poll, which follows at once.
-      if (early && (await early.isOnChain(head))) {
+      const read = (await early?.blocks)?.at(-1)?.header
+      if (early && read && isUpTo(read, head)) {
         options.announced.notePoll(true)
-        return { ...heads, head: head.hash === newest.hash ? head : newest, chainHead: head, ancestor: tip, early }
+        return { ...heads, head: read, chainHead: head, ancestor: tip, early }
       }
       await early?.balances.discard()
       // The first stored block must be final: all others may be replaced.
@@ -89,6 +92,11 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
 function announcedHeads(newest: Header, finality: Finality): Heads & { chainHead: Header } {
   const final = finality.below(newest.number)
   return { head: newest, chainHead: newest, finalized: final?.number, final, isGuess: false }
+}
+
+/** The node has answered both in one turn. */
+function isUpTo(block: Header, head: Header): boolean {
+  return head.number > block.number || head.hash === block.hash
 }
 
 function isChild({ number, parentHash }: Header, parent: BlockRef | undefined): boolean {

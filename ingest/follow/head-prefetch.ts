@@ -1,4 +1,4 @@
-/** Reads announced blocks and their balances in parallel with the poll of the head, which saves a round trip. */
+/** Reads announced blocks, their headers and their balances in parallel with the poll of the head, which saves a round trip. */
 import type { Client } from 'viem'
 import type { Assembler } from '../blocks/assemble.ts'
 import { type LogBlock, readBlock } from '../blocks/recent-blocks.ts'
@@ -7,10 +7,8 @@ import { getHeader, type Header } from '../rpc/rpc.ts'
 
 export type HeadPrefetch = {
   client: Client
-  /** Undefined where the read failed. */
+  /** With the headers as the node answers them; undefined where it lacks one of them, or the read failed. */
   blocks: Promise<readonly LogBlock[] | undefined>
-  /** Whether the newest of the blocks is an ancestor of `head` on this node. */
-  isOnChain(head: Header): Promise<boolean>
   balances: BalanceRead
 }
 
@@ -21,28 +19,45 @@ export type BalanceRead = {
   discard(): Promise<void>
 }
 
-/** Reads a chain of blocks up to `newest` from one node, whose head is polled meanwhile or not. Failures are ignored: the blocks may have been replaced. */
+/** Reads announced blocks up to `newest` from one node. Failures are ignored: the blocks may have been replaced. */
 export function prefetch(
   client: Client,
-  { told, newest, isPolled }: { told: readonly Header[]; newest: Header; isPolled: boolean },
+  { told, newest }: { told: readonly Header[]; newest: Header },
   assembler: Assembler,
 ): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
-  // For one block the head itself nearly always confirms it.
-  const onChain = told.length === 1 || !isPolled ? undefined : getHeader(client, newest.number).catch(() => undefined)
   return {
     client,
-    blocks: Promise.all(told.map((header) => readBlock(client, assembler.filter, header))).catch(() => undefined),
-    async isOnChain(head) {
-      if (head.hash === newest.hash || head.parentHash === newest.hash) return true
-      return head.number > newest.number && (await onChain)?.hash === newest.hash
-    },
+    blocks: readAnnounced(client, told, assembler).catch(() => undefined),
     balances: balancesAt(
       newest,
       assembler,
       assembler.balances.read(newest, asked).catch(() => []),
     ),
   }
+}
+
+/** An announcement proves nothing: the node's own headers count, which are requested together with the logs. */
+async function readAnnounced(
+  client: Client,
+  told: readonly Header[],
+  { filter }: Assembler,
+): Promise<readonly LogBlock[] | undefined> {
+  const early = told.map((header) => readBlock(client, filter, header))
+  for (const block of early) block.catch(() => undefined)
+  const headers = await Promise.all(told.map(({ number }) => getHeader(client, number)))
+  const blocks = await Promise.all(
+    told.map(async ({ hash, logsBloom }, index) => {
+      const header = headers[index]
+      if (header?.hash !== hash) return undefined
+      // By another bloom the logs may not have been requested.
+      return header.logsBloom === logsBloom
+        ? { header, logs: (await early[index])?.logs ?? [] }
+        : readBlock(client, filter, header)
+    }),
+  )
+  const known = blocks.filter((block) => block !== undefined)
+  return known.length === told.length ? known : undefined
 }
 
 export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): BalanceRead {

@@ -1,12 +1,12 @@
 /** Facts that ingest reports for log lines and metrics. */
-import type { Address } from 'viem'
+import type { Address, Hash } from 'viem'
 import type { BlockRef, UnixSeconds } from './message.ts'
 import type { NetworkName } from './network.ts'
 import type { PoolId } from './pool.ts'
 import type { RpcProblemKind } from './rpc-problem.ts'
 
 /** A way in which an endpoint differs from others. */
-export type Oddity = 'duplicate-logs' | 'few-values' | 'no-logs-by-hash' | 'no-old-logs'
+export type Oddity = 'duplicate-logs' | 'few-values' | 'unknown-header-field' | 'no-logs-by-hash' | 'no-old-logs'
 
 export type SkipReason = 'other-factory' | 'unknown-pool' | 'no-decimals'
 
@@ -43,6 +43,13 @@ export type IngestFact = { network: NetworkName } & (
   /** It has answered its head later than another endpoint by a block time, again and again; `ms` is the median. */
   | { kind: 'endpoint-late'; endpoint: string; ms: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
+  /** Voices have different blocks at the height of a block that one of them reports as final; `agreed` is what most of three or more have. At most once a minute. */
+  | {
+      kind: 'endpoints-disagree'
+      block: number
+      voices: readonly { endpoint: string; hash: Hash }[]
+      agreed: Hash | undefined
+    }
   /** It differs from other endpoints in a way that reading allows for; once for each oddity. */
   | { kind: 'endpoint-oddity'; endpoint: string; oddity: Oddity; detail: string }
   /** Nothing can be read from block `from` on; at most once a minute. `advice` says what the endpoint lacks, and what to do. */
@@ -59,6 +66,8 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
   /** Its receipts contain logs that `eth_getLogs` omitted. */
   | { kind: 'endpoint-omitted-logs'; endpoint: string; logs: number }
+  /** Its logs are not those that a receipts' root proves. */
+  | { kind: 'endpoint-altered-logs'; endpoint: string; logs: number }
   /** Requests of a UTC day; `used` includes some that are claimed and not sent yet. */
   | { kind: 'budget-counted'; used: number; perDay: number }
   /** Backfills and audits have used their share; the rest is left to live following. */

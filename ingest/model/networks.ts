@@ -45,6 +45,8 @@ export const NETWORKS: Readonly<Record<NetworkName, Network>> = {
     name: 'arbitrum',
     chainId: 42161,
     devnet: false,
+    // The first block of Nitro.
+    provenFrom: 22_207_817,
     v3: { factory: '0x1F98431c8aD98523631AE4a59f267346ea31F984', fromBlock: 175 },
     v4: {
       poolManager: '0x360E68faCcca8cA495c1B759Fd9EEe466db9FB32',

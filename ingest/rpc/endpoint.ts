@@ -1,5 +1,6 @@
 /** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
+import type { HeaderProof } from '../proof/header-proof.ts'
 import { checkAnswer } from './answers.ts'
 import { noteAsked } from './asked.ts'
 import { CircuitBreaker, HeadDelay } from './circuit-breaker.ts'
@@ -7,7 +8,7 @@ import { EndpointLimits, type LimitsContext, withLimits } from './endpoint-limit
 import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import { classify } from './rpc-error.ts'
+import { BadAnswer, classify } from './rpc-error.ts'
 import type { VoicedClient } from './voice.ts'
 
 export type EndpointContext = {
@@ -20,6 +21,8 @@ export type EndpointContext = {
   onOddity: LimitsContext['onOddity']
   /** Called after each answer for the head, and each that has not come in time. */
   onHead: () => void
+  /** Absent where headers are used as they are told. */
+  headers: HeaderProof | undefined
 }
 
 /** An observed head is valid for this long. */
@@ -59,7 +62,7 @@ export class Endpoint {
     this.historyClient = this.#limited(client, 'history', context)
   }
 
-  #limited(client: Client, priority: Priority, { budget, signal, onCalled, onHead }: EndpointContext): Client {
+  #limited(client: Client, priority: Priority, { budget, signal, onCalled, onHead, headers }: EndpointContext): Client {
     const take = inTurns(async () => {
       if (budget) await budget.take(signal, priority)
       return this.limiter.take(signal, priority)
@@ -78,6 +81,7 @@ export class Endpoint {
         const answer: unknown = await client.request(args as never, requestOptions as never)
         checkAnswer(args.method, answer)
         this.limiter.answered()
+        if (args.method === 'eth_getBlockByNumber') this.#requireProof(answer, headers)
         this.#observe(args, answer)
         noteDelay(false)
         return answer
@@ -97,6 +101,18 @@ export class Endpoint {
     return withLimits(own, this.limits)
   }
 
+  #requireProof(answer: unknown, headers: HeaderProof | undefined): void {
+    const problem = headers?.check(answer, (block) => this.#tellUnknownField(block))
+    if (problem !== undefined) throw new BadAnswer('contradictory', problem, { isFault: true })
+  }
+
+  #tellUnknownField(block: number): void {
+    this.limits.tell(
+      'unknown-header-field',
+      `the header of block ${block} has a field that no known fork has: it is used as it is told`,
+    )
+  }
+
   /** Whether a task received this client. */
   has(client: Client | undefined): boolean {
     return client === this.client || client === this.historyClient
@@ -105,6 +121,11 @@ export class Endpoint {
   /** Milliseconds until the next request. */
   waitMs(): number {
     return Math.max(this.breaker.waitMs(), this.limiter.waitMs())
+  }
+
+  /** It has answered once, and has not failed so often in a row since. */
+  isExpected(downFailures: number): boolean {
+    return !this.disabled && this.#head !== undefined && this.breaker.failures < downFailures
   }
 
   get head(): number | undefined {

@@ -6,6 +6,8 @@ import type { IngestFact } from '../model/fact.ts'
 import type { Network } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { RpcProblemKind } from '../model/rpc-problem.ts'
+import { HeaderProof } from '../proof/header-proof.ts'
+import { agreementOf, askVoices, type VoiceAnswer } from './agreement.ts'
 import { type ChainCheck, chainCheckOf } from './chain-check.ts'
 import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, markLate, type RunOptions } from './endpoint-choice.ts'
@@ -15,6 +17,7 @@ import { Finality, MAX_FINALITY_LAG_BLOCKS } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
+import { getHeader } from './rpc.ts'
 import { type BadAnswer, classify, isRpcError, mayBeHeavy, RpcFailed } from './rpc-error.ts'
 import { type VoicedClient, voiceOf } from './voice.ts'
 
@@ -32,11 +35,15 @@ export type Endpoints = {
   waitForOther(client: Client): number
   /** The number of voices that may answer. */
   voices(): number
+  /** Runs `task` once at each voice that answers now, in the order of configuration. Failures are recorded and left out. */
+  askVoices<T>(task: (client: Client) => Promise<T>): Promise<VoiceAnswer<T>[]>
   /** Finality as the endpoints report it. */
   finality: Finality
   /** Records a failure of this client that another endpoint has proven. */
   penalize(client: Client, error: BadAnswer): void
 }
+
+export type HeaderProofMode = 'required' | 'off'
 
 export type EndpointsOptions = {
   /** Network whose chain id every endpoint must have. */
@@ -46,6 +53,8 @@ export type EndpointsOptions = {
   retryPolicy?: Partial<RetryPolicy>
   /** Budget of the network in this process. */
   budget?: RequestBudget | undefined
+  /** `off` for development nodes whose headers do not hash to their hashes. */
+  headerProof?: HeaderProofMode | undefined
 }
 
 /** `clients` in order of preference; a client's `name`, its host, appears in facts. One without a `voice` has its own. Clients must not retry. */
@@ -62,21 +71,32 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
     for (const { name, headDelay } of markLate(endpoints, lateMs))
       report({ kind: 'endpoint-late', endpoint: name, ms: Math.round(headDelay.medianMs ?? 0) })
   }
+  const headers = options.headerProof === 'off' ? undefined : new HeaderProof(network?.provenFrom)
   const endpoints: readonly Endpoint[] = clients.map((client, index) => {
     const endpoint = client.name
     const onCalled = (method: string, ms: number) => report({ kind: 'rpc-called', endpoint, method, ms })
     const onOddity: LimitsContext['onOddity'] = (oddity, detail) =>
       report({ kind: 'endpoint-oddity', endpoint, oddity, detail })
-    const context = { policy: retryPolicy, budget, signal, onCalled, onOddity, onHead }
+    const context = { policy: retryPolicy, budget, signal, onCalled, onOddity, onHead, headers }
     return new Endpoint(endpoint, client.voice ?? `${endpoint} of place ${index}`, client, context)
   })
-  const finality = new Finality(network && MAX_FINALITY_LAG_BLOCKS[network.name], retryPolicy.finalityLostMs)
+  const chainCheck = chainCheckOf(endpoints, network, report, retryPolicy.chainIdMs)
+  const ask = <T>(task: (client: Client) => Promise<T>) => askVoices(endpoints, chainCheck.verify, report, task)
+  const isSeveral = new Set(endpoints.map((it) => it.voice)).size > 1
+  const expected = () => endpoints.filter((it) => it.isExpected(DOWN_FAILURES)).map(({ voice }) => voice)
+  const agreeAt = agreementOf(
+    expected,
+    (number) => ask(async (client) => (await getHeader(client, number))?.hash),
+    report,
+  )
+  const maxLag = network && MAX_FINALITY_LAG_BLOCKS[network.name]
+  const finality = new Finality(maxLag, retryPolicy.finalityLostMs, isSeveral ? agreeAt : undefined)
   const group: EndpointGroup = {
     endpoints,
     report,
     signal,
-    ...chainCheckOf(endpoints, network, report, retryPolicy.chainIdMs),
-    compare: compareHeads(retryPolicy.compareMs, finality),
+    ...chainCheck,
+    compare: compareHeads(retryPolicy.compareMs, finality, agreeAt),
   }
   return {
     finality,
@@ -93,6 +113,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
       const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
+    askVoices: ask,
     voices: () => new Set(endpoints.flatMap((it) => (it.disabled ? [] : [it.voice]))).size,
     penalize(client, error) {
       const endpoint = endpoints.find((it) => it.has(client))
@@ -136,7 +157,7 @@ type EndpointGroup = ChainCheck & {
 async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Promise<T>, run: RunOptions): Promise<T> {
   const { endpoints, report, signal } = group
   const attempts = Math.max(3, 2 * endpoints.length)
-  const left = new Set(endpoints)
+  const left = new Set(endpoints.filter((it) => !run.notAt || it.voice !== voiceOf(run.notAt)))
   const replaced = new Set<Endpoint>()
   const failures = new Map<Endpoint, RpcFailed>()
   let failure: Error | undefined
@@ -185,7 +206,7 @@ async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Pro
         for (const [it, { problem }] of failures) if (problem.kind === 'pruned') left.add(it)
     }
   }
-  throw failure ?? new Error('There is no RPC endpoint to ask.')
+  throw failure ?? new Error(run.notAt ? 'No other endpoint can be asked.' : 'There is no RPC endpoint to ask.')
 }
 
 function isAlone(endpoints: readonly Endpoint[]): boolean {

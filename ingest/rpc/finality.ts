@@ -1,6 +1,10 @@
-/** Finality of a network: the newest final block that its endpoints report, and a fallback where none reports one that is plausible. */
+/**
+ * Finality of a network: the newest final block that the leading endpoint reports and no other voice contradicts, and a fallback where none is
+ * plausible.
+ */
 import type { BlockRef } from '../model/message.ts'
 import type { NetworkName } from '../model/network.ts'
+import type { AgreeAt } from './agreement.ts'
 
 /** Distance below the head that is read as history where no endpoint has the tag `finalized`. It never counts as final. */
 export const FALLBACK_FINALITY_BLOCKS = 256
@@ -24,27 +28,63 @@ export const MAX_FINALITY_LAG_BLOCKS: Readonly<Record<NetworkName, number>> = {
   optimism: 43_200,
 }
 
+/** More blocks than these are read as one range, once they are known to be final. */
+const FAR_BLOCKS = 64
+const FIRST_STEP_BLOCKS = 8
+
 export class Finality {
   readonly #maxLagBlocks: number
   readonly #lostMs: number
-  /** The newest reported block. */
+  readonly #agreeAt: AgreeAt | undefined
+  /** The newest block that was confirmed, or reported where nothing confirms it. */
   #named: BlockRef | undefined
+  #confirming: Promise<void> | undefined
   #wasNamed = false
   #refusals = 0
   #namedMs = Number.NEGATIVE_INFINITY
+  #namedBy: string | undefined
   #doubtedSinceMs: number | undefined
 
-  /** Where finality stays implausible for `lostMs`, the network has lost it: then the fallback is used, by which nothing becomes final. */
-  constructor(maxLagBlocks = Number.POSITIVE_INFINITY, lostMs = Number.POSITIVE_INFINITY) {
+  /**
+   * Where finality stays implausible for `lostMs`, the network has lost it: then the fallback is used, by which nothing becomes final. `agreeAt`
+   * asks the voices, where there are several.
+   */
+  constructor(maxLagBlocks = Number.POSITIVE_INFINITY, lostMs = Number.POSITIVE_INFINITY, agreeAt?: AgreeAt) {
     this.#maxLagBlocks = maxLagBlocks
     this.#lostMs = lostMs
+    this.#agreeAt = agreeAt
   }
 
-  setNamed(block: BlockRef): void {
+  /** Waits for the other voices while no block is confirmed, or one far below; else they are asked meanwhile. */
+  async setNamed({ number, hash }: BlockRef, voice?: string): Promise<void> {
+    this.#namedBy = voice
     this.#wasNamed = true
     this.#doubtedSinceMs = undefined
     this.#namedMs = performance.now()
-    if (block.number > (this.#named?.number ?? -1)) this.#named = { number: block.number, hash: block.hash }
+    if (number <= (this.#named?.number ?? -1)) return
+    if (!this.#agreeAt) this.#named = { number, hash }
+    else this.#confirming ??= this.#settle({ number, hash }, this.#agreeAt)
+    if (number - (this.#named?.number ?? -FAR_BLOCKS) >= FAR_BLOCKS) await this.#confirming
+  }
+
+  /** Where the voices disagree on the reported block, they may agree on one below it, which is final too. */
+  async #settle(block: BlockRef, agreeAt: AgreeAt): Promise<void> {
+    try {
+      let step = FIRST_STEP_BLOCKS
+      for (let { number } = block; number > (this.#named?.number ?? -1); number -= step, step *= 2) {
+        const hash = await agreeAt(number)
+        if (hash === undefined || (number === block.number && hash !== block.hash)) continue
+        this.#named = { number, hash }
+        return
+      }
+    } finally {
+      this.#confirming = undefined
+    }
+  }
+
+  /** The block that counts where a node with this head reports `named`, as it may: an older one than before. */
+  settled(named: BlockRef | undefined, head: number): BlockRef | undefined {
+    return named && !this.#agreeAt ? named : this.below(head)
   }
 
   refused(): void {
@@ -63,14 +103,15 @@ export class Finality {
     if (block) this.#wasNamed = true
   }
 
-  /** The newest reported block that a node with this head may have. */
+  /** The newest final block that a node with this head may have. */
   below(head: number): BlockRef | undefined {
     return this.#named && this.#named.number <= head ? this.#named : undefined
   }
 
-  /** Whether an endpoint has reported a block within this time. */
-  isRecent(maxAgeMs: number): boolean {
-    return performance.now() - this.#namedMs < maxAgeMs
+  /** Whether a block was reported within this time, by this voice where one is given. */
+  isRecent(maxAgeMs: number, voice?: string): boolean {
+    const isOther = voice !== undefined && voice !== this.#namedBy
+    return !isOther && performance.now() - this.#namedMs < maxAgeMs
   }
 
   /** Whether no endpoint has ever reported a final block, or none that is plausible for long. */

@@ -5,6 +5,7 @@ import { type BlockRef, TIME_END, type UnixSeconds } from '../model/message.ts'
 import { limitsOf } from './endpoint-limits.ts'
 import { FALLBACK_FINALITY_BLOCKS, type Finality } from './finality.ts'
 import { BadAnswer, classify, isNodeError } from './rpc-error.ts'
+import { voiceOf } from './voice.ts'
 
 export type RpcLog = {
   address: Address
@@ -97,7 +98,7 @@ export type Heads = {
  */
 export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0): Promise<Heads> {
   const readFinalized = () => getHeader(client, 'finalized').catch(unknownTag)
-  const isRecent = finality.isRecent(maxAgeMs)
+  const isRecent = finality.isRecent(maxAgeMs, voiceOf(client))
   const [head, early] = await Promise.all([getHead(client), isRecent ? undefined : readFinalized()])
   const recent = isRecent ? finality.below(head.number) : undefined
   if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
@@ -107,11 +108,12 @@ export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0)
     // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
-  if (named) finality.setNamed(named)
+  if (named) await finality.setNamed(named, voiceOf(client))
   else if (!told) finality.refused()
-  const known = named ?? finality.below(head.number)
+  const known = finality.settled(named, head.number)
   if (known) return { head, finalized: known.number, final: known, isGuess: false }
-  if (!finality.isUnknownTag) return { head, finalized: undefined, final: undefined, isGuess: false, doubted: told }
+  if (named || !finality.isUnknownTag)
+    return { head, finalized: undefined, final: undefined, isGuess: false, doubted: told }
   const guess = await fallbackBelow(client, head)
   return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
 }

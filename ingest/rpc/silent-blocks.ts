@@ -3,8 +3,8 @@
  * grows past a map of 65,536 values: it counts the block as searched, though only a part of it was indexed.
  */
 import type { Client } from 'viem'
+import { bloomVerdict } from '../proof/bloom.ts'
 import { logsOfBlock } from './block-logs.ts'
-import { bloomVerdict } from './bloom.ts'
 import { limitsOf } from './endpoint-limits.ts'
 import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
 import { BadAnswer, classify } from './rpc-error.ts'

@@ -25,7 +25,12 @@ const headers = [...new Map(logs.map((log) => [log.blockNumber, log])).values()]
   timestamp: Number(log.blockTimestamp),
 }))
 const rpc = await startRecordedDay()
-const assembler = createAssembler(connectChain([rpc.url]).endpoints, ethereum, undefined, () => {})
+const assembler = createAssembler(
+  connectChain([rpc.url], { headerProof: 'off' }).endpoints,
+  ethereum,
+  undefined,
+  () => {},
+)
 
 async function priced(): Promise<RangeMessage> {
   const blocks = await assembler.assemble(logs, headers)

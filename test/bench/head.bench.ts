@@ -111,7 +111,7 @@ async function timesOf(follow: Follower, heads: Heads, latencyMs: number): Promi
 function listener(open: () => Promise<TickLog & { close(): Promise<void> }>): Follower {
   return async (url, onBlock, signal) => {
     const log = await open()
-    const { endpoints, watchHeads } = connectChain([url], { signal })
+    const { endpoints, watchHeads } = connectChain([url], { headerProof: 'off', signal })
     await listen(endpoints, {
       network,
       log: {

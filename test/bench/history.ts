@@ -19,7 +19,7 @@ export const encodingLog: TickLog<RangeOverwrite> = {
 }
 
 export async function backfillAll(url: string, blocks: number, log: TickLog<RangeOverwrite>): Promise<void> {
-  const { endpoints } = connectChain([url])
+  const { endpoints } = connectChain([url], { headerProof: 'off' })
   await backfill(endpoints, {
     network: NETWORKS.ethereum,
     job: 1,

@@ -263,7 +263,13 @@ describe.skipIf(!started)('in a cluster', { timeout: 120_000 }, () => {
     rpc.chain.head = DAY.lastBlock
     await untilHead()
 
-    const pipeline = await openPipeline({ network: NETWORKS.ethereum, url: rpc.url, database: clean, firstBlock })
+    const pipeline = await openPipeline({
+      network: NETWORKS.ethereum,
+      url: rpc.url,
+      database: clean,
+      firstBlock,
+      headerProof: 'off',
+    })
     await pipeline.untilStored({ number: DAY.lastBlock, hash: (await stored.tip())?.hash ?? '0x' })
     await pipeline.stop()
     for (const table of MARKET_TABLES) {

@@ -153,7 +153,7 @@ async function aggregatorAtWork(database: TestDatabase): Promise<void> {
     await listening.untilStored(LAST)
     await finish(listening.audit())
     const { ethereum } = NETWORKS
-    const { endpoints } = connectChain([nodes.one.url], { network: ethereum })
+    const { endpoints } = connectChain([nodes.one.url], { network: ethereum, headerProof: 'off' })
     await createReread(client, endpoints, { network: ethereum, shards: [client], report: () => {} })()
     const request = { network: 'ethereum', from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1 } as const
     const { id } = await openJob(client, request, 'rebuild')

@@ -49,6 +49,7 @@ export async function runProviderCase(
   const pipeline = await openPipeline({
     ...{ network: ethereum, url: urls, database, pools: wanted },
     start: { kind: 'seconds-ago', seconds: START_SECONDS },
+    headerProof: 'off',
   })
   const at = { chain, node, database, pipeline, wanted, boundMs }
   try {

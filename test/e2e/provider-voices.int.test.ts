@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('an http and a ws address of one host, with a
     })
     database = await freshDatabase()
     const url = [gateway.url, gateway.wsUrl, node.url]
-    pipeline = await openPipeline({ network: NETWORKS.ethereum, url, database, firstBlock: FIRST })
+    pipeline = await openPipeline({ network: NETWORKS.ethereum, url, database, firstBlock: FIRST, headerProof: 'off' })
   })
 
   afterAll(async () => {

@@ -84,7 +84,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
   ) {
     Object.assign(rpc.chain, view)
     const store = database ?? (await freshDatabase())
-    const pipeline = await openPipeline({ network, url: rpc.url, database: store, firstBlock })
+    const pipeline = await openPipeline({ network, url: rpc.url, database: store, firstBlock, headerProof: 'off' })
     opened.push({ pipeline, database: store })
     return { pipeline, database: store }
   }
@@ -138,7 +138,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
     await untilStored(pipeline, LAST)
     const signal = new AbortController().signal
     const report = () => undefined
-    const { endpoints } = connectChain([rpc.url], { network, report, signal })
+    const { endpoints } = connectChain([rpc.url], { network, headerProof: 'off', report, signal })
     const job = { network, job: 1, pools: undefined, concurrency: 2, log: pipeline.history, report, signal }
     // In two ranges, of which the second begins with nothing but what it looks up itself.
     const ranges = [

@@ -63,7 +63,12 @@ export function listenTo(
   const network = NETWORKS.ethereum
   const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
   const urls = nodes.map(({ url }) => `${url}${path}`)
-  const { endpoints } = connectChain(urls, { ...shared, timeoutMs, retryPolicy: { ...FAST_RETRIES, ...retryPolicy } })
+  const { endpoints } = connectChain(urls, {
+    ...shared,
+    headerProof: 'off',
+    timeoutMs,
+    retryPolicy: { ...FAST_RETRIES, ...retryPolicy },
+  })
   let failure: unknown
   const listening = listen(endpoints, {
     ...shared,

@@ -2,6 +2,7 @@
 import { type Address, bytesToHex, type Hash, type Hex, hexToBytes, keccak256, numberToHex } from 'viem'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { RpcLog } from '../../ingest/rpc/rpc.ts'
+import { sealedHeader } from '../support/sealed-header.ts'
 import { type BareLog, birthLogs, liquidityLog, POOLS, REFERENCE_POOL, swapLog } from './market.ts'
 import type { Random } from './random.ts'
 
@@ -9,6 +10,8 @@ export type Block = {
   number: number
   hash: Hash
   parentHash: Hash
+  /** As a node answers it. */
+  header: ReturnType<typeof sealedHeader>
   parent: Block | undefined
   timestamp: number
   logs: readonly (RpcLog & { blockTimestamp: Hex })[]
@@ -79,12 +82,15 @@ type Content = {
 function seal(parent: Block | undefined, { oldest = OLDEST, timestamp, logs, pools, salt = 0n }: Content): Block {
   const number = parent ? parent.number + 1 : oldest
   const parentHash = parent?.hash ?? keccak256('0x00')
-  const hash = keccak256(`${parentHash}${salt.toString(16).padStart(16, '0')}`)
+  const logsBloom = bloomOf(logs)
+  const header = sealedHeader({ number, parentHash, timestamp, logsBloom, salt: numberToHex(salt, { size: 32 }) })
+  const { hash } = header
   const place = { blockNumber: numberToHex(number), blockHash: hash, blockTimestamp: numberToHex(timestamp) }
   return {
     number,
     hash,
     parentHash,
+    header,
     parent,
     timestamp,
     pools,
@@ -115,9 +121,9 @@ export function isAncestor(older: Block, block: Block): boolean {
 const bits = new Map<Hex, readonly number[]>()
 
 /** The header's bloom: three bits for every address and topic of its logs. */
-export function bloomOf({ logs }: Block): Hex {
+function bloomOf(logs: readonly Pick<BareLog, 'address' | 'topics'>[]): Hex {
   const bloom = new Uint8Array(256)
-  for (const item of logs.flatMap(({ address, topics }) => [address, ...topics])) {
+  for (const item of logs.flatMap(({ address, topics }) => [address.toLowerCase() as Hex, ...topics])) {
     const known = bits.get(item) ?? bitsOf(item)
     bits.set(item, known)
     for (const bit of known) {

@@ -9,7 +9,7 @@ import {
   parseAbiParameters,
   toFunctionSelector,
 } from 'viem'
-import { ancestorOf, type Block, bloomOf, OLDEST } from './block.ts'
+import { ancestorOf, type Block, OLDEST } from './block.ts'
 import { POOLS, type PoolContract, TOKENS } from './market.ts'
 
 /** A node's view of the chain; all its answers follow from it. */
@@ -58,14 +58,7 @@ function byHash({ head, past }: View, hash: Hex): Block | undefined {
 
 export function headerOf(block: Block | undefined) {
   if (!block) return null
-  return {
-    number: numberToHex(block.number),
-    hash: block.hash,
-    parentHash: block.parentHash,
-    timestamp: numberToHex(block.timestamp),
-    logsBloom: bloomOf(block),
-    transactions: [],
-  }
+  return { ...block.header, transactions: [] }
 }
 
 type LogQuery = {

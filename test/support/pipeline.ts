@@ -14,7 +14,7 @@ import type { BlockRef, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { Endpoints, HeaderProofMode } from '../../ingest/rpc/endpoints.ts'
 import { until } from './candlepool.ts'
 import type { TestDatabase } from './clickhouse.ts'
 
@@ -37,6 +37,8 @@ export type PipelineOptions = {
   firstBlock?: number
   /** In place of `firstBlock`. */
   start?: StartBlock
+  /** `off` for a chain whose headers are made up. */
+  headerProof?: HeaderProofMode
 }
 
 /** Reads the chain from its first block on, or from where the tables end. */
@@ -47,6 +49,7 @@ export async function openPipeline({
   pools,
   firstBlock = 0,
   start = { kind: 'block', number: firstBlock },
+  headerProof,
 }: PipelineOptions): Promise<Pipeline> {
   const facts: Pipeline['facts'] = []
   const stopping = new AbortController()
@@ -56,7 +59,7 @@ export async function openPipeline({
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-  const { endpoints, watchHeads } = connectChain([url].flat(), { network, ...shared })
+  const { endpoints, watchHeads } = connectChain([url].flat(), { network, headerProof, ...shared })
   const stages = [
     aggregate(store, { network: network.name, log, history, position, ...shared }),
     listen(endpoints, {

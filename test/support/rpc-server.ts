@@ -12,7 +12,8 @@ import {
   zeroHash,
 } from 'viem'
 import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
-import { bitsOf } from '../../ingest/rpc/bloom.ts'
+import { bloomOf } from '../../ingest/proof/bloom.ts'
+import { encodeReceipt, rootOf } from '../../ingest/proof/receipts-root.ts'
 import type { RpcLog } from '../../ingest/rpc/rpc.ts'
 import { madeUpHash } from './recorded.ts'
 
@@ -113,13 +114,13 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
   const faults: Faults = { failNext: [], nextStatus: [] }
   const calls: Record<string, number> = {}
 
-  function answer({ id, method, params }: Call) {
+  async function answer({ id, method, params }: Call) {
     calls[method] = (calls[method] ?? 0) + 1
     faults.onCall?.(method)
     const failing = faults.failNext.findIndex((fault) => fault.method === method)
     const [fault] = failing === -1 ? [] : faults.failNext.splice(failing, 1)
     const own = fault ? { error: fault.error } : faults.answer?.(method, params ?? [])
-    const outcome = own ?? respond(chain, faults, method, params)
+    const outcome = own ?? (await withRoot(chain, respond(chain, faults, method, params)))
     return { jsonrpc: '2.0', id, ...outcome }
   }
 
@@ -135,12 +136,12 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     return true
   }
 
-  function answerAll(body: Call | Call[]): unknown {
+  async function answerAll(body: Call | Call[]): Promise<unknown> {
     if (!Array.isArray(body)) return answer(body)
     if (faults.refuseBatches) {
       return { jsonrpc: '2.0', id: null, error: { code: -32600, message: faults.refuseBatches } }
     }
-    const answers = body.map(answer)
+    const answers = await Promise.all(body.map(answer))
     if (faults.shuffleBatches) answers.reverse()
     if (faults.shortBatches === 'first') answers.shift()
     if (faults.shortBatches === 'last') answers.pop()
@@ -163,7 +164,7 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     }
     const isMalformed = (faults.malformedNext ?? 0) > 0
     if (isMalformed) faults.malformedNext = (faults.malformedNext ?? 0) - 1
-    const text = isMalformed ? '<html><body>502 Bad Gateway</body></html>' : JSON.stringify(answerAll(body))
+    const text = isMalformed ? '<html><body>502 Bad Gateway</body></html>' : JSON.stringify(await answerAll(body))
     // An answer of a process that died meanwhile does not arrive.
     if (faults.reset) return void request.socket.destroy()
     const spoiled = faults.spoilNext?.shift()
@@ -238,7 +239,7 @@ function receiptOf({ logs }: RecordedChain, faults: Faults, transactionHash: Hex
   const [first] = own
   if (!first || faults.hideReceipts?.(Number(first.blockNumber))) return null
   const { blockHash, blockNumber } = first
-  return { transactionHash, blockHash, blockNumber, status: '0x1', logs: faults.twistReceipt?.(own) ?? own }
+  return { ...RECEIPT, transactionHash, blockHash, blockNumber, logs: faults.twistReceipt?.(own) ?? own }
 }
 
 function numberOf(chain: RecordedChain, tag: string): number {
@@ -256,12 +257,13 @@ function headerOf(chain: RecordedChain, faults: Faults, number: number) {
     hash: hashOf(number),
     parentHash: hashOf(number - 1),
     timestamp: numberToHex(chain.timestampOf(number)),
-    logsBloom: bloomOf(faults.hideBlooms ? [] : logsIn(chain, number)),
+    logsBloom: bytesToHex(bloomOf(faults.hideBlooms ? [] : logsIn(chain, number))),
     transactions: transactionsOf(logsIn(chain, number)),
   }
   return faults.twistHeader ? faults.twistHeader(header) : header
 }
 
+const NO_LOGS: readonly RpcLog[] = []
 const indexes = new WeakMap<readonly RpcLog[], { length: number; byBlock: Map<string, RpcLog[]> }>()
 
 function logsIn({ logs }: RecordedChain, block: number): readonly RpcLog[] {
@@ -272,16 +274,24 @@ function logsIn({ logs }: RecordedChain, block: number): readonly RpcLog[] {
     index = { length: logs.length, byBlock }
     indexes.set(logs, index)
   }
-  return index.byBlock.get(numberToHex(block)) ?? []
+  return index.byBlock.get(numberToHex(block)) ?? NO_LOGS
 }
 
-/** Empty where the recording has no log of the block: other contracts' logs are not recorded. */
-function bloomOf(logs: readonly RpcLog[]): Hex {
-  const bloom = new Uint8Array(256)
-  for (const value of logs.flatMap((log) => [log.address, ...log.topics])) {
-    for (const bit of bitsOf(value)) bloom[255 - (bit >> 3)] = (bloom[255 - (bit >> 3)] ?? 0) | (1 << (bit & 7))
-  }
-  return bytesToHex(bloom)
+const RECEIPT = { type: '0x2', status: '0x1', cumulativeGasUsed: '0x5208' }
+const roots = new WeakMap<readonly RpcLog[], Promise<Hex>>()
+
+/** A header with the root of its receipts, whatever the node answers as receipts. The recording has no other contracts' logs. */
+async function withRoot(chain: RecordedChain, outcome: Outcome): Promise<Outcome> {
+  const header = 'result' in outcome ? (outcome.result as { parentHash?: Hex; number: Hex } | null) : null
+  if (!header?.parentHash) return outcome
+  const logs = logsIn(chain, Number(header.number))
+  const receipts = transactionsOf(logs).map((hash) => ({
+    ...RECEIPT,
+    logs: logs.filter((log) => log.transactionHash === hash),
+  }))
+  const root = roots.get(logs) ?? rootOf(receipts.map(encodeReceipt).filter((value) => value !== undefined))
+  roots.set(logs, root)
+  return { result: { ...header, receiptsRoot: await root } }
 }
 
 type LogQuery = {

@@ -76,7 +76,7 @@ test('nothing is said of an amount too small to have a price: the spot price sta
 test('the assembler asks the chain once who the pool is, and puts everything into the block', async () => {
   const node = await startRecordedDay()
   const client = createClient({ transport: http(node.url) })
-  const assembler = createAssembler(endpointsOf([client]), ethereum, undefined, () => {})
+  const assembler = createAssembler(endpointsOf([client], { headerProof: 'off' }), ethereum, undefined, () => {})
   const logs = recordedDay().slice(0, 1)
   const headers = logs.map(({ blockNumber, blockHash: hash, blockTimestamp }) => {
     return { number: Number(blockNumber), hash, timestamp: Number(blockTimestamp) }

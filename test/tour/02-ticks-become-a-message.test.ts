@@ -30,7 +30,7 @@ beforeAll(async () => {
   node = await startRecordedDay({ finalized: FINALIZED })
   const log = arrayLog()
   const stopping = new AbortController()
-  const listening = listen(endpointsOf([createClient({ transport: http(node.url) })]), {
+  const listening = listen(endpointsOf([createClient({ transport: http(node.url) })], { headerProof: 'off' }), {
     network: NETWORKS.ethereum,
     log,
     // Nothing is stored yet, so the listener begins where it is told to.

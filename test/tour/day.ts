@@ -19,7 +19,7 @@ export async function storeDay(client: ClickHouseClient, log: TickLog): Promise<
   const stored = storedChain(client, 'ethereum')
   const start = { kind: 'block', number: DAY.firstBlock } as const
   const stages = [
-    listen(endpointsOf([createClient({ transport: http(node.url) })]), {
+    listen(endpointsOf([createClient({ transport: http(node.url) })], { headerProof: 'off' }), {
       network: NETWORKS.ethereum,
       stored,
       start,

@@ -401,6 +401,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
       job: 0,
       first: FIRST,
       next,
+      compared: next,
       logs: 0,
       ...nothing,
       version: 0,

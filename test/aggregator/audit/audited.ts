@@ -123,7 +123,7 @@ export async function startListening(
   const retryPolicy = { coolDownMs, maxCoolDownMs: Math.max(50, coolDownMs) }
   const { endpoints } = connectChain(
     nodes.map(({ url }) => url),
-    { network: ethereum, retryPolicy, ...shared },
+    { network: ethereum, headerProof: 'off', retryPolicy, ...shared },
   )
   const stored = storedChain(client, 'ethereum')
   const stages = [

@@ -61,6 +61,7 @@ describe('endpoints by their addresses', () => {
   const connect = (urls: readonly string[]) =>
     connectChain(urls, {
       network: NETWORKS.ethereum,
+      headerProof: 'off',
       report: (fact) => void facts.push(fact),
       retryPolicy: { coolDownMs: 5 },
     })

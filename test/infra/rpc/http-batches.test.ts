@@ -279,7 +279,7 @@ test('calls that are sent again count against the budget of the network', async 
   }
   const limits = { perSecond: undefined, perDay: 100_000 }
   const budget = new RequestBudget('ethereum', limits, count, () => {})
-  const { endpoints } = connectChain([url], { budget })
+  const { endpoints } = connectChain([url], { headerProof: 'off', budget })
   const left = budget.leftForHistory
   await endpoints.run((client) => ask(client, 10, 'eth_any'))
   const sent = sizes.reduce((sum, size) => sum + size, 0)

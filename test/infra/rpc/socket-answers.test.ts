@@ -56,6 +56,7 @@ afterEach(() => {
 
 function connect() {
   return connectChain([`ws://127.0.0.1:${(server.address() as AddressInfo).port}`], {
+    headerProof: 'off',
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,

@@ -1,12 +1,12 @@
-/** Receipts against the header's bloom: proof by one endpoint, agreement of two, and no proof. */
-import { createClient, http, numberToHex } from 'viem'
+/** Receipts against the root of their header: proof by one endpoint, agreement of two, and no proof. */
+import { createClient, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { proveBlock } from '../../../ingest/audit/audit-proof.ts'
 import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
 import { endpointsOf } from '../../../ingest/rpc/endpoints.ts'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../../ingest/rpc/rpc-error.ts'
-import { DAY_POOL } from '../../support/recorded.ts'
+import { DAY_POOL, madeUpHash } from '../../support/recorded.ts'
 import { recordedDayChain } from '../../support/recorded-day.ts'
 import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
 
@@ -32,6 +32,7 @@ beforeEach(() => {
     delete faults.twistReceipt
     delete faults.hideBlooms
     delete faults.lacksMethods
+    delete faults.answer
     delete calls['eth_getBlockReceipts']
   }
 })
@@ -40,17 +41,30 @@ afterAll(() => Promise.all(nodes.map((node) => node.stop())))
 
 function prove(number = block, servers = nodes) {
   const clients = servers.map(({ url }) => createClient({ transport: http(url, { retryCount: 0 }) }))
-  return proveBlock(endpointsOf(clients, { retryPolicy: { coolDownMs: 5, maxCoolDownMs: 5 } }), filter, number)
+  return proveBlock(
+    endpointsOf(clients, { headerProof: 'off', retryPolicy: { coolDownMs: 5, maxCoolDownMs: 5 } }),
+    filter,
+    number,
+  )
 }
 
 function twist(node: RpcServer | undefined, receipt: (logs: readonly RpcLog[]) => readonly RpcLog[]): void {
   if (node) node.faults.twistReceipt = receipt
 }
 
+function receiptsOf(node: RpcServer | undefined) {
+  const logs = node?.chain.logs.filter(ofBlock) ?? []
+  const hashes = [...new Set(logs.map((log) => log.transactionHash))]
+  return hashes.map((transactionHash) => ({
+    ...{ type: '0x2', status: '0x1', cumulativeGasUsed: '0x5208', transactionHash, blockHash: swap?.blockHash },
+    logs: logs.filter((log) => log.transactionHash === transactionHash),
+  }))
+}
+
 const receiptsAsked = () => nodes.map(({ calls }) => calls['eth_getBlockReceipts'] ?? 0)
 
 describe('a block is proven', () => {
-  test('by one endpoint whose receipts are what its bloom says', async () => {
+  test('by one endpoint whose receipts have the root of the header', async () => {
     expect(await prove()).toMatchObject({ header: { number: block, hash: swap?.blockHash }, logs: swaps })
     expect(receiptsAsked()).toEqual([1, 0])
   })
@@ -59,13 +73,53 @@ describe('a block is proven', () => {
     expect(await prove(EMPTY)).toMatchObject({ header: { number: EMPTY }, logs: [] })
   })
 
-  test('by two endpoints that say the same where there is no bloom, and by none where they do not', async () => {
+  test('without a bloom', async () => {
     for (const { faults } of nodes) faults.hideBlooms = true
     expect(await prove()).toMatchObject({ logs: swaps })
-    expect(receiptsAsked()).toEqual([1, 1])
+    expect(receiptsAsked()).toEqual([1, 0])
+  })
+
+  test('by two endpoints that say the same where a matching log is beside the root, and by none where they do not', async () => {
+    const own = { transactionHash: madeUpHash(1, 5), blockHash: swap?.blockHash, blockNumber: swap?.blockNumber }
+    const beside = { ...swap, ...own, logIndex: numberToHex(999) } as RpcLog
+    // As Polygon's receipts of state syncs are.
+    const stateSync = (data: Hex) => ({
+      type: '0x0',
+      status: '0x1',
+      cumulativeGasUsed: '0x0',
+      ...own,
+      logs: [{ ...beside, data }],
+    })
+    const answer = (node: RpcServer | undefined, data: Hex) => {
+      const real = receiptsOf(node)
+      if (node)
+        node.faults.answer = (method) =>
+          method === 'eth_getBlockReceipts' ? { result: [...real, stateSync(data)] } : undefined
+    }
+    for (const node of nodes) answer(node, beside.data)
+    expect((await prove())?.logs).toMatchObject([...swaps, { logIndex: numberToHex(999) }])
     expect(await prove(block, nodes.slice(0, 1))).toBeUndefined()
-    twist(nodes[1], (logs) => logs.map((log) => (log === swap ? { ...log, data: `0x${'1'.repeat(320)}` } : log)))
+    answer(nodes[1], `0x${'1'.repeat(320)}`)
     expect(await prove()).toBeUndefined()
+  })
+
+  test('for the hash that most endpoints have, and for none where two disagree', async () => {
+    const [one, two] = nodes
+    if (!one || !two) throw new Error('There are two nodes.')
+    one.faults.answer = (method, [tag]) =>
+      method === 'eth_getBlockByNumber' && tag === numberToHex(block)
+        ? {
+            result: {
+              number: tag,
+              hash: madeUpHash(block, 9),
+              parentHash: madeUpHash(block - 1),
+              timestamp: '0x65974d00',
+              transactions: [],
+            },
+          }
+        : undefined
+    expect(await prove()).toBeUndefined()
+    expect(await prove(block, [one, two, two])).toMatchObject({ header: { hash: swap?.blockHash }, logs: swaps })
   })
 
   test('by another endpoint where the first has no receipts', async () => {
@@ -90,7 +144,7 @@ describe('a block is proven', () => {
     for (const { faults } of nodes) faults.nextStatus = []
   })
 
-  test('not by receipts that lack what the bloom has, nor by those that have what it lacks', async () => {
+  test('not by receipts without the logs of the root, nor by those with further ones', async () => {
     const stranger = { ...swap, address: DAY_POOL.replace('8', '9'), logIndex: numberToHex(999) } as RpcLog
     for (const lie of [() => [], (logs: readonly RpcLog[]) => [...logs, stranger]]) {
       twist(nodes[0], lie)

@@ -29,7 +29,7 @@ async function run({ from = FIRST, concurrency = 4, max }: { from?: number; conc
   const report = (fact: { kind: string }) => {
     if (fact.kind === 'rpc-called') sent++
   }
-  const { endpoints } = connectChain([node.url], { network, report, signal })
+  const { endpoints } = connectChain([node.url], { network, headerProof: 'off', report, signal })
   const read: RangeOverwrite[] = []
   let estimated: (Estimate & { after: number }) | undefined
   const rest = await backfill(endpoints, {

@@ -27,7 +27,7 @@ beforeEach(async () => {
   const contracts = { [ONE]: { ...token, balance: 7 }, [OTHER]: { ...token, balance: 9 } }
   node = await startRpcServer({ ...recordedDayChain(), contracts })
   const options = { network: NETWORKS.ethereum, signal: stopping.signal, retryPolicy: FAST_RETRIES }
-  endpoints = connectChain([node.url], options).endpoints
+  endpoints = connectChain([node.url], { headerProof: 'off', ...options }).endpoints
   block = (await endpoints.run((client) => getHeader(client, BLOCK))) as Header
   reader = new BalanceReader(endpoints)
   reader.touch(POOL)

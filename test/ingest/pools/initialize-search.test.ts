@@ -74,7 +74,12 @@ describe('v4 pools that PositionManager does not know', () => {
 
   function registryOn(stored?: StoredPools, nodes = [node]): Registry {
     const urls = nodes.map(({ url }) => url)
-    const { endpoints } = connectChain(urls, { network, report: () => {}, retryPolicy: FAST_RETRIES })
+    const { endpoints } = connectChain(urls, {
+      network,
+      headerProof: 'off',
+      report: () => {},
+      retryPolicy: FAST_RETRIES,
+    })
     return new Registry(endpoints, network, stored)
   }
 

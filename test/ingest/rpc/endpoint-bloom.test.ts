@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { bytesToHex, type Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { bitsOf, bloomVerdict } from '../../../ingest/rpc/bloom.ts'
+import { bitsOf, bloomVerdict } from '../../../ingest/proof/bloom.ts'
 
 /** From the tests of go-ethereum and ethereumjs: a bloom with this address in it. */
 const KNOWN = {

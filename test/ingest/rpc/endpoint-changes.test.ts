@@ -30,6 +30,7 @@ afterEach(async () => {
 
 function connect(urls: readonly string[], policy: Partial<typeof FAST_RETRIES> = {}, timeoutMs = 5_000) {
   const { endpoints } = connectChain(urls, {
+    headerProof: 'off',
     network: NETWORKS.ethereum,
     report: (fact) => facts.push(fact),
     signal: stopping.signal,

@@ -134,7 +134,15 @@ test('a limit does not take apart what is asked in one turn, nor does it send mo
   }
   const node = createClient({ transport: custom({ request }, { retryCount: 0 }) })
   const policy = { ...RETRY_POLICY, rateLimitMs: 1_000, minPerSecond: 6, random: () => 1 }
-  const context = { policy, budget: undefined, signal, onCalled: () => {}, onOddity: () => {}, onHead: () => {} }
+  const context = {
+    policy,
+    budget: undefined,
+    headers: undefined,
+    signal,
+    onCalled: () => {},
+    onOddity: () => {},
+    onHead: () => {},
+  }
   const endpoint = new Endpoint('node', 'node', node, context)
   endpoint.limiter.refused(Date.now(), 0)
   const { perSecond } = endpoint.limiter

@@ -50,7 +50,7 @@ function listenTo(over: readonly RpcServer[], stored?: StoredTip): Listening {
   const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
   const { endpoints } = connectChain(
     over.map(({ url }) => url),
-    { ...shared, retryPolicy: FAST_RETRIES },
+    { ...shared, headerProof: 'off', retryPolicy: FAST_RETRIES },
   )
   const chain: StoredChain = {
     tip: async () => stored,

@@ -42,7 +42,7 @@ describe('a range', () => {
   afterEach(() => node.stop())
 
   async function blocksRead(): Promise<number[]> {
-    const { endpoints } = connectChain([node.url])
+    const { endpoints } = connectChain([node.url], { headerProof: 'off' })
     const { logs } = await endpoints.run((client) => readRange(client, filter, FROM, TO))
     return logs.map((log) => Number(log.blockNumber))
   }

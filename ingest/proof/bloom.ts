@@ -1,6 +1,7 @@
 /** Bloom filter of a header (2,048 bits): it proves that a block has no log of a filter, or indicates that it may have one. */
-import { type Hex, hexToBytes, keccak256 } from 'viem'
-import type { LogFilter } from './rpc.ts'
+import { type Address, type Hex, hexToBytes, keccak256 } from 'viem'
+
+type Filter = { topics: readonly (readonly Hex[] | null)[]; address?: readonly Address[] }
 
 export type BloomVerdict =
   /** No log of the block can match. */
@@ -11,7 +12,7 @@ export type BloomVerdict =
   | 'unknown'
 
 /** Verdict of the bloom on `filter`. Only addresses and first topics are checked. */
-export function bloomVerdict(bloom: Hex | undefined, filter: LogFilter): BloomVerdict {
+export function bloomVerdict(bloom: Hex | undefined, filter: Filter): BloomVerdict {
   if (bloom?.length !== 2 + 512 || /^0x0+$/.test(bloom)) return 'unknown'
   const bytes = hexToBytes(bloom)
   const [topics] = filter.topics
@@ -23,6 +24,16 @@ export function bloomVerdict(bloom: Hex | undefined, filter: LogFilter): BloomVe
 /** Three bits of 2,048 for each value: the lowest 11 bits of the first three words of its hash (Yellow Paper, 4.3.1). */
 function contains(bloom: Uint8Array, value: Hex): boolean {
   return bitsOf(value).every((bit) => ((bloom[255 - (bit >> 3)] ?? 0) & (1 << (bit & 7))) !== 0)
+}
+
+/** The bloom of these logs. */
+export function bloomOf(logs: readonly { address: Hex; topics: readonly Hex[] }[]): Uint8Array {
+  const bloom = new Uint8Array(256)
+  const values = new Set(logs.flatMap(({ address, topics }) => [address, ...topics]))
+  for (const value of values) {
+    for (const bit of bitsOf(value)) bloom[255 - (bit >> 3)] = (bloom[255 - (bit >> 3)] ?? 0) | (1 << (bit & 7))
+  }
+  return bloom
 }
 
 export function bitsOf(value: Hex): number[] {

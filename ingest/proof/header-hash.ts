@@ -1,0 +1,90 @@
+/** The hash of a header from its own fields: none of them can be altered without changing the hash. */
+import { type Hex, keccak256, toRlp } from 'viem'
+import { bytesItem, quantityItem } from './rlp-items.ts'
+
+export type HeaderVerdict =
+  /** Its fields hash to its hash. */
+  | 'proven'
+  /** It has a field that no known fork has: whether it hashes to its hash cannot be told. */
+  | 'unknown-fork'
+  /** Its fields hash to another hash, or one of them is missing or ill-formed. */
+  | 'forged'
+
+type FieldKind = 'quantity' | 'bytes' | number
+
+/** In the order of the RLP list; a number is the length in bytes. Of before London. */
+const FIRST_FIELDS: readonly (readonly [name: string, kind: FieldKind])[] = [
+  ['parentHash', 32],
+  ['sha3Uncles', 32],
+  ['miner', 20],
+  ['stateRoot', 32],
+  ['transactionsRoot', 32],
+  ['receiptsRoot', 32],
+  ['logsBloom', 256],
+  ['difficulty', 'quantity'],
+  ['number', 'quantity'],
+  ['gasLimit', 'quantity'],
+  ['gasUsed', 'quantity'],
+  ['timestamp', 'quantity'],
+  ['extraData', 'bytes'],
+  ['mixHash', 32],
+  ['nonce', 8],
+]
+/** Added by forks in this order: London, Shanghai, Cancun (three), Prague. */
+const FORK_FIELDS: readonly (readonly [name: string, kind: FieldKind])[] = [
+  ['baseFeePerGas', 'quantity'],
+  ['withdrawalsRoot', 32],
+  ['blobGasUsed', 'quantity'],
+  ['excessBlobGas', 'quantity'],
+  ['parentBeaconBlockRoot', 32],
+  ['requestsHash', 32],
+]
+/** Fields that nodes answer and no header has. */
+const BESIDE = new Set([
+  ...['hash', 'size', 'totalDifficulty', 'transactions', 'uncles', 'withdrawals', 'author', 'sealFields'],
+  ...['l1BlockNumber', 'sendCount', 'sendRoot', 'milliTimestamp'],
+])
+const KNOWN = new Set([...FIRST_FIELDS, ...FORK_FIELDS].map(([name]) => name))
+/** Polygon's has the order of its transactions. */
+const MAX_EXTRA_BYTES = 131_072
+
+/** `block`: as a node answers `eth_getBlockByNumber`. */
+export function headerVerdict(block: Readonly<Record<string, unknown>>): HeaderVerdict {
+  const hash = block['hash']
+  const items = itemsOf(block, FIRST_FIELDS)
+  const later = FORK_FIELDS.slice(0, countPresent(block))
+  const laterItems = itemsOf(block, later)
+  if (typeof hash !== 'string' || !items || !laterItems) return 'forged'
+  // Nodes answer fields of later forks for earlier blocks too.
+  for (let count = later.length; count >= 0; count--) {
+    if (keccak256(toRlp([...items, ...laterItems.slice(0, count)])) === hash.toLowerCase()) return 'proven'
+  }
+  return Object.entries(block).some(([name, value]) => isUnknownField(name, value)) ? 'unknown-fork' : 'forged'
+}
+
+/** Fields of forks are present up to one. */
+function countPresent(block: Readonly<Record<string, unknown>>): number {
+  const missing = FORK_FIELDS.findIndex(([name]) => (block[name] ?? null) === null)
+  return missing === -1 ? FORK_FIELDS.length : missing
+}
+
+function isUnknownField(name: string, value: unknown): boolean {
+  return !KNOWN.has(name) && !BESIDE.has(name) && typeof value === 'string' && /^0x[0-9a-f]+$/i.test(value)
+}
+
+/** Undefined where a field is missing or ill-formed. */
+function itemsOf(block: Readonly<Record<string, unknown>>, fields: typeof FIRST_FIELDS): Hex[] | undefined {
+  const items: Hex[] = []
+  for (const [name, kind] of fields) {
+    const item = itemOf(block[name], kind)
+    if (item === undefined) return undefined
+    items.push(item)
+  }
+  return items
+}
+
+function itemOf(value: unknown, kind: FieldKind): Hex | undefined {
+  if (kind === 'quantity') return quantityItem(value)
+  if (kind !== 'bytes') return bytesItem(value, kind)
+  return typeof value === 'string' && value.length <= 2 + 2 * MAX_EXTRA_BYTES ? bytesItem(value) : undefined
+}

@@ -1,0 +1,67 @@
+/** The receipts' root of a block from its receipts: logs with the root of a proven header are what the chain has, whichever node answers them. */
+import { createMPT } from '@ethereumjs/mpt'
+import { bytesToHex, concat, type Hex, hexToBytes, numberToHex, toRlp } from 'viem'
+import { bloomOf } from './bloom.ts'
+import { bytesItem, quantityItem } from './rlp-items.ts'
+
+/** As a node answers it; the bloom follows from the logs. */
+export type RawReceipt = {
+  type?: unknown
+  status?: unknown
+  cumulativeGasUsed?: unknown
+  logs: readonly RawLog[]
+  /** A deposit of the OP stack has both. */
+  depositNonce?: unknown
+  depositReceiptVersion?: unknown
+}
+
+export type RawLog = { address: Hex; topics: readonly Hex[]; data: Hex }
+
+/** The value of the trie under the receipt's index; undefined where a field is missing or ill-formed. */
+export function encodeReceipt(receipt: RawReceipt): Hex | undefined {
+  const type = receipt.type === undefined ? '0x' : quantityItem(receipt.type)
+  const [status, gas] = [quantityItem(receipt.status), quantityItem(receipt.cumulativeGasUsed)]
+  const logs = receipt.logs.map(encodeLog)
+  if (type === undefined || type.length > 4 || status === undefined || gas === undefined) return undefined
+  const items = logs.filter((log) => log !== undefined)
+  const deposit = depositItems(receipt)
+  if (items.length < logs.length || deposit === undefined) return undefined
+  const body = toRlp([status, gas, bytesToHex(bloomOf(receipt.logs)), items, ...deposit])
+  return type === '0x' ? body : concat([type, body])
+}
+
+/** The nonce is in the root since Canyon, which has introduced the version; nodes answer it for earlier blocks too. */
+function depositItems({ depositNonce, depositReceiptVersion }: RawReceipt): Hex[] | undefined {
+  if ((depositReceiptVersion ?? null) === null) return []
+  const [nonce, version] = [quantityItem(depositNonce), quantityItem(depositReceiptVersion)]
+  return nonce === undefined || version === undefined ? undefined : [nonce, version]
+}
+
+function encodeLog({ address, topics, data }: RawLog): [Hex, Hex[], Hex] | undefined {
+  const words = topics.map((topic) => bytesItem(topic, 32)).filter((topic) => topic !== undefined)
+  const [emitter, bytes] = [bytesItem(address, 20), bytesItem(data)]
+  if (emitter === undefined || bytes === undefined || words.length < topics.length || words.length > 4) return undefined
+  return [emitter, words, bytes]
+}
+
+/** Key of a receipt or a transaction in its trie. */
+export function indexKey(index: number): Uint8Array {
+  return hexToBytes(toRlp(quantityItem(numberToHex(index)) ?? '0x'))
+}
+
+/** `values`: as `encodeReceipt` gives them, in the order of the block. */
+export async function rootOf(values: readonly Hex[]): Promise<Hex> {
+  const trie = await createMPT()
+  for (const [index, value] of values.entries()) await trie.put(indexKey(index), hexToBytes(value))
+  return bytesToHex(trie.root())
+}
+
+/** How many of the receipts, from the first on, have this root: all, or all but the last one; undefined where neither have it. */
+export async function countProven(receipts: readonly RawReceipt[], root: Hex): Promise<number | undefined> {
+  const values = receipts.map(encodeReceipt)
+  for (const beside of [0, 1]) {
+    const told = values.slice(0, Math.max(0, values.length - beside)).filter((value) => value !== undefined)
+    if (told.length === receipts.length - beside && (await rootOf(told)) === root) return told.length
+  }
+  return undefined
+}

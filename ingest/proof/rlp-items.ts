@@ -1,0 +1,18 @@
+/** Items of RLP lists, from the hex texts of JSON-RPC. */
+import type { Hex } from 'viem'
+
+const ZERO = '0x'
+
+/** The big-endian bytes of a number, none for 0; undefined where the text is no quantity of at most 32 bytes. */
+export function quantityItem(value: unknown): Hex | undefined {
+  if (typeof value !== 'string' || !/^0x[0-9a-f]{1,64}$/i.test(value)) return undefined
+  const digits = value.slice(2).replace(/^0+/, '')
+  if (digits === '') return ZERO
+  return digits.length % 2 === 0 ? `0x${digits}` : `0x0${digits}`
+}
+
+/** Bytes as they are; undefined where the text is not hex, or of another length where one is given. */
+export function bytesItem(value: unknown, length?: number): Hex | undefined {
+  if (typeof value !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(value)) return undefined
+  return length === undefined || value.length === 2 + 2 * length ? (value as Hex) : undefined
+}

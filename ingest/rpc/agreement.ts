@@ -1,0 +1,103 @@
+/** Asks the voices of a network about one block: which hash the chain has at a height. */
+import type { Client, Hash } from 'viem'
+import type { Endpoint } from './endpoint.ts'
+import { type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
+import type { Endpoints } from './endpoints.ts'
+import { getHeader } from './rpc.ts'
+import { BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
+
+export type VoiceAnswer<T> = { endpoint: Endpoint; answer: T }
+
+/** Runs `task` once at each voice that answers now, at the first of its endpoints that is usable, in the order of configuration. */
+export async function askVoices<T>(
+  endpoints: readonly Endpoint[],
+  verify: (endpoint: Endpoint) => Promise<void>,
+  report: ReportEndpoint,
+  task: (client: Client) => Promise<T>,
+): Promise<VoiceAnswer<T>[]> {
+  const usable = endpoints.filter((it) => !it.disabled && it.waitMs() === 0)
+  const first = usable.filter((it, index) => usable.findIndex(({ voice }) => voice === it.voice) === index)
+  const answers = await Promise.all(first.map((endpoint) => askOne(endpoint, verify, report, task)))
+  return answers.flat()
+}
+
+async function askOne<T>(
+  endpoint: Endpoint,
+  verify: (endpoint: Endpoint) => Promise<void>,
+  report: ReportEndpoint,
+  task: (client: Client) => Promise<T>,
+): Promise<VoiceAnswer<T>[]> {
+  const epoch = endpoint.breaker.begin()
+  try {
+    await verify(endpoint)
+    if (endpoint.disabled) return []
+    const answer = await task(endpoint.historyClient)
+    recordAnswer(report, endpoint, epoch)
+    return [{ endpoint, answer }]
+  } catch (error) {
+    if (!isRpcError(error)) return []
+    const problem = classify(error)
+    const failed = new RpcFailed(endpoint.name, problem, error)
+    recordFailure(report, endpoint, { epoch, error: failed, problem, run: {}, isAlone: false })
+    return []
+  }
+}
+
+/** Undefined where the voices that answer disagree and no more than half of them have one hash. */
+export async function agreedHash(
+  endpoints: Pick<Endpoints, 'askVoices' | 'run'>,
+  number: number,
+): Promise<Hash | undefined> {
+  const answers = await endpoints.askVoices((client) => getHeader(client, number))
+  const hashes = answers.flatMap(({ answer }) => answer?.hash ?? [])
+  if (hashes.length > 0) return mostOf(hashes)
+  // All of them rest, or are behind.
+  return endpoints.run(async (client) => {
+    const header = await getHeader(client, number)
+    if (!header) throw new BadAnswer('behind', `The node has no block ${number}.`)
+    return header.hash
+  })
+}
+
+/** The hash that more than half have: of two, both. */
+function mostOf(hashes: readonly Hash[]): Hash | undefined {
+  return hashes.find((hash) => hashes.filter((other) => other === hash).length > hashes.length / 2)
+}
+
+/** Disagreements of a network are reported once in this time. */
+const REPORT_MS = 60_000
+
+/** The hash at a height that all voices have that answer, or most of three or more; else undefined. */
+export type AgreeAt = (number: number) => Promise<Hash | undefined>
+
+/**
+ * A disagreement is reported, and voices in the minority come last for a while. Voices that have answered before and fail for less than half a
+ * minute are waited for: `expected` has them, beside those that answer.
+ */
+export function agreementOf(
+  expected: () => readonly string[],
+  ask: (number: number) => Promise<VoiceAnswer<Hash | undefined>[]>,
+  report: ReportEndpoint,
+): AgreeAt {
+  let reportedMs = Number.NEGATIVE_INFINITY
+  return async (number) => {
+    const answers = await ask(number)
+    const heard = new Set(answers.map(({ endpoint }) => endpoint.voice))
+    if (expected().some((voice) => !heard.has(voice))) return undefined
+    const told = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, hash: answer }] : []))
+    const most = mostOf(told.map(({ hash }) => hash))
+    if (told.every(({ hash }) => hash === most)) return most
+    const now = performance.now()
+    if (now - reportedMs >= REPORT_MS) {
+      reportedMs = now
+      const voices = told.map(({ endpoint, hash }) => ({ endpoint: endpoint.name, hash }))
+      report({ kind: 'endpoints-disagree', block: number, voices, agreed: most })
+    }
+    for (const { endpoint, hash } of told) {
+      if (most === undefined || hash === most) continue
+      const text = `It has ${hash} as block ${number}, and most of the endpoints ${most}.`
+      recordFork(report, endpoint, new BadAnswer('contradictory', text))
+    }
+    return most
+  }
+}
