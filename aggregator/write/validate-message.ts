@@ -27,8 +27,8 @@ export function validateMessage(message: Message | RangeOverwrite, network: Netw
     time('timestamp', message.timestamp)
     if (message.kind === 'block') {
       hash('parentHash', message.parentHash)
-      finality(message.finalized, message.number)
       checkBlock(message)
+      finality(message.finalized, message.number)
     } else checkRange(message)
     return undefined
   } catch (error) {
