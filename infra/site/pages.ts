@@ -22,6 +22,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>
   Operation: {
     monitoring: 'infra/docs/monitoring.md',
     runbook: 'infra/docs/runbook.md',
+    trust: 'infra/docs/trust.md',
     figures: 'test/bench/README.md',
   },
   'How it works': {

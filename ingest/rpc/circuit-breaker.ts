@@ -23,6 +23,11 @@ export class CircuitBreaker {
     return this.#failures
   }
 
+  /** It has answered what no node answers, not long ago. */
+  get isAtFault(): boolean {
+    return this.#faults > 0 && Date.now() - this.#faultAt <= this.#policy.capMs
+  }
+
   waitMs(now = Date.now()): number {
     if (this.#failures === 0) return 0
     if (now < this.#restsUntil) return this.#restsUntil - now

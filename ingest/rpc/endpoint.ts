@@ -123,9 +123,10 @@ export class Endpoint {
     return Math.max(this.breaker.waitMs(), this.limiter.waitMs())
   }
 
-  /** It has answered once, and has not failed so often in a row since. */
+  /** It has answered once, has not failed so often in a row since, and not with an ill-formed answer. */
   isExpected(downFailures: number): boolean {
-    return !this.disabled && this.#head !== undefined && this.breaker.failures < downFailures
+    const isSound = !this.disabled && !this.breaker.isAtFault
+    return isSound && this.#head !== undefined && this.breaker.failures < downFailures
   }
 
   get head(): number | undefined {

@@ -283,7 +283,8 @@ const roots = new WeakMap<readonly RpcLog[], Promise<Hex>>()
 /** A header with the root of its receipts, whatever the node answers as receipts. The recording has no other contracts' logs. */
 async function withRoot(chain: RecordedChain, outcome: Outcome): Promise<Outcome> {
   const header = 'result' in outcome ? (outcome.result as { parentHash?: Hex; number: Hex } | null) : null
-  if (!header?.parentHash) return outcome
+  const isNumbered = typeof header?.number === 'string' && Number.isSafeInteger(Number(header.number))
+  if (!header?.parentHash || !isNumbered) return outcome
   const logs = logsIn(chain, Number(header.number))
   const receipts = transactionsOf(logs).map((hash) => ({
     ...RECEIPT,

@@ -13,6 +13,10 @@ const { skip, brokers } = kafkaOrSkip()
 const openSecond = (prefix: string): Promise<OpenedLog> =>
   platformaticLog({ brokers, topic: `${prefix}blocks.ethereum`, group: `${prefix}candlepool.aggregator.ethereum` })
 
+/** Beside it an entry may have its records, as they were read. */
+const placeOf = (entry: { offset: number; message: Message } | undefined) =>
+  entry && { offset: entry.offset, message: entry.message }
+
 describe.skipIf(skip)('@platformatic/kafka', () => {
   logContract('carries the log', () => openSecond(`test-${randomUUID()}.`))
 
@@ -27,8 +31,9 @@ describe.skipIf(skip)('@platformatic/kafka', () => {
     const all = [...ofFirst, ...ofSecond]
     expect(messagesOf(await readSome(first, 0, all.length))).toStrictEqual(all)
     expect(messagesOf(await readSome(second.log, 0, all.length))).toStrictEqual(all)
-    expect(await second.log.last()).toStrictEqual(await first.last())
-    for (const offset of [5, 6, 7]) expect(await second.log.at(offset)).toStrictEqual(await first.at(offset))
+    expect(placeOf(await second.log.last())).toStrictEqual(placeOf(await first.last()))
+    for (const offset of [5, 6, 7])
+      expect(placeOf(await second.log.at(offset))).toStrictEqual(placeOf(await first.at(offset)))
     await first.close()
     await second.close()
   })
