@@ -157,7 +157,10 @@ export class Endpoint {
       if (last) this.#sawHead(Number(last.blockNumber), false)
     }
     if (method !== 'eth_getBlockByNumber') return
-    const number = Number((answer as { number?: unknown } | null)?.number)
+    const { number: told, hash } = (answer ?? {}) as { number?: unknown; hash?: unknown }
+    // A pending block is no head.
+    if (hash === null) return
+    const number = Number(told)
     this.#sawHead(number, isOfHead({ method, params }))
   }
 
