@@ -113,7 +113,8 @@ async function readTruth(
   const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
-  const [reading, other] = await readTwice(endpoints, filter, { from, to, first, signal })
+  const readings = await readTwice(endpoints, filter, { from, to, first, signal })
+  const [reading, other] = readings
   // An earlier attempt may have observed prices of these blocks.
   const otherSums = other && (await assembled(assembler, before, other)).sums
   const { blocks, sums: told } = await assembled(assembler, before, reading)
@@ -141,11 +142,11 @@ async function readTruth(
     else if (inDoubt.has(number)) undecided.push(number)
     const teller = reading.parts[0]?.client
     if (isLast || !teller || countFalse(reading, proven) < MAX_LACKING) continue
-    await reportFalseAnswers(endpoints, { network: network.name, filter, first, reading, proven, report })
+    reportFalseAnswers(endpoints, { network: network.name, readings, proven, report })
     return readTruth(client, endpoints, comparer, { ...range, first: teller }, true)
   }
   if (proven.size > 0) {
-    await reportFalseAnswers(endpoints, { network: network.name, filter, first, reading, proven, report })
+    reportFalseAnswers(endpoints, { network: network.name, readings, proven, report })
     const truth = withProven(reading, proven)
     assembler.rollBack(before)
     contents = await assembler.assemble(truth.logs, truth.headers)

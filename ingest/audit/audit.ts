@@ -7,7 +7,7 @@ import type { NetworkName } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { readInPieces, readRange } from '../rpc/log-range.ts'
-import { getFinality, getLogs, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
+import { getFinality, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer, RpcFailed } from '../rpc/rpc-error.ts'
 import type { ProvenBlock } from './audit-proof.ts'
 
@@ -15,9 +15,7 @@ import type { ProvenBlock } from './audit-proof.ts'
 export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader[] }
 
 /** A reading, and which client gave which part. */
-export type RangeReading = RangeLogs & {
-  parts: readonly { client: Client; from: number; to: number }[]
-}
+export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
 
 /**
  * The preferred endpoint, most likely the source of the stored rows, and the newest final block, reported at most `finalityMs` ago: an idle
@@ -127,31 +125,22 @@ function contentOf({ address, topics, data }: RpcLog): string {
 
 export type FalseReading = {
   network: NetworkName
-  filter: LogFilter
-  first: Client
-  reading: RangeReading
+  /** All have the same range. */
+  readings: readonly RangeReading[]
   proven: ReadonlyMap<number, ProvenBlock>
   report: Report<IngestFact>
 }
 
 /** Reports endpoints whose answers are not what is proven, and penalizes them. */
-export async function reportFalseAnswers(
-  endpoints: Endpoints,
-  { network, filter, first, reading, proven, report }: FalseReading,
-): Promise<void> {
+export function reportFalseAnswers(endpoints: Endpoints, { network, readings, proven, report }: FalseReading): void {
   const found = new Map<Client, Falsehood>()
   for (const [number, block] of proven) {
-    const teller = reading.parts.find(({ from, to }) => from <= number && number <= to)?.client
-    const answers = new Map([[teller, reading.logs]])
-    // The answer at the time of storing is unknown: the current one is checked.
-    if (!answers.has(first)) {
-      answers.set(first, await getLogs(first, filter, { blockHash: block.header.hash }).catch(() => block.logs))
-    }
-    for (const [client, told] of answers) {
-      if (!client) continue
-      const { omitted, altered } = falsehoodIn(told, block)
-      const before = found.get(client) ?? { omitted: 0, altered: 0 }
-      found.set(client, { omitted: before.omitted + omitted, altered: before.altered + altered })
+    for (const { parts, logs } of readings) {
+      const teller = parts.find(({ from, to }) => from <= number && number <= to)?.client
+      if (!teller) continue
+      const { omitted, altered } = falsehoodIn(logs, block)
+      const before = found.get(teller) ?? { omitted: 0, altered: 0 }
+      found.set(teller, { omitted: before.omitted + omitted, altered: before.altered + altered })
     }
   }
   for (const [client, { omitted, altered }] of found) {
