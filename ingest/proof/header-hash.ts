@@ -1,6 +1,7 @@
 /** The hash of a header from its own fields: none of them can be altered without changing the hash. */
 import { type Hex, keccak256, toRlp } from 'viem'
-import { bytesItem, quantityItem } from './rlp-items.ts'
+import { bytesIn, hexIn } from '../lib/hex.ts'
+import { quantityItem } from './rlp-items.ts'
 
 export type HeaderVerdict =
   /** Its fields hash to its hash. */
@@ -85,6 +86,6 @@ function itemsOf(block: Readonly<Record<string, unknown>>, fields: typeof FIRST_
 
 function itemOf(value: unknown, kind: FieldKind): Hex | undefined {
   if (kind === 'quantity') return quantityItem(value)
-  if (kind !== 'bytes') return bytesItem(value, kind)
-  return typeof value === 'string' && value.length <= 2 + 2 * MAX_EXTRA_BYTES ? bytesItem(value) : undefined
+  if (kind !== 'bytes') return hexIn(value, kind)
+  return typeof value === 'string' && value.length <= 2 + 2 * MAX_EXTRA_BYTES ? bytesIn(value) : undefined
 }

@@ -19,7 +19,7 @@ export class HeaderProof {
     if (typeof answer !== 'object' || answer === null) return undefined
     const block = answer as Record<string, unknown>
     const number = Number(block['number'])
-    // A pending block has no hash; what is no header is refused where it is read.
+    // A pending block has no hash; an answer that is no header is refused where it is read.
     if ((block['hash'] ?? null) === null || !(number >= this.#from)) return undefined
     const verdict = headerVerdict(block)
     if (verdict === 'proven') this.#newestProven = Math.max(this.#newestProven, number)

@@ -1,8 +1,9 @@
 /** The receipts' root of a block from its receipts: logs with the root of a proven header are what the chain has, whichever node answers them. */
 import { createMPT } from '@ethereumjs/mpt'
 import { bytesToHex, concat, type Hex, hexToBytes, numberToHex, toRlp } from 'viem'
+import { bytesIn, hexIn } from '../lib/hex.ts'
 import { bloomOf } from './bloom.ts'
-import { bytesItem, quantityItem } from './rlp-items.ts'
+import { quantityItem } from './rlp-items.ts'
 
 /** As a node answers it; the bloom follows from the logs. */
 export type RawReceipt = {
@@ -38,8 +39,8 @@ function depositItems({ depositNonce, depositReceiptVersion }: RawReceipt): Hex[
 }
 
 function encodeLog({ address, topics, data }: RawLog): [Hex, Hex[], Hex] | undefined {
-  const words = topics.map((topic) => bytesItem(topic, 32)).filter((topic) => topic !== undefined)
-  const [emitter, bytes] = [bytesItem(address, 20), bytesItem(data)]
+  const words = topics.map((topic) => hexIn(topic, 32)).filter((topic) => topic !== undefined)
+  const [emitter, bytes] = [hexIn(address, 20), bytesIn(data)]
   if (emitter === undefined || bytes === undefined || words.length < topics.length || words.length > 4) return undefined
   return [emitter, words, bytes]
 }

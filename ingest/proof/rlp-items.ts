@@ -1,4 +1,4 @@
-/** Items of RLP lists, from the hex texts of JSON-RPC. */
+/** A number as an item of an RLP list, from the hex text of JSON-RPC. */
 import type { Hex } from 'viem'
 
 const ZERO = '0x'
@@ -9,10 +9,4 @@ export function quantityItem(value: unknown): Hex | undefined {
   const digits = value.slice(2).replace(/^0+/, '')
   if (digits === '') return ZERO
   return digits.length % 2 === 0 ? `0x${digits}` : `0x0${digits}`
-}
-
-/** Bytes as they are; undefined where the text is not hex, or of another length where one is given. */
-export function bytesItem(value: unknown, length?: number): Hex | undefined {
-  if (typeof value !== 'string' || !/^0x([0-9a-f]{2})*$/i.test(value)) return undefined
-  return length === undefined || value.length === 2 + 2 * length ? (value as Hex) : undefined
 }
