@@ -1,5 +1,5 @@
 /** Faults of gateways, each a lie in the place of the truth. */
-import { type Hash, type Hex, numberToHex } from 'viem'
+import { bytesToHex, type Hash, type Hex, numberToHex } from 'viem'
 import { rpcOver } from '../../infra/devnet/rpc.ts'
 import { bloomOf } from '../../ingest/proof/bloom.ts'
 import { encodeReceipt, type RawReceipt, rootOf } from '../../ingest/proof/receipts-root.ts'
@@ -112,7 +112,7 @@ async function branchOfItsOwn(nodeUrl: string): Promise<GatewayFault> {
         ...receipt,
         logs: receipt.logs.map((log) => (isSwap(log) ? tenfold(log) : log)),
       }))
-      const logsBloom = `0x${Buffer.from(bloomOf(receipts.flatMap(({ logs }) => logs))).toString('hex')}` as Hex
+      const logsBloom = bytesToHex(bloomOf(receipts.flatMap(({ logs }) => logs)))
       const header = sealedHeader({
         ...{ number, logsBloom, timestamp: Number(real['timestamp']) },
         parentHash: (forged.get(number - 1)?.header['hash'] ?? real['parentHash']) as Hash,
