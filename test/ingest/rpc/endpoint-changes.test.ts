@@ -47,7 +47,7 @@ function connect(urls: readonly string[], policy: Partial<typeof FAST_RETRIES> =
 }
 
 test('an endpoint whose chain id changes is not used until it is the right one again', async () => {
-  const { answering } = connect([first.url, second.url], { chainIdMs: 1, compareMs: 60_000 })
+  const { answering } = connect([first.url, second.url], { chainIdMs: 0, compareMs: 60_000 })
   expect(await answering()).toBe(hostOf(first))
   first.chain.chainId = 5
   for (let count = 0; count < 10; count++) expect(await answering()).toBe(hostOf(second))
@@ -58,7 +58,7 @@ test('an endpoint whose chain id changes is not used until it is the right one a
 })
 
 test('an endpoint alone whose chain id changes answers nothing meanwhile, and ends no listener', async () => {
-  const { answering } = connect([first.url], { chainIdMs: 1, compareMs: 60_000 })
+  const { answering } = connect([first.url], { chainIdMs: 0, compareMs: 60_000 })
   await answering()
   first.chain.chainId = 5
   await expect(answering()).rejects.toThrow('answers as chain 5 now')
