@@ -24,7 +24,7 @@ let running: Devnet | undefined
 let facts: DevnetFact[]
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'devnet-'))
+  dataDir = await mkdtemp(join(tmpdir(), 'restarted-devnet-'))
   facts = []
 })
 afterEach(async () => {
