@@ -16,6 +16,7 @@ const COMMANDS = {
   status: 'shows how far each network is read, stored and audited',
   sql: 'asks the tables of the market',
   verify: 'compares what is stored with its ticks',
+  prove: 'prints what proves a tick; checks such a proof',
   rebuild: 'recomputes candles from ticks',
   rewind: 'takes back all blocks above one',
   keys: 'creates, lists and revokes API keys',

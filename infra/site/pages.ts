@@ -23,6 +23,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>
     monitoring: 'infra/docs/monitoring.md',
     runbook: 'infra/docs/runbook.md',
     trust: 'infra/docs/trust.md',
+    proofs: 'infra/docs/proofs.md',
     figures: 'test/bench/README.md',
   },
   'How it works': {

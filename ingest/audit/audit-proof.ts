@@ -46,28 +46,9 @@ export async function proveBlock(
 /** No receipts, or others than those of the root. */
 const CANNOT_TELL = ['pruned', 'unsupported', 'refused', 'malformed', 'contradictory'] as const
 
-async function readBlock(
-  client: Client,
-  filter: LogFilter,
-  { number, hash }: { number: number; hash: Hash },
-): Promise<BlockReading> {
-  const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] })
-  const header = headerIn(block)
-  const transactions: unknown = block?.transactions
-  if (header?.hash !== hash || !Array.isArray(transactions)) {
-    throw new BadAnswer(
-      header ? 'contradictory' : 'behind',
-      `The node does not answer block ${number} (${hash}) whole.`,
-    )
-  }
-  const receipts = await receiptsOf(client, number, transactions as Hash[])
-  const count = block && (await countProven(receipts, block.receiptsRoot))
-  if (count === undefined || count === null) {
-    throw new BadAnswer(
-      'contradictory',
-      `The node answered receipts of block ${number} that do not have its receipts' root.`,
-    )
-  }
+async function readBlock(client: Client, filter: LogFilter, block: BlockName): Promise<BlockReading> {
+  const { number, hash } = block
+  const { header, receipts, count } = await readReceipts(client, block)
   const place = { blockNumber: numberToHex(number), blockHash: hash }
   const logs = receipts.flatMap((receipt) => receipt.logs.map((log) => ({ ...log, ...place })))
   requireOrder(logs, number)
@@ -80,7 +61,40 @@ async function readBlock(
   }
 }
 
-type Receipt = Omit<RawReceipt, 'logs'> & { logs: readonly RpcLog[] }
+type BlockName = { number: number; hash: Hash }
+
+/** A block with its receipts. */
+export type ReceiptsReading = {
+  /** As the endpoint answers it, without transactions. */
+  block: Readonly<Record<string, unknown>>
+  header: BlockHeader
+  receipts: readonly Receipt[]
+  /** So many of the receipts, from the first on, have the receipts' root of the block. */
+  count: number
+}
+
+export async function readReceipts(client: Client, { number, hash }: BlockName): Promise<ReceiptsReading> {
+  const block = await client.request({ method: 'eth_getBlockByNumber', params: [numberToHex(number), false] })
+  const header = headerIn(block)
+  const transactions: unknown = block?.transactions
+  if (!block || header?.hash !== hash || !Array.isArray(transactions)) {
+    throw new BadAnswer(
+      header ? 'contradictory' : 'behind',
+      `The node does not answer block ${number} (${hash}) whole.`,
+    )
+  }
+  const receipts = await receiptsOf(client, number, transactions as Hash[])
+  const count = await countProven(receipts, block.receiptsRoot)
+  if (count === undefined) {
+    throw new BadAnswer(
+      'contradictory',
+      `The node answered receipts of block ${number} that do not have its receipts' root.`,
+    )
+  }
+  return { block: block as unknown as ReceiptsReading['block'], header, receipts, count }
+}
+
+export type Receipt = Omit<RawReceipt, 'logs'> & { logs: readonly RpcLog[] }
 
 /** One call where the node supports it, else one call a transaction. The endpoint has checked the fields, see `answers.ts`. */
 async function receiptsOf(client: Client, number: number, transactions: readonly Hash[]): Promise<Receipt[]> {

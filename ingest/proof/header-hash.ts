@@ -51,22 +51,29 @@ const MAX_EXTRA_BYTES = 131_072
 
 /** `block`: as a node answers `eth_getBlockByNumber`. */
 export function headerVerdict(block: Readonly<Record<string, unknown>>): HeaderVerdict {
+  if (encodeHeader(block) !== undefined) return 'proven'
+  const isWhole = typeof block['hash'] === 'string' && itemsOf(block, FIRST_FIELDS) && itemsOf(block, forkFields(block))
+  return isWhole && Object.entries(block).some(([name, value]) => isUnknownField(name, value)) ? 'unknown-fork' : 'forged'
+}
+
+/** The RLP list that hashes to the hash of the block; undefined where its fields have no such list. */
+export function encodeHeader(block: Readonly<Record<string, unknown>>): Hex | undefined {
   const hash = block['hash']
   const items = itemsOf(block, FIRST_FIELDS)
-  const later = FORK_FIELDS.slice(0, countPresent(block))
-  const laterItems = itemsOf(block, later)
-  if (typeof hash !== 'string' || !items || !laterItems) return 'forged'
+  const later = itemsOf(block, forkFields(block))
+  if (typeof hash !== 'string' || !items || !later) return undefined
   // Nodes answer fields of later forks for earlier blocks too.
   for (let count = later.length; count >= 0; count--) {
-    if (keccak256(toRlp([...items, ...laterItems.slice(0, count)])) === hash.toLowerCase()) return 'proven'
+    const list = toRlp([...items, ...later.slice(0, count)])
+    if (keccak256(list) === hash.toLowerCase()) return list
   }
-  return Object.entries(block).some(([name, value]) => isUnknownField(name, value)) ? 'unknown-fork' : 'forged'
+  return undefined
 }
 
 /** Fields of forks are present up to one. */
-function countPresent(block: Readonly<Record<string, unknown>>): number {
+function forkFields(block: Readonly<Record<string, unknown>>): typeof FORK_FIELDS {
   const missing = FORK_FIELDS.findIndex(([name]) => (block[name] ?? null) === null)
-  return missing === -1 ? FORK_FIELDS.length : missing
+  return missing === -1 ? FORK_FIELDS : FORK_FIELDS.slice(0, missing)
 }
 
 function isUnknownField(name: string, value: unknown): boolean {

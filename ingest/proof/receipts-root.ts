@@ -1,5 +1,5 @@
 /** The receipts' root of a block from its receipts: logs with the root of a proven header are what the chain has, whichever node answers them. */
-import { createMPT } from '@ethereumjs/mpt'
+import { createMerkleProof, createMPT } from '@ethereumjs/mpt'
 import { bytesToHex, concat, type Hex, hexToBytes, numberToHex, toRlp } from 'viem'
 import { bytesIn, hexIn } from '../lib/hex.ts'
 import { bloomOf } from './bloom.ts'
@@ -46,15 +46,24 @@ function encodeLog({ address, topics, data }: RawLog): [Hex, Hex[], Hex] | undef
 }
 
 /** Key of a receipt or a transaction in its trie. */
-export function indexKey(index: number): Uint8Array {
+function indexKey(index: number): Uint8Array {
   return hexToBytes(toRlp(quantityItem(numberToHex(index)) ?? '0x'))
 }
 
 /** `values`: as `encodeReceipt` gives them, in the order of the block. */
 export async function rootOf(values: readonly Hex[]): Promise<Hex> {
+  return bytesToHex((await trieOf(values)).root())
+}
+
+/** The nodes of the trie from its root to the value at `index`, in RLP. */
+export async function pathTo(values: readonly Hex[], index: number): Promise<Hex[]> {
+  return (await createMerkleProof(await trieOf(values), indexKey(index))).map((node) => bytesToHex(node))
+}
+
+async function trieOf(values: readonly Hex[]) {
   const trie = await createMPT()
   for (const [index, value] of values.entries()) await trie.put(indexKey(index), hexToBytes(value))
-  return bytesToHex(trie.root())
+  return trie
 }
 
 /** How many of the receipts, from the first on, have this root: all, or all but the last one; undefined where neither have it. */

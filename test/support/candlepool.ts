@@ -26,6 +26,7 @@ export type Script =
   | 'keys'
   | 'status'
   | 'verify'
+  | 'prove'
   | 'rebuild'
   | 'rewind'
   | 'backup'
