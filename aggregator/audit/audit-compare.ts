@@ -6,11 +6,12 @@ import { type ProvenBlock, proveBlock } from '../../ingest/audit/audit-proof.ts'
 import type { Assembler } from '../../ingest/blocks/assemble.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
-import type { BlockContent } from '../../ingest/model/message.ts'
+import type { BlockContent, UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import { getHeader } from '../../ingest/rpc/rpc.ts'
 import type { AuditCounts } from '../ledger/fact.ts'
 import { type BlockSums, countDifferences, isDifferent, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'
 import { requireFinalLedger } from './final-ledger.ts'
@@ -44,6 +45,10 @@ export type Comparison = Omit<AuditCounts, 'undecided'> & {
   wrong: BlockContent[][]
   /** Blocks that no node's receipts prove. */
   undecided: number[]
+  /** When these were. */
+  undecidedTimes: ReadonlyMap<number, UnixSeconds>
+  /** Two voices have answered. */
+  isCompared: boolean
   unverified: ReadonlySet<PoolId>
   /** A block was stored otherwise than its proof, though the reading agreed: its endpoint lies as the source did, or is the source. */
   isDeceived: boolean
@@ -98,6 +103,8 @@ type Truth = {
   contents: ReadonlyMap<number, BlockContent>
   mismatched: number
   undecided: number[]
+  undecidedTimes: ReadonlyMap<number, UnixSeconds>
+  isCompared: boolean
   isDeceived: boolean
 }
 
@@ -164,8 +171,26 @@ async function readTruth(
     contents: byNumber,
     mismatched: differing.length + deceived.length,
     undecided,
+    undecidedTimes: await timesOf(endpoints, undecided, readings),
+    isCompared: other !== undefined,
     isDeceived: deceived.length > 0,
   }
+}
+
+/** From the headers of the readings, else from an endpoint; a block without an answer is left out. */
+async function timesOf(
+  endpoints: Endpoints,
+  blocks: readonly number[],
+  readings: readonly RangeLogs[],
+): Promise<ReadonlyMap<number, UnixSeconds>> {
+  const known = new Map(readings.flatMap(({ headers }) => headers.map((it) => [it.number, it.timestamp] as const)))
+  const times = new Map<number, UnixSeconds>()
+  for (const number of blocks) {
+    const header = known.has(number) ? undefined : endpoints.run((client) => getHeader(client, number))
+    const time = known.get(number) ?? (await header?.catch(() => undefined))?.timestamp
+    if (time !== undefined) times.set(number, time)
+  }
+  return times
 }
 
 async function assembled(assembler: Assembler, before: number, { logs, headers }: RangeLogs) {

@@ -161,13 +161,16 @@ function auditedRecord(
     logs: before.logs + found.logs,
     next,
     compared: hasOthers ? next : Math.min(before.compared, next),
+    comparedAt: found.isCompared ? Math.floor(Date.now() / 1000) : before.comparedAt,
+    undecidedTimes: new Map([...before.undecidedTimes, ...found.undecidedTimes]),
     undecided: newest([...undecided.filter(isOutside), ...found.undecided]),
     repairing: repairing.filter((block) => isOutside(block) || found.undecided.includes(block)),
   }
 }
 
 function auditFact({ network, job }: StoredRange, { from, to }: BlockRange, found: Comparison): AggregatorFact {
-  const { wrong: _, unverified: __, isDeceived: ___, undecided, ...counts } = found
+  const { logs, mismatched, omitted, invented, repriced, undecided } = found
+  const counts = { logs, mismatched, omitted, invented, repriced }
   const kind = found.wrong.length + undecided.length > 0 ? 'audit-found' : 'audited'
   return { kind, network, job, from, to, ...counts, undecided: undecided.length }
 }

@@ -13,7 +13,7 @@ import type { CandleView } from '../market/model/orientation.ts'
 import type { CandleQuery } from '../query/query.ts'
 import type { Identify } from './authenticate.ts'
 import type { ClientAddress } from './client-address.ts'
-import { cacheHeaders, incompleteHeader, marketHeaders } from './headers.ts'
+import { cacheHeaders, marketHeaders } from './headers.ts'
 import { isHost, originHeaders, REQUEST_ID, securityHeaderValues } from './http.ts'
 import { type Encoding, encodedText, type KeptBody } from './kept-bodies.ts'
 
@@ -98,7 +98,6 @@ function send(
   const headers = {
     ...common,
     ...marketHeaders(answer),
-    ...incompleteHeader(answer.incomplete),
     ...cacheHeaders(etag),
   }
   if (etag !== undefined && plain.etag === etag) return void res.writeHead(304, headers).end()

@@ -1,4 +1,4 @@
-/** Headers of an answer: the pool behind it, missing time, and caching. */
+/** Headers of an answer: the pool behind it, time that is missing or in doubt, and caching. */
 import { createHash } from 'node:crypto'
 import type { Response } from 'express'
 import { venueOf } from '../../ingest/model/venue.ts'
@@ -27,9 +27,10 @@ export function setMarket(res: Response, answer: MarketHeading): void {
   res.set(marketHeaders(answer))
 }
 
-type MarketHeading = Pick<MarketAnswer<unknown>, 'view' | 'passedOver' | 'finalUntil'>
+type MarketHeading = Pick<MarketAnswer<unknown>, 'view' | 'passedOver' | 'finalUntil' | 'incomplete' | 'unproven'>
 
-export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): Record<string, string> {
+export function marketHeaders(answer: MarketHeading): Record<string, string> {
+  const { view, passedOver, finalUntil, incomplete, unproven } = answer
   const { network, pool } = view.listing
   return {
     'X-Market-Network': network.name,
@@ -38,6 +39,8 @@ export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): 
     'X-Market-Pair': headerText(viewPair(view).join('-')),
     ...(passedOver && { 'X-Market-Lead': `${passedOver.reason}; passed-over=${passedOver.pool}` }),
     ...(finalUntil !== undefined && { 'X-Market-Final-Until': formatTime(finalUntil) }),
+    ...(incomplete.length > 0 && { 'X-Market-Incomplete': intervals(incomplete) }),
+    ...(unproven.length > 0 && { 'X-Market-Unproven': intervals(unproven) }),
     ...(network.devnet && { [DEVNET]: 'true' }),
   }
 }
@@ -45,19 +48,12 @@ export function marketHeaders({ view, passedOver, finalUntil }: MarketHeading): 
 /** Clients accept headers of some kilobytes. */
 const MAX_INTERVALS = 40
 
-export function setIncomplete(res: Response, ranges: readonly TimeRange[]): void {
-  res.set(incompleteHeader(ranges))
-}
-
-/** Missing time as ISO 8601 intervals. Beyond the maximum the last interval reaches to the end of the last range. */
-export function incompleteHeader(ranges: readonly TimeRange[]): Record<string, string> {
-  if (ranges.length === 0) return {}
+/** ISO 8601 intervals. Beyond the maximum the last one reaches to the end of the last range. */
+function intervals(ranges: readonly TimeRange[]): string {
   const shown = ranges.slice(0, MAX_INTERVALS)
   const [last, end] = [shown.pop(), ranges.at(-1)]
   if (last && end) shown.push({ from: last.from, to: end.to })
-  return {
-    'X-Market-Incomplete': shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', '),
-  }
+  return shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', ')
 }
 
 /** For forms whose rows have no room for it. */

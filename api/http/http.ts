@@ -27,6 +27,7 @@ const EXPOSED = [
   'X-Market-Network',
   'X-Market-Pair',
   'X-Market-Pool',
+  'X-Market-Unproven',
   'X-Market-Venue',
   REQUEST_ID,
 ].join(', ')

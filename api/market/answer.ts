@@ -21,6 +21,8 @@ export type MarketAnswer<Row> = {
   closed: boolean
   /** The parts of the range that are not stored: `from ≤ time < to`, ascending. */
   incomplete: readonly TimeRange[]
+  /** The parts of the range about which the endpoints disagree, without proof; likewise. */
+  unproven: readonly TimeRange[]
   /** No reorg changes what is before it; undefined where nothing is known to be final. */
   finalUntil: UnixSeconds | undefined
 }
@@ -70,8 +72,10 @@ export function toAnswer<Row extends { time: UnixSeconds }>(
   const { swaps, range, end, closed, coverage, now } = of
   const { view, probed, passedOver } = found
   const cost = costOf({ probed, swaps, oldest: rows[0]?.time, end })
-  const incomplete = clip([...coverage.gaps, ...gapSinceTip(coverage, now)], { from: range.from, to: end })
-  return { view, passedOver, rows, cost, closed, incomplete, finalUntil: coverage.finalUntil }
+  const asked = { from: range.from, to: end }
+  const incomplete = clip([...coverage.gaps, ...gapSinceTip(coverage, now)], asked)
+  const unproven = clip(coverage.unproven, asked)
+  return { view, passedOver, rows, cost, closed, incomplete, unproven, finalUntil: coverage.finalUntil }
 }
 
 /** The part of the cost that does not depend on the answer. */

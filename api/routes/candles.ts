@@ -3,7 +3,7 @@ import type { Request } from 'express'
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendRows } from '../http/forms.ts'
-import { headerText, setIncomplete, setMarket } from '../http/headers.ts'
+import { headerText, setMarket } from '../http/headers.ts'
 import type { KeptBodies, KeptBody } from '../http/kept-bodies.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
 import { CANDLE_COLUMNS, candleRow } from '../market/answer-rows.ts'
@@ -24,7 +24,6 @@ export function getCandles(
     const query = readCandleQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.candles(query))
     setMarket(res, answer)
-    setIncomplete(res, answer.incomplete)
     if (query.symbol !== undefined) res.set('X-API-Suggestion', headerText(suggestion(query, answer)))
     const data = () => answer.rows.map(candleRow)
     const text = () =>

@@ -5,7 +5,7 @@ import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import { type EventStream, eventStream } from '../http/event-stream.ts'
-import { setIncomplete, setMarket } from '../http/headers.ts'
+import { setMarket } from '../http/headers.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { PLANS } from '../lib/plan.ts'
 import { PROBLEMS, Problem } from '../lib/problem.ts'
@@ -92,7 +92,6 @@ function streamOf<Query extends CandleQuery | TickQuery>(
       if (events.closed.aborted) feed.leave(events)
       const [first] = answers
       if (first) setMarket(res, first)
-      if (first) setIncomplete(res, first.incomplete)
       return { cost: isResumed ? 1 : cost }
     })
     if (events.closed.aborted) return

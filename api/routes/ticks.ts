@@ -2,7 +2,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
 import { sendRows } from '../http/forms.ts'
-import { setIncomplete, setMarket } from '../http/headers.ts'
+import { setMarket } from '../http/headers.ts'
 import { knownCost } from '../market/answer.ts'
 import { tickColumns, tickRow } from '../market/answer-rows.ts'
 import type { Market } from '../market/market.ts'
@@ -15,7 +15,6 @@ export function getTicks(market: Market, accounts: Accounts): AccountHandler {
     const query = readTickQuery(parametersOf(req))
     const answer = await accounts.charge(account, knownCost(query), () => market.ticks(query))
     setMarket(res, answer)
-    setIncomplete(res, answer.incomplete)
     const pair = viewPair(answer.view)
     const data = () => answer.rows.map((tick) => tickRow(tick, pair, query.include))
     const text = () => ({ text: JSON.stringify({ data: data(), credits_used: answer.cost }) })

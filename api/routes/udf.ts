@@ -4,7 +4,7 @@
  */
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { AccountHandler } from '../http/authenticate.ts'
-import { sendAnswer, sendText, setIncomplete, setMarket } from '../http/headers.ts'
+import { sendAnswer, sendText, setMarket } from '../http/headers.ts'
 import { knownCost, type MarketAnswer } from '../market/answer.ts'
 import type { Market } from '../market/market.ts'
 import { type CandleView, viewPair } from '../market/model/orientation.ts'
@@ -67,7 +67,6 @@ export function udfRoutes(
     '/v0/udf/history': async (account, req, res) => {
       const answer = await candles(account, candleQuery(readUdfHistory(parametersOf(req))))
       setMarket(res, answer)
-      setIncomplete(res, answer.incomplete)
       sendAnswer(res, toHistory(answer.rows), answer.closed)
     },
   }

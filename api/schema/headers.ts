@@ -49,6 +49,11 @@ export const HEADERS = {
       'Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas.',
     schema: text,
   },
+  'X-Market-Unproven': {
+    description:
+      'Present where the endpoints of the network answer different logs of blocks in the range, and none of them proves its own: `from/to` of each block, likewise. They are asked again every ten minutes.',
+    schema: text,
+  },
   'X-Credits-Used': { description: 'Present where the answer is bare rows: what it cost.', schema: text },
   'X-API-Suggestion': {
     description: 'Present where the query has `symbol`: the query by pool that costs fewer credits.',

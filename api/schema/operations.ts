@@ -31,6 +31,7 @@ const MARKET_HEADERS = [
   'X-Market-Pair',
   'X-Market-Lead',
   'X-Market-Incomplete',
+  'X-Market-Unproven',
   'X-Market-Final-Until',
   'X-Candlepool-Devnet',
   'X-Credits-Used',

@@ -5,6 +5,8 @@ import { print, printTable, runCommand } from '../process/command.ts'
 import { commandLine, type Help, optionsOf } from '../process/help.ts'
 
 const SHOWN_GAPS = 3
+/** So long without a comparison is said. */
+const COMPARED_SECONDS = 3_600
 /** A longer one is cut. */
 const MAX_REASON_LENGTH = 100
 
@@ -26,9 +28,15 @@ await runCommand(async (store, config) => {
   const header = ['NETWORK', 'HEAD', 'STORED TIP', 'TIP TIME', 'LAG', 'FIRST BLOCK', 'GAPS', 'MISMATCHES', 'AUDITED TO']
   printTable([header, ...statuses.map(rowOf)])
   for (const status of statuses) {
-    const notes = [notesOfHalts, noteOfNothing, notesOfGaps, notesOfAudit, notesOfVerification, noteOfBudget].flatMap(
-      (of) => of(status),
-    )
+    const notes = [
+      notesOfHalts,
+      noteOfNothing,
+      notesOfGaps,
+      noteOfVoices,
+      notesOfAudit,
+      notesOfVerification,
+      noteOfBudget,
+    ].flatMap((of) => of(status))
     if (notes.length > 0) print('', ...notes)
   }
   const jobs = statuses.flatMap(({ network, jobs }) => jobs.map((job) => rowOfJob(network, job)))
@@ -91,6 +99,19 @@ function notesOfGaps({ network, gaps }: NetworkSummary): string[] {
       `Fill the first with: npm run backfill -- --network ${network} --from-block ${gap.from} --to-block ${gap.to}`,
     ),
   ]
+}
+
+/** Where nothing is compared with another endpoint. */
+function noteOfVoices({ network, voices, first, audit }: NetworkSummary): string[] {
+  if (voices === undefined || first === undefined) return []
+  if (voices === 1)
+    return [
+      `${network}: one endpoint tells all of it: its headers and a share of its blocks are proven, nothing is compared. Name a second provider.`,
+    ]
+  const { comparedAt } = audit ?? {}
+  if (comparedAt !== undefined && Date.now() / 1000 - comparedAt < COMPARED_SECONDS) return []
+  const since = comparedAt === undefined ? 'yet' : `since ${timeOf(comparedAt)}`
+  return [`${network}: nothing has been compared with another endpoint ${since}.`]
 }
 
 function notesOfAudit({ network, first, audit }: NetworkSummary): string[] {

@@ -10,6 +10,7 @@ import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type BudgetLimits, dayOf } from '../../ingest/rpc/request-budget.ts'
+import { voicesOf } from '../../ingest/rpc/voice.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
@@ -21,6 +22,8 @@ export type NetworkSummary = {
   network: NetworkName
   /** The chain's newest block; absent where no endpoint is configured or none answers. */
   head?: number
+  /** Endpoints that count as voices of their own; absent where none is configured. */
+  voices?: number
   /** The newest block that the listener has stored. */
   tip?: { number: number; time: UnixSeconds }
   lag?: { seconds: number; blocks?: number }
@@ -66,6 +69,8 @@ export type JobStatus = BlockRange & {
 export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
   /** The newest block of the listener's that was compared with another voice. */
   upTo?: number
+  /** When blocks were last compared with another voice; absent where none ever were. */
+  comparedAt?: UnixSeconds
   /** Blocks without proof by any endpoint, and blocks whose repair is under way. */
   undecided: number
   repairing: number
@@ -106,6 +111,7 @@ export async function summarize(
   return {
     network,
     ...(head && { head: head.number }),
+    ...(urls && { voices: new Set(voicesOf(urls)).size }),
     ...(tip && { tip, lag: lagOf(tip, head?.number, now) }),
     ...(oldest && { first: oldest.from }),
     known,
@@ -140,9 +146,11 @@ function lagOf(tip: { number: number; time: UnixSeconds }, head: number | undefi
 
 function sumsOf(records: readonly AuditRecord[]): AuditSums {
   const sum = (of: (record: AuditRecord) => number) => records.reduce((total, record) => total + of(record), 0)
+  const comparedAt = Math.max(...records.map((record) => record.comparedAt))
   const live = records.filter(({ job, compared, first }) => job === 0 && compared > first)
   return {
     ...(live.length > 0 && { upTo: Math.max(...live.map(({ compared }) => compared - 1)) }),
+    ...(comparedAt > 0 && { comparedAt }),
     logs: sum(({ logs }) => logs),
     mismatched: sum(({ mismatched }) => mismatched),
     omitted: sum(({ omitted }) => omitted),

@@ -9,7 +9,7 @@ import type { BucketCache } from './bucket-cache.ts'
 import { openCacheRefresh } from './cache-refresh.ts'
 import { openChangeCounter } from './change-counter.ts'
 import { type ChangeLog, endsRollback, type OnChange, openChangeLog, readChanges } from './change-log.ts'
-import { type NetworkState, readCoverages } from './coverage.ts'
+import { type NetworkState, openCoverages } from './coverage.ts'
 import { type OwnFlushes, openOwnFlushes } from './own-flushes.ts'
 import { openStateListeners, type StateListener } from './state-listeners.ts'
 
@@ -62,7 +62,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const counter = openChangeCounter(reader)
   const serialize = serial()
   const flushes = openOwnFlushes({ cache, refresh, onChange, serialize, setTip, onRecorded: counter.add })
-  const coverages = cachedValue(() => readCoverages(reader, networks, states), freshMs / 2)
+  const coverages = openCoverages(reader, networks, states, freshMs / 2)
   const polled = cachedValue(poll, freshMs)
   const age = stateAge(networks, flushes, freshMs)
   const fallen = openFallenTips(onChange)

@@ -6,12 +6,14 @@ import { type LedgerStart, ledgerStart, readBlocks } from '../../../aggregator/l
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
+import { cachedValue } from '../../lib/cached-value.ts'
 import { orUnavailable, queryRows, readSql } from '../../lib/store.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { Listing } from '../model/listing.ts'
 import { isFresh, type Tip } from '../model/tip.ts'
 
 const COVERAGE = readSql(new URL('./coverage.sql', import.meta.url))
+const UNPROVEN = readSql(new URL('./unproven.sql', import.meta.url))
 
 export type Coverage = {
   /** Undefined while nothing is stored. */
@@ -20,6 +22,8 @@ export type Coverage = {
   backfilled: readonly CoveredRun[]
   /** The newest stored block that was final when the states were read; its trades and all before it are final. */
   final?: { finalized: number; timestamp: UnixSeconds } | undefined
+  /** The time of blocks of which the endpoints answer different logs, none of them proven; ascending. */
+  unproven?: readonly TimeRange[]
 }
 
 /** `pools`: the members of a filter that is a digest. */
@@ -35,6 +39,8 @@ export type PoolCoverage = {
   gaps: readonly TimeRange[]
   /** No reorg changes what is before it. */
   finalUntil: UnixSeconds | undefined
+  /** See `Coverage`: of any pool of the network. */
+  unproven: readonly TimeRange[]
 }
 
 const NOTHING_STORED: NetworkState = { tip: undefined, coverage: { ledger: undefined, backfilled: [] } }
@@ -49,7 +55,25 @@ export function poolCoverage(
     backfilled: coveredRuns(coverage, pool),
     gaps: gapsOf(coverage, tip, pool, created),
     finalUntil: coverage.final?.timestamp,
+    unproven: coverage.unproven ?? [],
   }
+}
+
+/** Multiple of their age: an audit finds unproven blocks minutes after they were stored. */
+const UNPROVEN_AGE = 20
+
+/** At most `ageMs` old. `states`: the last ones, see `readCoverages`. */
+export function openCoverages(
+  reader: ClickHouseClient,
+  networks: readonly NetworkName[],
+  states: ReadonlyMap<NetworkName, NetworkState>,
+  ageMs: number,
+) {
+  const unproven = cachedValue(() => readUnproven(reader, networks), UNPROVEN_AGE * ageMs)
+  return cachedValue(async () => {
+    const [coverages, times] = await Promise.all([readCoverages(reader, networks, states), unproven.get()])
+    return new Map([...coverages].map(([network, it]) => [network, { ...it, unproven: times.get(network) ?? [] }]))
+  }, ageMs)
 }
 
 /** `before`: the last states, whose ledger starts and digests are immutable and are not read again. */
@@ -75,6 +99,20 @@ export async function readCoverages(
     found.set(network, { ledger: ledgers[index], backfilled, final: finals[index] })
   }
   return found
+}
+
+async function readUnproven(
+  reader: ClickHouseClient,
+  networks: readonly NetworkName[],
+): Promise<ReadonlyMap<NetworkName, readonly TimeRange[]>> {
+  const rows = await queryRows<{ network: NetworkName; times: readonly UnixSeconds[] }>(reader, UNPROVEN, { networks })
+  return new Map(
+    rows.map(({ network, times }) => {
+      // Not known of blocks that an earlier version has found.
+      const known = times.filter((time) => time > 0)
+      return [network, known.map((time) => ({ from: time, to: time + 1 }))]
+    }),
+  )
 }
 
 /** Read again where the tip names a newer final block. */

@@ -337,6 +337,9 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     while ((await record())?.next !== FINALIZED + 1) await step()
     expect(await tablesOf(database)).toEqual(before)
     expect(await record()).toMatchObject({ omitted: 0, repriced: 0, undecided: [Number(log.blockNumber)] })
+    const time = nodes.one.chain.timestampOf(Number(log.blockNumber))
+    expect((await record())?.undecidedTimes).toEqual(new Map([[Number(log.blockNumber), time]]))
+    expect((await record())?.comparedAt).toBeGreaterThan(Date.now() / 1000 - 60)
     expect(listening.facts).toContainEqual(expect.objectContaining({ kind: 'audit-found', undecided: 1 }))
     for (const { faults } of [nodes.one, nodes.two]) delete faults.hideReceipts
     await finish(step)
@@ -395,17 +398,8 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     const next = Number(dog.blockNumber)
     nodes.one.faults.hideLogs = hide(dog)
     await listen()
-    const nothing = { mismatched: 0, omitted: 0, invented: 0, repriced: 0, undecided: [], repairing: [] }
-    await writeRecord(database.client, {
-      network: 'ethereum',
-      job: 0,
-      first: FIRST,
-      next,
-      compared: next,
-      logs: 0,
-      ...nothing,
-      version: 0,
-    })
+    const begun = beginRecord({ network: 'ethereum', job: 0, pools: undefined, from: FIRST, to: FINALIZED })
+    await writeRecord(database.client, { ...begun, next, compared: next })
     // A search on the chain now finds an older one.
     const last = swaps.filter((log) => Number(log.blockNumber) < next).slice(-3)
     nodes.one.faults.hideLogs = hide(dog, ...last)

@@ -1,5 +1,6 @@
 /** Time that was not read from the chain: it is listed, and no close is carried over it, until a job has read it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beginRecord, writeRecord } from '../../../aggregator/history/audit-record.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
@@ -99,6 +100,24 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
     } finally {
       now -= 3_600
     }
+  })
+
+  test('of which no endpoint proves its logs is named apart, in the answers about it', async () => {
+    const record = beginRecord({ network: 'ethereum', job: 0, pools: undefined, from: 40, to: 60 })
+    const undecidedTimes = new Map([50, 44, 45].map((at) => [at, minute(at)]))
+    await writeRecord(database.client, { ...record, undecided: [50, 44, 45, 46], undecidedTimes })
+    const block = (at: number) => `${shown(at)}/${shown(at).replace(':00Z', ':01Z')}`
+    const unproven = async (path: string) => (await service.get(path)).headers.get('X-Market-Unproven')
+    const candlesFrom = (from: number, to: number) =>
+      `/v0/candles?pool=${POOL.id}&interval=1m&limit=100&from=${shown(from)}&to=${shown(to)}`
+    await until(async () => (await unproven(candlesFrom(40, 60))) ?? undefined, 'it is known')
+    expect(await unproven(candlesFrom(40, 60))).toBe([44, 45, 50].map(block).join(', '))
+    expect(await unproven(candlesFrom(45, 50))).toBe(block(45))
+    expect(await unproven(candlesFrom(46, 50))).toBeNull()
+    expect(await unproven(`/v0/ticks?pool=${POOL.id}&from=${shown(46)}&to=${shown(51)}`)).toBe(block(50))
+    expect(await unproven(`/v0/pools?pool=${POOL.id}`)).toBeNull()
+    await writeRecord(database.client, { ...record, version: 1 })
+    await until(async () => ((await unproven(candlesFrom(40, 60))) === null ? true : undefined), 'it is decided')
   })
 
   test('is whole once a job has read it', async () => {

@@ -617,6 +617,8 @@ export interface operations {
                     "X-Market-Lead"?: string;
                     /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
+                    /** @description Present where the endpoints of the network answer different logs of blocks in the range, and none of them proves its own: `from/to` of each block, likewise. They are asked again every ten minutes. */
+                    "X-Market-Unproven"?: string;
                     /** @description Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it. */
                     "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
@@ -1041,6 +1043,8 @@ export interface operations {
                     "X-Market-Lead"?: string;
                     /** @description Present where parts of the range are not stored: `from/to` of each, oldest first, separated by commas. */
                     "X-Market-Incomplete"?: string;
+                    /** @description Present where the endpoints of the network answer different logs of blocks in the range, and none of them proves its own: `from/to` of each block, likewise. They are asked again every ten minutes. */
+                    "X-Market-Unproven"?: string;
                     /** @description Present where the chain says what is final: a reorg cannot change a tick before this time, nor a candle that ends by it. */
                     "X-Market-Final-Until"?: string;
                     /** @description `true` where the chain is a local stand-in: its trades are made up. */
