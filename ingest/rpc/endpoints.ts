@@ -13,7 +13,7 @@ import { Endpoint } from './endpoint.ts'
 import { chooseEndpoint, markLate, type RunOptions } from './endpoint-choice.ts'
 import type { LimitsContext, RangeKind } from './endpoint-limits.ts'
 import { behindFact, type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
-import { Finality, MAX_FINALITY_LAG_BLOCKS } from './finality.ts'
+import { type Finality, finalityOf } from './finality.ts'
 import { type CompareHeads, compareHeads } from './head-comparison.ts'
 import type { RequestBudget } from './request-budget.ts'
 import { BLOCK_MS, RETRY_POLICY, type RetryPolicy } from './retry-policy.ts'
@@ -89,8 +89,7 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
     (number) => ask(async (client) => (await getHeader(client, number))?.hash),
     report,
   )
-  const maxLag = network && MAX_FINALITY_LAG_BLOCKS[network.name]
-  const finality = new Finality(maxLag, retryPolicy.finalityLostMs, isSeveral ? agreeAt : undefined)
+  const finality = finalityOf(network, retryPolicy, headers !== undefined, isSeveral ? agreeAt : undefined)
   const group: EndpointGroup = {
     endpoints,
     report,

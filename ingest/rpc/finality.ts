@@ -2,9 +2,10 @@
  * Finality of a network: the newest final block that the leading endpoint reports and no other voice contradicts, and a fallback where none is
  * plausible.
  */
-import type { BlockRef } from '../model/message.ts'
-import type { NetworkName } from '../model/network.ts'
+import type { BlockRef, UnixSeconds } from '../model/message.ts'
+import type { Network, NetworkName } from '../model/network.ts'
 import type { AgreeAt } from './agreement.ts'
+import type { RetryPolicy } from './retry-policy.ts'
 
 /** Distance below the head that is read as history where no endpoint has the tag `finalized`. It never counts as final. */
 export const FALLBACK_FINALITY_BLOCKS = 256
@@ -16,7 +17,7 @@ const MIN_REFUSALS = 3
  * A final block further below the head is not believed: after a restart a node may report one that is millions of blocks old. Several times the
  * longest lag that each network has had or allows.
  */
-export const MAX_FINALITY_LAG_BLOCKS: Readonly<Record<NetworkName, number>> = {
+const MAX_FINALITY_LAG_BLOCKS: Readonly<Record<NetworkName, number>> = {
   // 12 h. Usually two epochs, 64 to 96 blocks; an hour in May 2023.
   ethereum: 3_600,
   // 12 h. Usually seconds by milestones; some hours where Heimdall stood still.
@@ -28,12 +29,36 @@ export const MAX_FINALITY_LAG_BLOCKS: Readonly<Record<NetworkName, number>> = {
   optimism: 43_200,
 }
 
+/**
+ * A younger block is not final: where finality is that of Ethereum, two epochs of 384 s come after it, less 168 s for clocks and for heads of nodes
+ * that lag. Polygon's milestones take seconds.
+ */
+const MIN_FINALITY_SECONDS: Readonly<Record<NetworkName, number>> = {
+  ethereum: 600,
+  polygon: 0,
+  arbitrum: 600,
+  base: 600,
+  optimism: 600,
+}
+
 /** More blocks than these are read as one range, once they are known to be final. */
 const FAR_BLOCKS = 64
 const FIRST_STEP_BLOCKS = 8
 
+type PlacedBlock = { number: number; timestamp: UnixSeconds }
+
+export type FinalityOptions = {
+  maxLagBlocks?: number | undefined
+  minSeconds?: number | undefined
+  /** Where finality stays implausible for so long, the network has lost it: then the fallback is used, by which nothing becomes final. */
+  lostMs?: number
+  /** Asks the voices, where there are several. */
+  agreeAt?: AgreeAt | undefined
+}
+
 export class Finality {
   readonly #maxLagBlocks: number
+  readonly #minSeconds: number
   readonly #lostMs: number
   readonly #agreeAt: AgreeAt | undefined
   /** The newest block that was confirmed, or reported where nothing confirms it. */
@@ -45,14 +70,11 @@ export class Finality {
   #namedBy: string | undefined
   #doubtedSinceMs: number | undefined
 
-  /**
-   * Where finality stays implausible for `lostMs`, the network has lost it: then the fallback is used, by which nothing becomes final. `agreeAt`
-   * asks the voices, where there are several.
-   */
-  constructor(maxLagBlocks = Number.POSITIVE_INFINITY, lostMs = Number.POSITIVE_INFINITY, agreeAt?: AgreeAt) {
-    this.#maxLagBlocks = maxLagBlocks
-    this.#lostMs = lostMs
-    this.#agreeAt = agreeAt
+  constructor(options: FinalityOptions = {}) {
+    this.#maxLagBlocks = options.maxLagBlocks ?? Number.POSITIVE_INFINITY
+    this.#minSeconds = options.minSeconds ?? 0
+    this.#lostMs = options.lostMs ?? Number.POSITIVE_INFINITY
+    this.#agreeAt = options.agreeAt
   }
 
   /** Waits for the other voices while no block is confirmed, or one far below; else they are asked meanwhile. */
@@ -92,8 +114,9 @@ export class Finality {
   }
 
   /** Whether a node with this head may report that block as final; false is noted. */
-  isPlausible({ number }: BlockRef, head: number): boolean {
-    if (head - number <= this.#maxLagBlocks) return true
+  isPlausible({ number, timestamp }: PlacedBlock, head: PlacedBlock): boolean {
+    const seconds = Math.max(head.timestamp, Date.now() / 1_000) - timestamp
+    if (head.number - number <= this.#maxLagBlocks && seconds >= this.#minSeconds) return true
     this.#doubtedSinceMs ??= performance.now()
     return false
   }
@@ -120,4 +143,16 @@ export class Finality {
     if (since !== undefined && performance.now() - since >= this.#lostMs) return true
     return !this.#wasNamed && this.#refusals >= MIN_REFUSALS
   }
+}
+
+/** `isReal`: the chain is the network's own, not that of a development node, which reports a block as final after some further ones. */
+export function finalityOf(
+  network: Network | undefined,
+  { finalityLostMs: lostMs, minFinalitySeconds }: Pick<RetryPolicy, 'finalityLostMs' | 'minFinalitySeconds'>,
+  isReal: boolean,
+  agreeAt: AgreeAt | undefined,
+): Finality {
+  const least = network && isReal && !network.devnet ? MIN_FINALITY_SECONDS[network.name] : 0
+  const maxLagBlocks = network && MAX_FINALITY_LAG_BLOCKS[network.name]
+  return new Finality({ maxLagBlocks, minSeconds: minFinalitySeconds ?? least, lostMs, agreeAt })
 }

@@ -21,6 +21,8 @@ export type RetryPolicy = {
   chainIdMs: number
   /** How long implausible finality is waited out. */
   finalityLostMs: number
+  /** In place of the network's own, see `finality.ts`. */
+  minFinalitySeconds?: number
   /** From 0 up to 1: spreads the pauses, so that listeners do not retry in step. */
   random(): number
 }

@@ -88,7 +88,7 @@ export type Heads = {
   final: BlockRef | undefined
   /** No endpoint supports the tag `finalized`: the block is deep enough to be read as history, and not known to be final. */
   isGuess: boolean
-  /** A block that the endpoint reports as final and that is too far below its head to be believed. */
+  /** A block that the endpoint reports as final and that is too far below its head to be believed, or too young. */
   doubted?: BlockRef | undefined
 }
 
@@ -103,7 +103,7 @@ export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0)
   const recent = isRecent ? finality.below(head.number) : undefined
   if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
   const told = isRecent ? await readFinalized() : early
-  const named = told && finality.isPlausible(told, head.number) ? told : undefined
+  const named = told && finality.isPlausible(told, head) ? told : undefined
   if (named && named.number > head.number) {
     // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
@@ -123,7 +123,8 @@ export async function getFinality(client: Client, finality: Finality): Promise<H
   const { finalized, ...heads } = await getHeads(client, finality)
   if (finalized === undefined) {
     const { head, doubted } = heads
-    const said = doubted && `that block ${doubted.number} is final, too far below its head ${head.number} to be true`
+    const said =
+      doubted && `that block ${doubted.number} is final and ${head.number} its head, which is too far or too near`
     throw new BadAnswer('unsupported', `The node ${said ? `says ${said}` : 'does not say which block is final'}.`)
   }
   return { ...heads, finalized }

@@ -1,6 +1,6 @@
 /** Finality where a node does not report it: at times, for a while, or never. */
 import { numberToHex } from 'viem'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { listen } from '../../../ingest/follow/listener.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
@@ -42,7 +42,7 @@ async function startNode(): Promise<RpcServer> {
 
 type Listening = { log: ArrayLog; facts: IngestFact[]; failure(): unknown; upTo(block: number): Promise<unknown> }
 
-function listenTo(over: readonly RpcServer[], stored?: StoredTip): Listening {
+function listenTo(over: readonly RpcServer[], stored?: StoredTip, minFinalitySeconds = 0): Listening {
   const log = arrayLog()
   const facts: IngestFact[] = []
   const stopping = new AbortController()
@@ -50,7 +50,7 @@ function listenTo(over: readonly RpcServer[], stored?: StoredTip): Listening {
   const shared = { network, report: (fact: IngestFact) => void facts.push(fact), signal: stopping.signal }
   const { endpoints } = connectChain(
     over.map(({ url }) => url),
-    { ...shared, headerProof: 'off', retryPolicy: FAST_RETRIES },
+    { ...shared, headerProof: 'off', retryPolicy: { ...FAST_RETRIES, minFinalitySeconds } },
   )
   const chain: StoredChain = {
     tip: async () => stored,
@@ -196,6 +196,34 @@ test('of two nodes the one that does not know the tag leaves what is final to th
   for (const { chain } of [without, other]) chain.head = HEAD + 3
   await upTo(HEAD + 3)
   expect(finalOf(log.messages)).toBe(FINAL)
+})
+
+test('a block that is younger than a final one can be is not final, and a reorg of it is followed', async () => {
+  const node = await startNode()
+  const { chain } = node
+  const now = vi.spyOn(Date, 'now').mockImplementation(() => chain.timestampOf(chain.head) * 1_000 + 5_000)
+  stops.push(async () => now.mockRestore())
+  const { upTo, log, facts, failure } = listenTo([node], undefined, 600)
+  await upTo(HEAD)
+  chain.finalized = HEAD - 2
+  chain.head = HEAD + 1
+  await upTo(HEAD + 1)
+  await looks(node, 5)
+  expect(finalOf(log.messages)).toBe(FINAL)
+  replaceFrom(node, HEAD - 3)
+  chain.head = HEAD + 2
+  await upTo(HEAD + 2)
+  expect(failure()).toBeUndefined()
+  expect(facts.some(({ kind }) => kind === 'reorg')).toBe(true)
+  const old = HEAD - 60
+  expect(chain.timestampOf(HEAD + 2) - chain.timestampOf(old)).toBeGreaterThan(600)
+  chain.finalized = old
+  chain.head = HEAD + 3
+  await until(async () => {
+    chain.head++
+    await looks(node, 2)
+    return finalOf(log.messages) === old ? true : undefined
+  }, 'an older one is final')
 })
 
 test('a node whose final block goes backwards, or lies beyond its head, takes nothing back and adds nothing', async () => {
