@@ -1,7 +1,7 @@
 /** A comparison: stored logs of final blocks against the same logs read again from other nodes. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Client } from 'viem'
-import { countFalse, type RangeLogs, readTwice, reportFalseAnswers, withProven } from '../../ingest/audit/audit.ts'
+import { countFalse, type RangeLogs, readFromEach, reportFalseAnswers, withProven } from '../../ingest/audit/audit.ts'
 import { type ProvenBlock, proveBlock } from '../../ingest/audit/audit-proof.ts'
 import type { Assembler } from '../../ingest/blocks/assemble.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
@@ -108,7 +108,7 @@ type Truth = {
   isDeceived: boolean
 }
 
-/** Blocks as two voices answer. Where one of them differs from the stored ones, receipts decide, not a majority. */
+/** Blocks as the voices answer. Where one of them differs from the stored ones, receipts decide, not a majority. */
 async function readTruth(
   client: ClickHouseClient,
   endpoints: Endpoints,
@@ -120,17 +120,16 @@ async function readTruth(
   const { from, to, first, owed, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
-  const readings = await readTwice(endpoints, filter, { from, to, first, signal })
-  const [reading, other] = readings
+  const readings = await readFromEach(endpoints, filter, { from, to, first, signal })
+  const [reading, ...others] = readings
   // An earlier attempt may have observed prices of these blocks.
-  const otherSums = other && (await assembled(assembler, before, other)).sums
+  const otherSums: ReadonlyMap<number, BlockSums>[] = []
+  for (const other of others) otherSums.push((await assembled(assembler, before, other)).sums)
   const { blocks, sums: told } = await assembled(assembler, before, reading)
   let contents = blocks
   const readStored = () => storedSums(client, { network: network.name, pools, ...range })
   let stored = await readStored()
-  const differingNow = () => [
-    ...new Set([...differingBlocks(told, stored), ...(otherSums ? differingBlocks(otherSums, stored) : [])]),
-  ]
+  const differingNow = () => [...new Set([told, ...otherSums].flatMap((sums) => differingBlocks(sums, stored)))]
   let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
     await requireFinalLedger(client, endpoints, network, to)
@@ -172,7 +171,7 @@ async function readTruth(
     mismatched: differing.length + deceived.length,
     undecided,
     undecidedTimes: await timesOf(endpoints, undecided, readings),
-    isCompared: other !== undefined,
+    isCompared: others.length > 0,
     isDeceived: deceived.length > 0,
   }
 }

@@ -1,4 +1,4 @@
-/** The chain's side of an audit: reads final ranges again from two voices, and finds which endpoint omitted or altered logs. */
+/** The chain's side of an audit: reads final ranges again from each voice, and finds which endpoint omitted or altered logs. */
 import type { Client } from 'viem'
 import { pause } from '../lib/wait.ts'
 import type { IngestFact } from '../model/fact.ts'
@@ -29,29 +29,48 @@ export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{
   })
 }
 
+/** More voices than these are not compared: each reads the whole range. */
+const MAX_READINGS = 5
+
 /**
- * Reads the range from two voices, waiting for them where they rest: one of them is not the source of the stored rows, whichever that was. Where the
- * network has one voice, or only one has the history, it is read once, which shows what that voice has lost since, and compares nothing.
+ * Reads the range from each voice: one honest one suffices to find what the others hide. The first two are waited for where they rest: one of them is not
+ * the source of the stored rows, whichever that was. Where the network has one voice, or only one has the history, it is read once, which shows what
+ * that voice has lost since, and compares nothing.
  */
-export async function readTwice(
+export async function readFromEach(
   endpoints: Endpoints,
   filter: LogFilter,
   range: RangeToRead,
 ): Promise<[RangeReading, ...RangeReading[]]> {
-  const one = await readUnlessPruned(endpoints, filter, range)
+  const one = await readUnlessPruned(endpoints, filter, range, [range.first])
   const teller = one?.parts[0]?.client
-  if (!one || !teller) return [await readFrom(endpoints, filter, range, false)]
-  const other = await readUnlessPruned(endpoints, filter, { ...range, first: teller })
-  return other ? [one, other] : [one]
+  if (!one || !teller) return [await readFrom(endpoints, filter, range, [])]
+  const readings: [RangeReading, ...RangeReading[]] = [one]
+  const told = [teller]
+  while (told.length < Math.min(endpoints.voices(), MAX_READINGS)) {
+    if (told.length > 1 && endpoints.waitForOther(...told) > 0) break
+    const other = await readUnlessPruned(endpoints, filter, range, told)
+    const next = other?.parts[0]?.client
+    if (!other || !next) break
+    readings.push(other)
+    told.push(next)
+  }
+  return readings
 }
 
-/** From another voice than that of `first`; undefined where there is none that has the history. */
-async function readUnlessPruned(endpoints: Endpoints, filter: LogFilter, range: RangeToRead) {
+/** Not from these voices; undefined where no other one has the history. */
+async function readUnlessPruned(
+  endpoints: Endpoints,
+  filter: LogFilter,
+  range: RangeToRead,
+  notAt: readonly Client[],
+): Promise<RangeReading | undefined> {
   if (endpoints.voices() < 2) return undefined
   try {
-    return await readFrom(endpoints, filter, range, true)
+    return await readFrom(endpoints, filter, range, notAt)
   } catch (error) {
-    if (error instanceof RpcFailed && error.problem.kind === 'pruned') return undefined
+    const isMore = notAt.length > 1 && error instanceof RpcFailed
+    if (isMore || (error instanceof RpcFailed && error.problem.kind === 'pruned')) return undefined
     throw error
   }
 }
@@ -61,16 +80,16 @@ type RangeToRead = { from: number; to: number; first: Client; signal: AbortSigna
 async function readFrom(
   endpoints: Endpoints,
   filter: LogFilter,
-  { from, to, first, signal }: RangeToRead,
-  isCompared: boolean,
+  { from, to, signal }: RangeToRead,
+  notAt: readonly Client[],
 ): Promise<RangeReading> {
   const others: Endpoints = {
     ...endpoints,
     async run(task, options) {
       // A resting or probed endpoint becomes usable later.
-      while (isCompared && endpoints.waitForOther(first) > 0 && !signal.aborted)
-        await pause(endpoints.waitForOther(first), signal)
-      return endpoints.run(task, { ...options, ...(isCompared && { notAt: first }) })
+      while (notAt.length > 0 && endpoints.waitForOther(...notAt) > 0 && !signal.aborted)
+        await pause(endpoints.waitForOther(...notAt), signal)
+      return endpoints.run(task, { ...options, notAt })
     },
   }
   const read = async (client: Client, low: number, high: number) => ({

@@ -17,8 +17,8 @@ export type RunOptions = {
   ranges?: RangeKind
   /** Endpoints of this client's voice come last. */
   notFirst?: Client
-  /** Endpoints of this client's voice are not asked. */
-  notAt?: Client
+  /** Endpoints of these clients' voices are not asked. */
+  notAt?: readonly Client[]
   /** `live` where absent. */
   priority?: Priority
 }

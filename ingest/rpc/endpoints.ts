@@ -31,8 +31,8 @@ export type Endpoints = {
   maxBlocks(kind?: RangeKind): number
   /** Records that this endpoint fails at ranges so wide, though it answers other requests. */
   narrow(endpoint: string, blocks: number, kind?: RangeKind): void
-  /** Milliseconds until an endpoint of another voice than this one's is usable; 0 where there is none. */
-  waitForOther(client: Client): number
+  /** Milliseconds until an endpoint of another voice than these is usable; 0 where there is none. */
+  waitForOther(...clients: readonly Client[]): number
   /** The number of voices that may answer. */
   voices(): number
   /** Runs `task` once at each voice that answers now, in the order of configuration. Failures are recorded and left out. */
@@ -108,8 +108,8 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
     narrow(name, blocks, kind) {
       endpoints.find((it) => it.name === name)?.limits.narrow(blocks, kind)
     },
-    waitForOther(client) {
-      const others = endpoints.filter((it) => it.voice !== voiceOf(client) && !it.disabled)
+    waitForOther(...clients) {
+      const others = endpoints.filter((it) => !it.disabled && !isOfVoices(it, clients))
       return others.length === 0 ? 0 : Math.min(...others.map((it) => it.waitMs()))
     },
     askVoices: ask,
@@ -126,6 +126,10 @@ export function endpointsOf(clients: readonly VoicedClient[], options: Endpoints
       })
     },
   }
+}
+
+function isOfVoices({ voice }: Endpoint, clients: readonly Client[] = []): boolean {
+  return clients.some((client) => voice === voiceOf(client))
 }
 
 /** `endpoints` for backfills and audits: live following is served first, and keeps a reserve of the day's budget. */
@@ -156,7 +160,7 @@ type EndpointGroup = ChainCheck & {
 async function runInGroup<T>(group: EndpointGroup, task: (client: Client) => Promise<T>, run: RunOptions): Promise<T> {
   const { endpoints, report, signal } = group
   const attempts = Math.max(3, 2 * endpoints.length)
-  const left = new Set(endpoints.filter((it) => !run.notAt || it.voice !== voiceOf(run.notAt)))
+  const left = new Set(endpoints.filter((it) => !isOfVoices(it, run.notAt)))
   const replaced = new Set<Endpoint>()
   const failures = new Map<Endpoint, RpcFailed>()
   let failure: Error | undefined

@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
 export type GatewayCall = { jsonrpc: '2.0'; id: unknown; method: string; params: readonly unknown[] }
@@ -22,6 +23,10 @@ export type GatewayFault = {
   result?(call: GatewayCall, result: unknown): unknown
   /** Answers of a batch as they are sent. */
   batch?(answers: readonly GatewayAnswer[]): readonly unknown[]
+  /** The heads that subscribers are told of in place of this one. */
+  heads?(head: unknown): readonly unknown[]
+  /** How much later than the node it answers. */
+  delayMs?: number
   /** Content and headers of an HTTP answer. */
   encode?(body: Buffer): { headers: Record<string, string>; body: Buffer }
 }
@@ -65,6 +70,7 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
   async function answersTo(calls: readonly GatewayCall[]): Promise<GatewayAnswer[]> {
     const own = calls.map((call) => gateway.fault.call?.(call))
     const passed = calls.filter((_, index) => own[index] === undefined)
+    if (gateway.fault.delayMs) await pause(gateway.fault.delayMs)
     const told = await askNode(passed.map((call) => gateway.fault.rewrite?.(call) ?? call))
     return calls.map((call, index) => {
       const outcome = own[index] ?? told[passed.indexOf(call)] ?? FAILED
@@ -105,8 +111,10 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
     const { hash } = head.result as { hash: unknown }
     if (hash === announced) return
     announced = hash
-    const params = { subscription: SUBSCRIPTION, result: head.result }
-    for (const peer of subscribers) peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params }))
+    for (const result of gateway.fault.heads?.(head.result) ?? [head.result]) {
+      const params = { subscription: SUBSCRIPTION, result }
+      for (const peer of subscribers) peer.send(JSON.stringify({ jsonrpc: '2.0', method: 'eth_subscription', params }))
+    }
   }
   const announcing = setInterval(() => void announce().catch(() => undefined), HEAD_POLL_MS)
 

@@ -1,5 +1,5 @@
 /** Faults of gateways, each a lie in the place of the truth. */
-import { bytesToHex, type Hash, type Hex, numberToHex } from 'viem'
+import { bytesToHex, type Hash, type Hex, numberToHex, zeroAddress } from 'viem'
 import { rpcOver } from '../../infra/devnet/rpc.ts'
 import { bloomOf } from '../../ingest/proof/bloom.ts'
 import { encodeReceipt, type RawReceipt, rootOf } from '../../ingest/proof/receipts-root.ts'
@@ -80,6 +80,25 @@ export const LIES: Readonly<Record<string, Lie>> = {
       }))
     },
   }),
+  'ill-typed fields': () =>
+    changingLogs((logs) => logs.map((log) => (isChosen(log) ? { ...log, data: null as unknown as Hex } : log))),
+  'announced children': () => ({
+    heads(head) {
+      // It has a log, and none of a pool.
+      const logsBloom = bytesToHex(bloomOf([{ address: zeroAddress, topics: [] }]))
+      const { number, hash, timestamp } = head as Header
+      const child = sealedHeader({
+        ...{ number: Number(number) + 1, timestamp: Number(timestamp) + 12, parentHash: hash as Hash, logsBloom },
+        salt: `0x${'7'.repeat(64)}`,
+      })
+      return [head, child]
+    },
+  }),
+  'slow answers': () => ({ delayMs: 600 }),
+  'another chain after a while': () => {
+    let asked = 0
+    return { call: ({ method }) => (method === 'eth_chainId' && ++asked > 40 ? { result: '0x5' } : undefined) }
+  },
   'its head is final': () => ({
     rewrite: (call) => (call.params[0] === 'finalized' ? { ...call, params: ['latest', false] } : call),
   }),

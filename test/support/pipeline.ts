@@ -15,6 +15,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints, HeaderProofMode } from '../../ingest/rpc/endpoints.ts'
+import type { RetryPolicy } from '../../ingest/rpc/retry-policy.ts'
 import { until } from './candlepool.ts'
 import type { TestDatabase } from './clickhouse.ts'
 
@@ -39,6 +40,7 @@ export type PipelineOptions = {
   start?: StartBlock
   /** `off` for a chain whose headers are made up. */
   headerProof?: HeaderProofMode
+  retryPolicy?: Partial<RetryPolicy>
 }
 
 /** Reads the chain from its first block on, or from where the tables end. */
@@ -50,6 +52,7 @@ export async function openPipeline({
   firstBlock = 0,
   start = { kind: 'block', number: firstBlock },
   headerProof,
+  retryPolicy = {},
 }: PipelineOptions): Promise<Pipeline> {
   const facts: Pipeline['facts'] = []
   const stopping = new AbortController()
@@ -59,7 +62,7 @@ export async function openPipeline({
   const position = await positionAfterStored(store, network.name)
   const log = inProcessLog({ nextOffset: position.offset })
   const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
-  const { endpoints, watchHeads } = connectChain([url].flat(), { network, headerProof, ...shared })
+  const { endpoints, watchHeads } = connectChain([url].flat(), { network, headerProof, retryPolicy, ...shared })
   const stages = [
     aggregate(store, { network: network.name, log, history, position, ...shared }),
     listen(endpoints, {
