@@ -36,7 +36,16 @@ export function bloomOf(logs: readonly { address: Hex; topics: readonly Hex[] }[
   return bloom
 }
 
-export function bitsOf(value: Hex): number[] {
+export function bitsOf(value: Hex): readonly number[] {
+  const before = knownBits.get(value)
+  if (before) return before
   const hash = keccak256(value, 'bytes')
-  return [0, 2, 4].map((at) => (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2_047)
+  const bits = [0, 2, 4].map((at) => (((hash[at] ?? 0) << 8) | (hash[at + 1] ?? 0)) & 2_047)
+  if (knownBits.size >= MAX_KNOWN) knownBits.clear()
+  knownBits.set(value, bits)
+  return bits
 }
+
+/** Tokens, pools and events come again and again, in a block and from block to block. */
+const knownBits = new Map<Hex, readonly number[]>()
+const MAX_KNOWN = 10_000

@@ -53,7 +53,9 @@ const MAX_EXTRA_BYTES = 131_072
 export function headerVerdict(block: Readonly<Record<string, unknown>>): HeaderVerdict {
   if (encodeHeader(block) !== undefined) return 'proven'
   const isWhole = typeof block['hash'] === 'string' && itemsOf(block, FIRST_FIELDS) && itemsOf(block, forkFields(block))
-  return isWhole && Object.entries(block).some(([name, value]) => isUnknownField(name, value)) ? 'unknown-fork' : 'forged'
+  return isWhole && Object.entries(block).some(([name, value]) => isUnknownField(name, value))
+    ? 'unknown-fork'
+    : 'forged'
 }
 
 /** The RLP list that hashes to the hash of the block; undefined where its fields have no such list. */

@@ -1,5 +1,6 @@
 /** The receipts' root of a block from its receipts: logs with the root of a proven header are what the chain has, whichever node answers them. */
-import { createMerkleProof, createMPT } from '@ethereumjs/mpt'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createMerkleProof, createMPT, type MerklePatriciaTrie } from '@ethereumjs/mpt'
 import { bytesToHex, concat, type Hex, hexToBytes, numberToHex, toRlp } from 'viem'
 import { bytesIn, hexIn } from '../lib/hex.ts'
 import { bloomOf } from './bloom.ts'
@@ -62,16 +63,29 @@ export async function pathTo(values: readonly Hex[], index: number): Promise<Hex
 
 async function trieOf(values: readonly Hex[]) {
   const trie = await createMPT()
-  for (const [index, value] of values.entries()) await trie.put(indexKey(index), hexToBytes(value))
+  for (const [index, value] of values.entries()) await put(trie, index, value)
   return trie
+}
+
+/** A block with a thousand receipts takes some 200 ms of processor time: other work runs in between. */
+const AT_ONCE = 16
+
+async function put(trie: MerklePatriciaTrie, index: number, value: Hex): Promise<void> {
+  await trie.put(indexKey(index), hexToBytes(value))
+  if (index % AT_ONCE === AT_ONCE - 1) await nextTurn()
 }
 
 /** How many of the receipts, from the first on, have this root: all, or all but the last one; undefined where neither have it. */
 export async function countProven(receipts: readonly RawReceipt[], root: Hex): Promise<number | undefined> {
-  const values = receipts.map(encodeReceipt)
-  for (const beside of [0, 1]) {
-    const told = values.slice(0, Math.max(0, values.length - beside)).filter((value) => value !== undefined)
-    if (told.length === receipts.length - beside && (await rootOf(told)) === root) return told.length
+  const trie = await createMPT()
+  let before = trie.root()
+  for (const [index, receipt] of receipts.entries()) {
+    const value = encodeReceipt(receipt)
+    before = trie.root()
+    if (value !== undefined) await put(trie, index, value)
+    else if (index < receipts.length - 1) return undefined
+    else return bytesToHex(before) === root ? index : undefined
   }
-  return undefined
+  if (bytesToHex(trie.root()) === root) return receipts.length
+  return receipts.length > 0 && bytesToHex(before) === root ? receipts.length - 1 : undefined
 }

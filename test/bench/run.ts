@@ -9,6 +9,7 @@ import { join } from 'node:path'
 
 const BENCHES = [
   'decode',
+  'proof',
   'log',
   'backfill',
   'memory',
