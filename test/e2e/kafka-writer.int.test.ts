@@ -1,5 +1,6 @@
 /** A writer with a right to the topics and ill intent: nothing of what it appends stops a network, is stored for good, or takes true blocks away. */
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import kafkajs, { type Message as KafkaRecord } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -10,6 +11,7 @@ import type { AnyMessage } from '../../infra/kafka/wire/wire-format.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf } from '../aggregator/running.ts'
+import { run, until } from '../support/candlepool.ts'
 import { asBlocks, asRange, asRestatement, type Chain, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
@@ -22,6 +24,31 @@ const HISTORY = CHAIN.slice(0, 20)
 /** As a listener tells it: the block five below is final. */
 function live(network: NetworkName, blocks: Chain): Message[] {
   return asBlocks(network, blocks).map((block) => ({ ...block, finalized: block.number - 5 }))
+}
+
+/** Sends the first packed batch in place of each later one, until the returned function is called. */
+function packingOnce(): () => void {
+  const codecs = kafkajs.CompressionCodecs as unknown as Record<number, () => object>
+  const before = codecs[kafkajs.CompressionTypes.GZIP]
+  let packed: Buffer | undefined
+  codecs[kafkajs.CompressionTypes.GZIP] = () => ({
+    async compress({ buffer }: { buffer: Buffer }) {
+      packed ??= gzipSync(buffer, { level: 9 })
+      return packed
+    },
+  })
+  return () => {
+    if (before) codecs[kafkajs.CompressionTypes.GZIP] = before
+  }
+}
+
+async function countBlocks({ client }: TestDatabase): Promise<number> {
+  const answer = await client.query({
+    query: 'SELECT toUInt32(count()) AS blocks FROM blocks FINAL',
+    format: 'JSONEachRow',
+  })
+  const [row] = await answer.json<{ blocks: number }>()
+  return row?.blocks ?? 0
 }
 
 describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
@@ -159,6 +186,48 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
     // The forger of this process has held 300 MB itself.
     expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(1_000_000_000)
   })
+
+  test.skipIf(process.platform !== 'linux')(
+    'of batches that unpack to 300 MB each leaves the process of the aggregator below a gigabyte, at a start too',
+    async ({ onTestFinished: atEnd }) => {
+      const prefix = `bombs-${randomBytes(4).toString('hex')}.`
+      const own = await freshDatabase()
+      const { url, username, password } = own.connection
+      const environment = {
+        ...{ CLICKHOUSE_URL: url, CLICKHOUSE_USER: username, CLICKHOUSE_PASSWORD: password },
+        ...{ CLICKHOUSE_DATABASE: own.database, KAFKA_BROKERS: brokers.join(), KAFKA_TOPIC_PREFIX: prefix },
+        ETHEREUM_RPC_URL: 'http://127.0.0.1:9',
+      }
+      const producer = kafkaClient(brokers).producer({ createPartitioner: () => () => 0 })
+      await producer.connect()
+      atEnd(() => producer.disconnect())
+      atEnd(() => own.drop())
+      const topic = `${prefix}blocks.ethereum`
+      const restore = packingOnce()
+      atEnd(restore)
+      const bomb = (size: number) =>
+        producer.send({
+          topic,
+          messages: [{ value: Buffer.alloc(size, ' ') }],
+          compression: kafkajs.CompressionTypes.GZIP,
+        })
+      for (const at of [0, 1]) {
+        const aggregator = run('aggregate', environment)
+        atEnd(() => aggregator.stop().then(() => undefined))
+        await aggregator.untilPrinted(/aggregator-started/)
+        await bomb(at === 0 ? 300_000_000 : 1)
+        for (let times = 0; times < 3; times++) await bomb(1)
+        await producer.send({ topic, messages: live('ethereum', CHAIN.slice(at, at + 1)).map(recordOf) })
+        await until(async () => ((await countBlocks(own)) === at + 1 ? true : undefined), 'the next block is stored')
+        const [, peak] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${aggregator.pid}/status`, 'utf8')) ?? []
+        console.log(`peak of the aggregator: ${Math.round(Number(peak) / 1_024)} MiB`)
+        expect(Number(peak)).toBeLessThan(1_048_576)
+        await aggregator.stop()
+        // These are met at the next start.
+        for (let times = 0; times < 4; times++) await bomb(1)
+      }
+    },
+  )
 
   test('of a transaction that never ends: what comes after it is read', async (context) => {
     const { network, aggregator, nextIsStored, upTo, expectCleanRun } = await open(context, 'transaction')
