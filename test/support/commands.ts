@@ -17,6 +17,7 @@ export const NOT_RUN: Reasons = [
   ['npm run bench', 'takes minutes'],
   ['SECONDS=5 KINDS=mix', 'takes minutes'],
   ['npm run backfill -- --network', 'blocks of a real chain: backfill.int.test.ts'],
+  ['npm run -s prove -- --', 'a tick of a real chain: real-nodes.int.test.ts'],
   ['npm run rewind -- --network', 'a block of a real chain: rewind.int.test.ts'],
   ['export ETHEREUM_RPC_URL', 'a real chain, Kafka and a ClickHouse server: test/containers'],
   ['npm run ingest', 'a real chain and Kafka: test/containers'],

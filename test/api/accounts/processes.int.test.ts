@@ -6,6 +6,7 @@ import { createKey, ensureKey, hashKey, listKeys, revokeKey } from '../../../api
 import { PLANS } from '../../../api/lib/plan.ts'
 import { Problem } from '../../../api/lib/problem.ts'
 import { intercepted } from '../../aggregator/statements.ts'
+import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { inSoak } from '../../support/sample.ts'
 
@@ -92,7 +93,9 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
     for (const one of others) await find(one, key)
     const served = nothing()
     for (let question = 0; question < 40; question++) expect(await ask(first, key, 1, served)).toBe(true)
-    for (let question = 0; question < 20; question++) expect(await ask(second, key, 1, served)).toBe(true)
+    // A peer that takes longer than two seconds to give credits back, as on a busy machine, costs a refusal meanwhile.
+    const isServed = async () => ((await ask(second, key, 1, served)) ? true : undefined)
+    for (let question = 0; question < 20; question++) await until(isServed, 'the credits are given back')
     expect(await ask(second, key, 1, served)).toBe(false)
     expect(await ask(first, key, 1, served)).toBe(false)
     expect(served.credits).toBe(LIMIT)
