@@ -64,8 +64,9 @@ const numberIn = (hash: string) => Number.parseInt(hash.slice(-HASH_NUMBER_DIGIT
 const START = Math.floor(Date.now() / 1_000)
 /** The first head is as old as this process; those that are made have the time of then. */
 const minedAt = new Map<number, number>()
+/** No block is of before 1970: the first ones of a made-up chain are later than its pace says. */
 const timeOf = (block: number) =>
-  minedAt.get(block) ?? START - Math.round((Number(firstHead) - block) * SECONDS_A_BLOCK)
+  minedAt.get(block) ?? Math.max(1, START - Math.round((Number(firstHead) - block) * SECONDS_A_BLOCK))
 
 /** As random as those of real swaps, so that the tables compress as those of a real chain do: all within 10 % of one price. */
 const random = randomOf(1)
