@@ -101,7 +101,7 @@ function headerOf(tag: string): string {
   return JSON.stringify({
     number: numberToHex(number),
     hash: hashOf(number),
-    parentHash: hashOf(number - 1),
+    parentHash: hashOf(Math.max(0, number - 1)),
     timestamp: numberToHex(timeOf(number)),
     transactions: [],
   })
