@@ -58,7 +58,7 @@ export async function readFromEach(
   return readings
 }
 
-/** Not from these voices; undefined where no other one has the history. */
+/** Not from these voices; undefined where no other one has the history, or where a third or later one fails. */
 async function readUnlessPruned(
   endpoints: Endpoints,
   filter: LogFilter,
@@ -69,8 +69,8 @@ async function readUnlessPruned(
   try {
     return await readFrom(endpoints, filter, range, notAt)
   } catch (error) {
-    const isMore = notAt.length > 1 && error instanceof RpcFailed
-    if (isMore || (error instanceof RpcFailed && error.problem.kind === 'pruned')) return undefined
+    const isSpare = notAt.length > 1
+    if (error instanceof RpcFailed && (isSpare || error.problem.kind === 'pruned')) return undefined
     throw error
   }
 }

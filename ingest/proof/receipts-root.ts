@@ -84,8 +84,7 @@ export async function countProven(receipts: readonly RawReceipt[], root: Hex): P
     before = trie.root()
     if (value !== undefined) await put(trie, index, value)
     else if (index < receipts.length - 1) return undefined
-    else return bytesToHex(before) === root ? index : undefined
   }
-  if (bytesToHex(trie.root()) === root) return receipts.length
-  return receipts.length > 0 && bytesToHex(before) === root ? receipts.length - 1 : undefined
+  if (receipts.length > 0 && bytesToHex(before) === root) return receipts.length - 1
+  return bytesToHex(trie.root()) === root ? receipts.length : undefined
 }
