@@ -9,10 +9,12 @@ import {
   TimeoutError,
   WebSocketRequestError,
 } from 'viem'
+import type { AnnouncedHead } from '../../ingest/follow/announced-heads.ts'
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { quantityIn } from '../../ingest/lib/hex.ts'
 import { pause } from '../../ingest/lib/wait.ts'
-import { type Header, headerIn } from '../../ingest/rpc/rpc.ts'
+import { headerVerdict } from '../../ingest/proof/header-hash.ts'
+import { headerIn } from '../../ingest/rpc/rpc.ts'
 import { BadAnswer, isFault, isNodeError } from '../../ingest/rpc/rpc-error.ts'
 import { withTimeout } from '../lib/with-timeout.ts'
 import { timeFor } from './answer-limits.ts'
@@ -52,7 +54,7 @@ export function openSocket(address: EndpointAddress, signal: AbortSignal): Socke
   }
 
   /** Subscribes to heads until the subscription ends; resolves to the wait before the next attempt, in ms. */
-  async function watch(onHead: (header?: Header) => void, stopped: AbortSignal): Promise<number> {
+  async function watch(onHead: (head?: AnnouncedHead) => void, stopped: AbortSignal): Promise<number> {
     const connection = await connect()
     const gone = new AbortController()
     try {
@@ -77,7 +79,7 @@ export function openSocket(address: EndpointAddress, signal: AbortSignal): Socke
       void (async () => {
         while (!stopped.aborted) {
           // The listener polls as well: a closed socket costs latency, not blocks.
-          const ms = await watch((header) => stopped.aborted || onHead(header), stopped).catch(() => RESUBSCRIBE_MS)
+          const ms = await watch((head) => stopped.aborted || onHead(head), stopped).catch(() => RESUBSCRIBE_MS)
           await pause(ms, stopped)
         }
       })()
@@ -99,7 +101,7 @@ async function ask(
 /** Resolves to the id of the subscription; rejects with `RpcRequestError` where the endpoint refuses it. `gone` aborts at its end. */
 function subscribed(
   connection: Connection,
-  onHead: (header?: Header) => void,
+  onHead: (head?: AnnouncedHead) => void,
   gone: AbortController,
   name: string,
 ): Promise<unknown> {
@@ -116,10 +118,16 @@ function subscribed(
         if ('id' in response && response.id !== undefined) {
           if (response.error) reject(new RpcRequestError({ body, error: rpcErrorIn(response.error), url: name }))
           else resolve(response.result)
-        } else if (mayTell()) onHead(headerIn((response as { params?: { result?: unknown } }).params?.result))
+        } else if (mayTell()) onHead(headIn((response as { params?: { result?: unknown } }).params?.result))
       },
     })
   })
+}
+
+/** Undefined where it is no header. */
+function headIn(told: unknown): AnnouncedHead | undefined {
+  const header = headerIn(told)
+  return header && { ...header, isProven: headerVerdict(told as Record<string, unknown>) === 'proven' }
 }
 
 /** True so many times in a second. */

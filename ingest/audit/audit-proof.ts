@@ -106,7 +106,8 @@ async function receiptsOf(client: Client, number: number, transactions: readonly
   })
   const receipts = (answer ?? [null]) as (Receipt | null)[]
   const known = receipts.filter((receipt) => receipt !== null)
-  if (known.length < receipts.length) throw new BadAnswer('malformed', `The node has no receipts of block ${number}.`)
+  // Live blocks go on from a node that keeps no receipts.
+  if (known.length < receipts.length) throw new BadAnswer('pruned', `The node has no receipts of block ${number}.`)
   return known
 }
 

@@ -21,9 +21,12 @@ const DISTRUST_MS = 600_000
 /** No block is further ahead of the clock. */
 const MAX_AHEAD_SECONDS = 120
 
+/** `isProven`: its fields have its hash. That says nothing of the chain. */
+export type AnnouncedHead = Header & { isProven?: boolean }
+
 export class AnnouncedHeads {
   /** By parent hash, in order of arrival: of two children the newer one stays. */
-  readonly #byParent = new Map<string, Header>()
+  readonly #byParent = new Map<string, AnnouncedHead>()
   #arrivedMs: number | undefined
   #intervalMs: number | undefined
   readonly #pollMs: number
@@ -52,7 +55,7 @@ export class AnnouncedHeads {
     if (!isOnTop) this.#distrustedUntilMs = this.#polledMs + DISTRUST_MS
   }
 
-  add(head: Header): void {
+  add(head: AnnouncedHead): void {
     if (head.timestamp > Date.now() / 1_000 + MAX_AHEAD_SECONDS) return
     // Each endpoint announces it.
     if (this.#byParent.get(head.parentHash)?.hash !== head.hash) this.#noteArrival(performance.now())
@@ -82,8 +85,8 @@ export class AnnouncedHeads {
   }
 
   /** The unbroken chain of heads on top of `tip`, at most `count`, ascending. */
-  after(tip: BlockRef | undefined, count: number): Header[] {
-    const chain: Header[] = []
+  after(tip: BlockRef | undefined, count: number): AnnouncedHead[] {
+    const chain: AnnouncedHead[] = []
     for (let parent = tip; parent && chain.length < count; parent = chain.at(-1)) {
       const child = this.#byParent.get(parent.hash)
       if (child?.number !== parent.number + 1) break

@@ -3,7 +3,9 @@ import type { Client } from 'viem'
 import type { Assembler } from '../blocks/assemble.ts'
 import { type LogBlock, readBlock } from '../blocks/recent-blocks.ts'
 import type { PoolBalance } from '../model/pool.ts'
+import { bloomVerdict } from '../proof/bloom.ts'
 import { getHeader, type Header } from '../rpc/rpc.ts'
+import type { AnnouncedHead } from './announced-heads.ts'
 
 export type HeadPrefetch = {
   client: Client
@@ -22,7 +24,7 @@ export type BalanceRead = {
 /** Reads announced blocks up to `newest` from one node. Failures are ignored: the blocks may have been replaced. */
 export function prefetch(
   client: Client,
-  { told, newest }: { told: readonly Header[]; newest: Header },
+  { told, newest }: { told: readonly AnnouncedHead[]; newest: Header },
   assembler: Assembler,
 ): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
@@ -37,14 +39,23 @@ export function prefetch(
   }
 }
 
-/** An announcement proves nothing: the node's own headers count, which are requested together with the logs. */
+/**
+ * An announcement is read once the node has answered the block's header, which is requested together with the logs. Where the headers are
+ * proven, the newest block stands for those before it, and its logs, which are requested by its hash, for its header.
+ */
 async function readAnnounced(
   client: Client,
-  told: readonly Header[],
+  told: readonly AnnouncedHead[],
   { filter }: Assembler,
 ): Promise<readonly LogBlock[] | undefined> {
-  const early = told.map((header) => readBlock(client, filter, header))
+  const early = told.map((head) => readBlock(client, filter, head))
   for (const block of early) block.catch(() => undefined)
+  const newest = told.at(-1)
+  if (newest && told.every(({ isProven }) => isProven)) {
+    const hasLogs = bloomVerdict(newest.logsBloom, filter) !== 'none' && ((await early.at(-1))?.logs.length ?? 0) > 0
+    const isThere = hasLogs || (await getHeader(client, newest.number))?.hash === newest.hash
+    return isThere ? Promise.all(early) : undefined
+  }
   const headers = await Promise.all(told.map(({ number }) => getHeader(client, number)))
   const blocks = await Promise.all(
     told.map(async ({ hash, logsBloom }, index) => {

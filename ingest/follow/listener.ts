@@ -14,9 +14,8 @@ import type { StoredPools } from '../model/stored-pools.ts'
 import type { StoredTokens } from '../model/stored-tokens.ts'
 import type { TickLog } from '../model/tick-log.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
-import type { Header } from '../rpc/rpc.ts'
 import { RpcFailed } from '../rpc/rpc-error.ts'
-import { AnnouncedHeads } from './announced-heads.ts'
+import { type AnnouncedHead, AnnouncedHeads } from './announced-heads.ts'
 import { commonAncestor } from './common-ancestor.ts'
 import { follow } from './follow.ts'
 import { StallDetector } from './stall-detector.ts'
@@ -46,7 +45,7 @@ export type ListenOptions = {
 }
 
 /** Calls back at each new head of a node, with the header where the node sends it. Returns a function that unsubscribes. */
-export type WatchHeads = (onHead: (header?: Header) => void) => () => void
+export type WatchHeads = (onHead: (head?: AnnouncedHead) => void) => () => void
 
 const POLL_MS = 1_000
 /** Interval between comparisons of the stored tip with the appended messages. */
@@ -65,8 +64,8 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
   }
   const waker = new Waker()
   const announced = new AnnouncedHeads(options.announcedPollMs)
-  const unwatch = options.watchHeads?.((header) => {
-    if (header) announced.add(header)
+  const unwatch = options.watchHeads?.((head) => {
+    if (head) announced.add(head)
     waker.wake()
   })
   const stalls = new StallDetector(options.stored, STALL_LOOK_MS)

@@ -24,6 +24,8 @@ export type Chain = {
   network?: NetworkName
   secondsPerBlock?: number
   burst?: { every: number; times: number }
+  /** Fields of a header have its hash. */
+  isProven?: boolean
 }
 
 export const CHAIN_POOLS = 400
@@ -45,9 +47,18 @@ export function now(): number {
 
 export async function startChain(chain: Chain): Promise<ChainNode> {
   const script = join(import.meta.dirname, 'chain-process.ts')
-  const { latencyMs, head, swapsPerBlock, network = 'ethereum', secondsPerBlock = 12, burst } = chain
+  const { latencyMs, head, swapsPerBlock, network = 'ethereum', secondsPerBlock = 12, burst, isProven } = chain
   const { every, times } = burst ?? { every: 1, times: 1 }
-  const shape = [latencyMs, head, swapsPerBlock, network, secondsPerBlock, every, times]
+  const shape = [
+    latencyMs,
+    head,
+    swapsPerBlock,
+    network,
+    secondsPerBlock,
+    every,
+    times,
+    isProven ? 'proven' : 'made-up',
+  ]
   const args = ['--import', 'tsx', script, ...shape.map(String)]
   const node = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const input = inputOf(node)

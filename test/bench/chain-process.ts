@@ -1,7 +1,8 @@
 /**
  * A JSON-RPC node over an endless made-up chain of 400 pools, in a process of its own, as quick as text can be joined.
  * Arguments: how long an answer takes in ms, the head, the swaps a block (0.02 are one every 50 blocks), the network, the seconds between the blocks
- * before the head, and that one block of so many has so many times the swaps. It prints its address.
+ * before the head, that one block of so many has so many times the swaps, and whether headers are `proven`: their fields have their hash. It prints
+ * its address.
  *
  * An empty line on standard input makes a new head, of which WebSockets are told at once; a line on standard output has its number
  * and the moment in nanoseconds, by the clock that all processes of a machine share. A line with a number says how long an answer takes
@@ -25,6 +26,7 @@ import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { randomOf } from '../simulation/random.ts'
 import { acceptWebSockets, type WebSocketPeer } from '../support/web-socket.ts'
+import { madeUpHeaders, provenHeaders } from './chain-headers.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
 
 const [
@@ -35,10 +37,12 @@ const [
   seconds = '12',
   every = '1',
   times = '1',
+  headers = 'made-up',
 ] = process.argv.slice(2)
 let latencyMs = Number(latency)
 let head = Number(firstHead)
-const FINALITY_BLOCKS = 64
+/** As on Ethereum, which its rollups follow. */
+const FINALITY_SECONDS = 768
 const SWAPS_PER_BLOCK = Math.ceil(Number(density))
 /** Only these have swaps. */
 const EVERY_BLOCKS = Math.max(1, Math.round(1 / Number(density)))
@@ -52,21 +56,30 @@ function networkName(text: string): NetworkName {
   return found
 }
 
+/** A transaction's hash ends with its swap's number. */
+const SWAP_DIGITS = 12
 const word = (value: bigint) => BigInt.asUintN(256, value).toString(16).padStart(64, '0')
 const tokenOf = (index: number) => `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'a')}`
 /** Tokens carry their number as pools do. */
 const indexIn = (text: string) => Number(/\d*$/.exec(text.slice(-6))?.[0]) - 1
-/** Ends with the number. */
-const HASH_NUMBER_DIGITS = 12
-const hashOf = (block: number) =>
-  `0x${'c'.repeat(64 - HASH_NUMBER_DIGITS)}${block.toString(16).padStart(HASH_NUMBER_DIGITS, '0')}`
-const numberIn = (hash: string) => Number.parseInt(hash.slice(-HASH_NUMBER_DIGITS), 16)
 const START = Math.floor(Date.now() / 1_000)
 /** The first head is as old as this process; those that are made have the time of then. */
 const minedAt = new Map<number, number>()
 /** No block is of before 1970: the first ones of a made-up chain are later than its pace says. */
 const timeOf = (block: number) =>
   minedAt.get(block) ?? Math.max(1, START - Math.round((Number(firstHead) - block) * SECONDS_A_BLOCK))
+
+let final = head - Math.ceil(FINALITY_SECONDS / SECONDS_A_BLOCK)
+
+function newestFinal(): number {
+  while (final < head && timeOf(final + 1) <= Date.now() / 1_000 - FINALITY_SECONDS) final += 1
+  return final
+}
+
+/** The start reads no block below by its parent. */
+const FIRST_LINKED = final - 1_000
+const { hashOf, numberIn, headerAt } =
+  headers === 'proven' ? provenHeaders(timeOf, FIRST_LINKED) : madeUpHeaders(timeOf)
 
 /** As random as those of real swaps, so that the tables compress as those of a real chain do: all within 10 % of one price. */
 const random = randomOf(1)
@@ -88,7 +101,7 @@ function logsOf(from: number, to: number): string {
       const topics = `"${V3_TOPICS.swap}","0x${word(1n)}","0x${word(2n)}"`
       const { data, hash } = SWAPS[swap % SWAPS.length] as (typeof SWAPS)[number]
       logs.push(
-        `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${data}",${place},"transactionHash":"0x${hash}${swap.toString(16).padStart(HASH_NUMBER_DIGITS, '0')}","logIndex":"${numberToHex(index)}","removed":false}`,
+        `{"address":"${poolOfSwap(swap)}","topics":[${topics}],"data":"${data}",${place},"transactionHash":"0x${hash}${swap.toString(16).padStart(SWAP_DIGITS, '0')}","logIndex":"${numberToHex(index)}","removed":false}`,
       )
     }
   }
@@ -96,15 +109,9 @@ function logsOf(from: number, to: number): string {
 }
 
 function headerOf(tag: string): string {
-  const number = tag.startsWith('0x') ? Number(tag) : tag === 'finalized' ? head - FINALITY_BLOCKS : head
+  const number = tag.startsWith('0x') ? Number(tag) : tag === 'finalized' ? newestFinal() : head
   if (number > head) return 'null'
-  return JSON.stringify({
-    number: numberToHex(number),
-    hash: hashOf(number),
-    parentHash: hashOf(Math.max(0, number - 1)),
-    timestamp: numberToHex(timeOf(number)),
-    transactions: [],
-  })
+  return JSON.stringify({ ...headerAt(number), transactions: [] })
 }
 
 const selectors = new Map(

@@ -13,7 +13,7 @@ import { findStore } from '../../infra/clickhouse/store.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
-import { asker, run, until, untilReady } from '../support/candlepool.ts'
+import { type Ask, asker, run, until, untilReady } from '../support/candlepool.ts'
 import { type ChainNode, now, poolOfSwap, startChain } from './chain-node.ts'
 import { figure, quantile, title } from './figure.ts'
 import { cpuMs, enginePid, megabytes } from './load-use.ts'
@@ -21,6 +21,7 @@ import { cpuMs, enginePid, megabytes } from './load-use.ts'
 const MINUTES = Number(process.env['MINUTES'] ?? 60)
 const LATENCY_MS = { least: 50, most: 150 }
 const SAMPLE_MS = 5_000
+const START_MS = 600_000
 const LINES = 10
 const ADMIN_PORT = 9_464 + (process.pid % 500)
 /** The first head is beyond the deployments. */
@@ -48,6 +49,7 @@ for (const name of NETWORK_NAMES) {
     head: headOf(name),
     latencyMs: LATENCY_MS.least,
     burst: BURST,
+    isProven: true,
   })
   chains.push({ name, node, mined: new Map(), lags: [] })
 }
@@ -58,6 +60,7 @@ const start = run('start', {
       [`${name.toUpperCase()}_START`, '-20'],
     ]),
   ),
+  HEADER_PROOF: 'required',
   NETWORKS: NETWORK_NAMES.join(','),
   DATA_DIR: folder,
   PORT: '0',
@@ -76,6 +79,7 @@ try {
     await until(() => ask(pathOf(chain.name)), `${chain.name} has candles`)
     void watch(chain, url, key)
   }
+  for (const { name } of chains) await until(() => isAtHead(ask, name), `${name} is at its head`, START_MS)
   const began = performance.now()
   const cpu = [await cpuMs(start.pid), await cpuMs(engine)]
   const firstCalls = await calls()
@@ -110,6 +114,14 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 process.exit()
+
+/** What is not final yet is read block by block. */
+async function isAtHead(ask: Ask, name: NetworkName): Promise<true | undefined> {
+  type Health = { networks: { network: string; tip: { number: number } | null }[] }
+  const { networks } = await ask<Health>('/v0/health')
+  const tip = networks.find(({ network }) => network === name)?.tip
+  return tip && tip.number >= headOf(name) ? true : undefined
+}
 
 /** A pool that the first head trades. */
 function poolOf(name: NetworkName): PoolId {

@@ -113,10 +113,11 @@ async function fromMessage(log: string, brokers?: readonly string[], publish?: s
 }
 
 async function fromHead(): Promise<void> {
-  const node = await startChain({ latencyMs: 0, head: HEAD, swapsPerBlock: SWAPS_A_HEAD })
+  const node = await startChain({ latencyMs: 0, head: HEAD, swapsPerBlock: SWAPS_A_HEAD, isProven: true })
   const start = run('start', {
     ETHEREUM_RPC_URL: node.url.replace('http', 'ws'),
     ETHEREUM_START: '-300',
+    HEADER_PROOF: 'required',
     DATA_DIR: folder,
     PORT: '0',
     LOG_LEVEL: 'warn',

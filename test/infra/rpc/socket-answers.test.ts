@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'
+import type { AnnouncedHead } from '../../../ingest/follow/announced-heads.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
-import { getHead, type Header } from '../../../ingest/rpc/rpc.ts'
+import { getHead } from '../../../ingest/rpc/rpc.ts'
 import { FAST_RETRIES } from '../../ingest/over-nodes.ts'
 import { until } from '../../support/candlepool.ts'
+import { realHeaders } from '../../support/proof-blocks.ts'
 import { madeUpHash } from '../../support/recorded.ts'
 
 type Call = { id: number; method: string; params?: unknown[] }
@@ -103,9 +105,30 @@ test('a connection that is opened again is asked for its chain before anything e
   await until(async () => endpoints.run(getHead).catch(() => undefined), 'it is used again')
 })
 
+test('an announced header says whether its fields have its hash', async () => {
+  const { watchHeads } = connect()
+  const heads: AnnouncedHead[] = []
+  let isSubscribed = false
+  const stop = watchHeads?.((it) => {
+    isSubscribed = true
+    if (it) heads.push(it)
+  })
+  await until(async () => (isSubscribed ? true : undefined), 'the subscription is there')
+  // Fewer than count in a second.
+  const real = realHeaders()
+    .slice(0, 9)
+    .map(({ header }) => header)
+  for (const header of real) announce(header)
+  for (const header of real) announce({ ...header, timestamp: '0x65' })
+  await until(async () => (heads.length === 2 * real.length ? true : undefined), 'all are announced')
+  expect(real.length).toBeGreaterThan(0)
+  expect(heads.map(({ isProven }) => isProven)).toEqual([...real.map(() => true), ...real.map(() => false)])
+  stop?.()
+})
+
 test('announcements faster than those of any chain are dropped, and one that is too long ends the connection', async () => {
   const { watchHeads, endpoints } = connect()
-  const heads: (Header | undefined)[] = []
+  const heads: (AnnouncedHead | undefined)[] = []
   const stop = watchHeads?.((header) => heads.push(header))
   await until(async () => (heads.length > 0 ? true : undefined), 'the subscription is there')
   for (let number = 0; number < 2_000; number++) announce({ ...head, number: `0x${(number + 1).toString(16)}` })

@@ -3,6 +3,8 @@ import { createClient, type Hex, http, numberToHex } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { proveBlock } from '../../../ingest/audit/audit-proof.ts'
 import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
+import type { IngestFact } from '../../../ingest/model/fact.ts'
+import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { endpointsOf } from '../../../ingest/rpc/endpoints.ts'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../../ingest/rpc/rpc-error.ts'
@@ -39,10 +41,17 @@ beforeEach(() => {
 
 afterAll(() => Promise.all(nodes.map((node) => node.stop())))
 
+let cooled: string[] = []
+
 function prove(number = block, servers = nodes) {
   const clients = servers.map(({ url }) => createClient({ transport: http(url, { retryCount: 0 }) }))
+  cooled = []
+  const report = (fact: IngestFact) => {
+    if (fact.kind === 'endpoint-cooling') cooled.push(fact.problem)
+  }
+  const retryPolicy = { coolDownMs: 5, maxCoolDownMs: 5 }
   return proveBlock(
-    endpointsOf(clients, { headerProof: 'off', retryPolicy: { coolDownMs: 5, maxCoolDownMs: 5 } }),
+    endpointsOf(clients, { headerProof: 'off', network: NETWORKS.ethereum, report, retryPolicy }),
     filter,
     number,
   )
@@ -126,6 +135,13 @@ describe('a block is proven', () => {
     const [one] = nodes
     if (one) one.faults.hideReceipts = () => true
     expect(await prove()).toMatchObject({ logs: swaps })
+  })
+
+  test('by no endpoint where the only one keeps no receipts, and that one need not rest', async () => {
+    const [one] = nodes
+    if (one) one.faults.hideReceipts = () => true
+    expect(await prove(block, nodes.slice(0, 1))).toBeUndefined()
+    expect(cooled).toEqual([])
   })
 
   test('receipt by receipt where a block’s cannot be had at once', async () => {

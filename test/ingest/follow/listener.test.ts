@@ -1,6 +1,6 @@
 /** The listener against a node over recorded logs, with the errors of real providers. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createClient, type Hex, http } from 'viem'
+import { createClient, http } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { commonAncestor } from '../../../ingest/follow/common-ancestor.ts'
 import { listen, type WatchHeads } from '../../../ingest/follow/listener.ts'
@@ -306,6 +306,9 @@ describe('a listener that is started again', () => {
   })
 })
 
+/** A bit that no topic of the filter has alone. */
+const NO_LOGS_BLOOM = `0x${'0'.repeat(511)}1` as const
+
 describe('a head that a node tells of', { timeout: 20_000 }, () => {
   const recent = { start: { kind: 'block', number: FINALIZED - 5 } } as const
   /** Follows up to some blocks below the last one, the last but one; `tell` gives the last one to the node, and says so. */
@@ -398,10 +401,15 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     expect(messages.at(-1)).toEqual(await clean())
   })
 
-  test('that no endpoint has, on top of its tip, is not stored', async () => {
+  test.each([
+    ['without a bloom', '0x', false],
+    ['without a bloom and proven', '0x', true],
+    ['by whose bloom it has no logs', NO_LOGS_BLOOM, false],
+    ['by whose bloom it has no logs, and proven', NO_LOGS_BLOOM, true],
+  ] as const)('that no endpoint has, on top of its tip, is not stored: %s', async (_, logsBloom, isProven) => {
     const { below, tellAll, clean } = await almostThere(3, 0)
     const forged = (height: number) => (headers: Header[]) => [
-      { ...(headers[0] as Header), hash: madeUpHash(height, 7), logsBloom: '0x' as Hex },
+      { ...(headers[0] as Header), hash: madeUpHash(height, 7), logsBloom, isProven },
     ]
     const { messages } = await tellAll([below + 1], forged(below + 1))
     expect(tipOf(messages.at(-1) as Message).hash).toBe(madeUpHash(below + 1))
