@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** The chart of one scene with its legend and its notes: the page and the embedded chart have it. */
 import { parseInterval } from '../../query/interval.ts'
-import type { ChartCandle } from './chart/candles.ts'
+import { type BarSide, type ChartCandle, sidesOf } from './chart/candles.ts'
 import { openChart } from './chart/chart.ts'
 import { showLegend } from './chart/legend.ts'
 import { part, say } from './lib/dom.ts'
@@ -24,6 +24,7 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
   const container = part('chart', HTMLElement)
   const over = part('chart-state', HTMLElement)
   let shown: readonly ChartCandle[] = []
+  let sides: readonly BarSide[] = []
   let pointed: number | undefined
   let unit = ''
   let interval = 60
@@ -36,7 +37,8 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
   })
 
   function legend(): void {
-    showLegend(shown.find(({ time }) => time === pointed) ?? shown.at(-1), interval, unit)
+    const index = shown.findIndex(({ time }) => time === pointed)
+    showLegend(shown.at(index), sides.at(index), interval, unit)
   }
 
   return {
@@ -46,8 +48,9 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
       interval = parseInterval(scene.interval) ?? 60
       unit = held.unit
       shown = rows
+      sides = sidesOf(rows)
       const price = shown.at(-1)?.close
-      chart.draw(shown, interval, reset)
+      chart.draw(shown, sides, interval, reset)
       legend()
       part('devnet', HTMLElement).hidden = !devnet
       over.hidden = rows.length > 0
@@ -64,7 +67,7 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
     note(text) {
       pending('')
       shown = []
-      chart.draw([], interval, true)
+      chart.draw([], [], interval, true)
       legend()
       part('gap', HTMLElement).hidden = true
       document.title = 'Candlepool'

@@ -402,6 +402,21 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       expect(searchParams.get('pool')).toBe(MAIN)
       expect(Number(searchParams.get('limit'))).toBeLessThanOrEqual(100)
     }
+  test('a second with one trade has the colour of its price against the one before', async () => {
+    const { page } = await openLive({}, service, '&interval=1s')
+    const side = () => page.locator('#legend').getAttribute('data-side')
+    for (const [dollars, text, expected] of [
+      [2_351.5, '2,351.50', 'up'],
+      [2_350.5, '2,350.50', 'down'],
+      [2_352.5, '2,352.50', 'up'],
+    ] as const) {
+      await page.waitForTimeout(1_100)
+      await market.trade(dollars, now())
+      await until(async () => ((await price(page)) === text ? true : undefined), 'the trade is drawn')
+      expect(await side(), text).toBe(expected)
+    }
+  })
+
   })
 
   test('a trade that comes late is drawn where it belongs', inSoak, async () => {

@@ -8,6 +8,23 @@ export function toRows(data: Bodies['candles']['data']): readonly ChartCandle[] 
   return data.map((candle) => ({ ...candle, time: Date.parse(candle.time) / 1_000 }))
 }
 
+export type BarSide = 'up' | 'down'
+
+/**
+ * The side of each candle: by its open and close, or by the latest close that differs where they are equal, as in a candle of one
+ * trade. Up where no price differs yet.
+ */
+export function sidesOf(rows: readonly ChartCandle[]): readonly BarSide[] {
+  let side: BarSide = 'up'
+  let before: number | undefined
+  return rows.map(({ open, close }) => {
+    const from = open === close ? (before ?? open) : open
+    if (close !== from) side = close < from ? 'down' : 'up'
+    before = close
+    return side
+  })
+}
+
 /** An answer replaces the loaded candles of its time: a candle in progress grows, and a reorg may undo one. */
 export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
   const [first, last] = [page[0], page.at(-1)]

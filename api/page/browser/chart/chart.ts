@@ -14,13 +14,13 @@ import {
 } from 'lightweight-charts'
 import { decimalsOf, priceText, timeText } from '../lib/format.ts'
 import { isUtc } from '../lib/zone.ts'
-import { type ChartCandle, isSame } from './candles.ts'
+import { type BarSide, type ChartCandle, isSame } from './candles.ts'
 import { onPaletteChange, type Palette, readPalette } from './palette.ts'
 import { firstView, MAX_BAR_PIXELS } from './view.ts'
 
 export type Chart = {
-  /** All rows, ascending, in the direction of the pair. `reset`: another market, so the view starts at its newest candles. */
-  draw(rows: readonly ChartCandle[], interval: number, reset: boolean): void
+  /** All rows with their sides, ascending, in the direction of the pair. `reset`: another market, so the view starts at its newest candles. */
+  draw(rows: readonly ChartCandle[], sides: readonly BarSide[], interval: number, reset: boolean): void
   /** Writes the times of the axis again: their zone has changed. */
   rezone(): void
 }
@@ -40,6 +40,7 @@ class CandleChart implements Chart {
   #palette = readPalette()
   #interval = 60
   #drawn: readonly ChartCandle[] = []
+  #sides: readonly BarSide[] = []
   /** False while the page sets the view: only the reader scrolls back. */
   #isSettled = false
   readonly #chart: IChartApi
@@ -80,18 +81,19 @@ class CandleChart implements Chart {
     })
   }
 
-  draw(rows: readonly ChartCandle[], seconds: number, reset: boolean): void {
+  draw(rows: readonly ChartCandle[], sides: readonly BarSide[], seconds: number, reset: boolean): void {
     const sameStart = !reset && seconds === this.#interval && this.#drawn[0]?.time === rows[0]?.time
     const kept = sameStart && this.#drawn.length <= rows.length ? firstDifference(this.#drawn, rows) : 0
     const newest = this.#drawn.at(-1)?.time ?? 0
     this.#interval = seconds
     this.#drawn = rows
+    this.#sides = sides
     this.#paintLatest()
     // The newest candles changed, or there are more of them: the common case while live.
     if (kept > 0) {
-      for (const row of rows.slice(kept)) {
-        this.#candles.update(toCandle(row, this.#palette), row.time < newest)
-        this.#volume.update(toVolume(row, this.#palette), row.time < newest)
+      for (const { candle, volume } of this.#bars(kept)) {
+        this.#candles.update(candle, candle.time < newest)
+        this.#volume.update(volume, volume.time < newest)
       }
       return
     }
@@ -115,8 +117,14 @@ class CandleChart implements Chart {
   }
 
   #setData(): void {
-    this.#candles.setData(this.#drawn.map((row) => toCandle(row, this.#palette)))
-    this.#volume.setData(this.#drawn.map((row) => toVolume(row, this.#palette)))
+    const bars = this.#bars()
+    this.#candles.setData(bars.map(({ candle }) => candle))
+    this.#volume.setData(bars.map(({ volume }) => volume))
+  }
+
+  /** The drawn rows from that index on, as the library takes them. */
+  #bars(from = 0) {
+    return this.#drawn.slice(from).map((row, index) => toBars(row, this.#sides[from + index], this.#palette))
   }
 
   #showNewest(): void {
@@ -132,7 +140,7 @@ class CandleChart implements Chart {
   }
 
   #paint(): void {
-    const { back, muted, grid, line, label, up, down } = this.#palette
+    const { back, muted, grid, line, label } = this.#palette
     this.#chart.applyOptions({
       layout: { background: { type: ColorType.Solid, color: back }, textColor: muted },
       grid: { vertLines: { color: grid }, horzLines: { color: grid } },
@@ -143,7 +151,6 @@ class CandleChart implements Chart {
         horzLine: { color: muted, labelBackgroundColor: label },
       },
     })
-    this.#candles.applyOptions({ upColor: up, downColor: down, wickUpColor: up, wickDownColor: down })
     this.#setData()
     this.#paintLatest()
   }
@@ -153,7 +160,7 @@ class CandleChart implements Chart {
     const { up, down, onSide } = this.#palette
     this.#latest.applyOptions({
       price: row?.close ?? 0,
-      color: row !== undefined && row.close < row.open ? down : up,
+      color: this.#sides.at(-1) === 'down' ? down : up,
       axisLabelTextColor: onSide,
       lineVisible: row !== undefined,
       axisLabelVisible: row !== undefined,
@@ -200,14 +207,15 @@ function addVolume(chart: IChartApi): ISeriesApi<'Histogram'> {
 }
 
 /** A candle without trades has neither a colour nor a volume. */
-function toCandle({ time, open, high, low, close, volume }: ChartCandle, { muted }: Palette) {
-  const bar = { time: time as UTCTimestamp, open, high, low, close }
-  return volume === 0 ? { ...bar, color: muted, wickColor: muted } : bar
-}
-
-function toVolume({ time, open, close, volume }: ChartCandle, { upSoft, downSoft }: Palette) {
-  const color = close >= open ? upSoft : downSoft
-  return { time: time as UTCTimestamp, value: volume, color: volume === 0 ? 'transparent' : color }
+function toBars(row: ChartCandle, side: BarSide | undefined, { muted, up, down, upSoft, downSoft }: Palette) {
+  const { open, high, low, close, volume } = row
+  const time = row.time as UTCTimestamp
+  const [strong, soft] = side === 'down' ? [down, downSoft] : [up, upSoft]
+  const [color, volumeColor] = volume === 0 ? [muted, 'transparent'] : [strong, soft]
+  return {
+    candle: { time, open, high, low, close, color, wickColor: color },
+    volume: { time, value: volume, color: volumeColor },
+  }
 }
 
 /** The index from which on two runs with one start differ. */

@@ -2,26 +2,30 @@
 /** The figures of one candle above the chart, and the newest candles as a table for screen readers. */
 
 import { make, part } from '../lib/dom.ts'
-import { amountText, decimalsOf, priceText, timeText } from '../lib/format.ts'
-import type { ChartCandle } from './candles.ts'
+import { amountText, changeText, decimalsOf, priceText, timeText } from '../lib/format.ts'
+import type { BarSide, ChartCandle } from './candles.ts'
 
 const MAX_ROWS = 20
 
-export function showLegend(row: ChartCandle | undefined, interval: number, unit: string): void {
+export function showLegend(
+  row: ChartCandle | undefined,
+  side: BarSide | undefined,
+  interval: number,
+  unit: string,
+): void {
   const legend = part('legend', HTMLElement)
   legend.replaceChildren('\u00a0')
   if (row === undefined) return
   const decimals = decimalsOf(row.close)
   const figure = (name: string, value: string) => make('span', {}, make('i', {}, name), ` ${value}`)
-  const change = ((row.close - row.open) / row.open) * 100
-  legend.dataset['side'] = row.close >= row.open ? 'up' : 'down'
+  legend.dataset['side'] = side ?? 'up'
   legend.replaceChildren(
     make('time', {}, timeText(row.time, interval)),
     figure('O', priceText(row.open, decimals)),
     figure('H', priceText(row.high, decimals)),
     figure('L', priceText(row.low, decimals)),
     figure('C', priceText(row.close, decimals)),
-    make('span', { class: 'change' }, `${change < 0 ? '−' : '+'}${Math.abs(change).toFixed(2)}%`),
+    make('span', { class: 'change' }, changeText((row.close - row.open) / row.open)),
     figure('Vol', `${amountText(row.volume)} ${unit}`),
   )
 }

@@ -37,6 +37,11 @@ function compact(value: number): string {
   return value.toLocaleString('en', { notation: 'compact', minimumFractionDigits: 2, maximumFractionDigits: 2 })
 }
 
+/** `+1.25%` of 0.0125. */
+export function changeText(change: number): string {
+  return `${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(2)}%`
+}
+
 /** Fees are in hundredths of a basis point. */
 export function feeText(feeTier: string): string {
   return `${(Number(feeTier) / 10_000).toLocaleString('en', { maximumFractionDigits: 4 })}%`
