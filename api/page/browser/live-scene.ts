@@ -7,13 +7,12 @@ import { type CreditBudget, type LiveRequest, showWait } from './account/credit-
 import { persist } from './account/persist.ts'
 import { type ChartCandle, continued, continues, joined, reaches, shareTrades } from './chart/candles.ts'
 import type { QueryApi, StreamApi } from './lib/client.ts'
-import { amountText } from './lib/format.ts'
 import { pause, untilVisible } from './lib/wait.ts'
 import { openCandleQuery, type SceneCandles } from './market/candle-query.ts'
 import type { TickRow } from './market/orientation.ts'
-import { candleQuery, dayQuery, pairQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
+import { candleQuery, pairQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
-import type { CarriedData, SceneData } from './scene-data.ts'
+import { type CarriedData, readDay, type SceneData } from './scene-data.ts'
 import { openSceneStreams, type SceneStreams, type ToldAnswer } from './scene-streams.ts'
 import type { Screen } from './screen.ts'
 
@@ -65,7 +64,7 @@ class LiveScene implements Live {
   #candlesStale = false
   #askedCandles = false
   #isShown = false
-  #dayCost = 2
+  #dayCost = 3
   #reachedStart = false
   #isAsking = false
   #askedOlder = 0
@@ -81,7 +80,7 @@ class LiveScene implements Live {
     }
     this.#streams = openSceneStreams({ ...options, scene, candles: this.#query, on })
     this.#seconds = parseInterval(scene.interval) ?? 60
-    const empty = { rows: [], unit: '', ticks: [], dayVolume: undefined, devnet: false, incomplete: false }
+    const empty = { rows: [], unit: '', ticks: [], day: undefined, devnet: false, incomplete: false }
     this.#held = { ...empty, ...known, scene }
   }
 
@@ -153,7 +152,7 @@ class LiveScene implements Live {
     const now = performance.now()
     const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
       now - time > Math.max(ms, credits * (purse.pauseMs(1) ?? Number.POSITIVE_INFINITY))
-    const dayIsOld = this.#held.dayVolume === undefined || isOld(this.#times.day, DAY_EVERY)
+    const dayIsOld = this.#held.day === undefined || isOld(this.#times.day, DAY_EVERY)
     if (dayIsOld && purse.left() > 2 * this.#dayCost) return this.#day(signal)
     if (isOld(this.#times.pool, POOL_EVERY) && purse.left() > 4) return this.#pool(signal)
     if (this.#streams.isTold()) return 0
@@ -202,9 +201,9 @@ class LiveScene implements Live {
     const isShort = !incomplete && page.length < PAGE
     const isOne = reaches(held.rows, page) && (continues(held.rows, page, isShort) || shareTrades(held.rows, page))
     const rows = isOne ? joined(held.rows, page) : page
-    const dayVolume = isOne ? held.dayVolume : undefined
+    const day = isOne ? held.day : undefined
     if (!isOne) this.#reachedStart = false
-    this.#change({ rows, unit, ticks, dayVolume, devnet, incomplete }, !isOne)
+    this.#change({ rows, unit, ticks, day, devnet, incomplete }, !isOne)
     return cost
   }
 
@@ -232,9 +231,9 @@ class LiveScene implements Live {
 
   async #day(signal: AbortSignal): Promise<number> {
     this.#times.day = performance.now()
-    const { rows, unit, cost } = await this.#query.ask(dayQuery(this.#scene), signal)
+    const { day, cost } = await readDay(this.#query, this.#scene, signal)
     this.#dayCost = cost
-    this.#change({ dayVolume: `${amountText(rows.reduce((sum, { volume }) => sum + volume, 0))} ${unit}` })
+    this.#change({ day })
     return cost
   }
 

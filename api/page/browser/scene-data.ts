@@ -1,7 +1,10 @@
 /** The loaded data of a scene, and the part of it that another scene of the same pool keeps. */
 import type { ChartCandle } from './chart/candles.ts'
+import { amountText } from './lib/format.ts'
+import type { SceneCandles } from './market/candle-query.ts'
+import type { Figures } from './market/facts.ts'
 import type { TickRow } from './market/orientation.ts'
-import type { Scene } from './market/scene.ts'
+import { dayOpenQuery, dayQuery, type Scene } from './market/scene.ts'
 
 export type SceneData = {
   scene: Scene
@@ -11,23 +14,48 @@ export type SceneData = {
   unit: string
   /** In the pool's own order. */
   ticks: readonly TickRow[]
-  /** Volume of the 24 h that end now, with its unit. */
-  dayVolume: string | undefined
+  day: Day | undefined
   devnet: boolean
   /** The time of the candles is not stored completely. */
   incomplete: boolean
 }
 
+export type Day = {
+  /** Volume of the 24 h that end now, with its unit. */
+  volume: string
+  /** Price 24 h ago; undefined where the pool's trades began later. */
+  open: number | undefined
+}
+
+export async function readDay(
+  query: SceneCandles,
+  scene: Scene,
+  signal: AbortSignal,
+): Promise<{ day: Day; cost: number }> {
+  const { rows, unit, cost } = await query.ask(dayQuery(scene), signal)
+  const volume = `${amountText(rows.reduce((sum, row) => sum + row.volume, 0))} ${unit}`
+  const asked = dayOpenQuery(scene, rows, new Date())
+  if (asked === undefined) return { day: { volume, open: undefined }, cost }
+  const before = await query.ask(asked, signal)
+  return { day: { volume, open: before.rows.at(-1)?.close }, cost: cost + before.cost }
+}
+
+export function figuresOf({ rows, day }: SceneData): Figures {
+  const price = rows.at(-1)?.close
+  const change = price === undefined || day?.open === undefined ? undefined : price / day.open - 1
+  return { price, change, dayVolume: day?.volume }
+}
+
 /** Loaded data of the same pool that is valid for another scene of it. */
-export type CarriedData = Partial<Pick<SceneData, 'ticks' | 'dayVolume'>>
+export type CarriedData = Partial<Pick<SceneData, 'ticks' | 'day'>>
 
 export function carriedData(shown: SceneData | undefined, wanted: Scene): CarriedData {
   if (shown === undefined) return {}
-  const { scene, rows, ticks, dayVolume } = shown
+  const { scene, rows, ticks, day } = shown
   if (scene.listing.id !== wanted.listing.id || scene.listing.network !== wanted.listing.network) return {}
-  // The price of trades depends on the kind of price too.
+  // Prices depend on the kind of price too.
   return {
     ...(scene.price === wanted.price && rows.length > 0 && { ticks }),
-    ...(scene.flipped === wanted.flipped && { dayVolume }),
+    ...(scene.flipped === wanted.flipped && scene.price === wanted.price && { day }),
   }
 }

@@ -8,7 +8,7 @@ import { part } from './lib/dom.ts'
 import { showFacts } from './market/facts.ts'
 import { pairOf } from './market/scene.ts'
 import { openTape } from './market/tape.ts'
-import type { SceneData } from './scene-data.ts'
+import { figuresOf, type SceneData } from './scene-data.ts'
 
 export type Screen = Pick<ChartPanel, 'draw' | 'pending' | 'note'> & {
   /** Draws the data where the zone of times has changed. */
@@ -27,12 +27,12 @@ export function openScreen(onOlder: () => void): Screen {
 
   return {
     draw(held, reset = false) {
-      const { scene, rows, unit, ticks, dayVolume, devnet } = held
+      const { scene, rows, unit, ticks, devnet } = held
       shown = held
       panel.draw(held, reset)
       showTable(rows, parseInterval(scene.interval) ?? 60, unit)
       tape.show(ticks, scene.flipped, devnet ? undefined : scene.listing.network)
-      showFacts(scene, { price: rows.at(-1)?.close, dayVolume }, devnet)
+      showFacts(scene, figuresOf(held), devnet)
     },
     rezone(held) {
       panel.rezone()

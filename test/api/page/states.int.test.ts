@@ -373,7 +373,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const units = async () => [
       (await page.locator('#legend span').last().textContent())?.split(' ').at(-1),
       (await page.locator('#volume-title').textContent())?.split(' ').at(-1),
-      (await page.locator('#facts dd').nth(1).textContent())?.split(' ').at(-1),
+      (await page.locator('#facts dd').nth(2).textContent())?.split(' ').at(-1),
     ]
     const stand = (unit: string) =>
       until(

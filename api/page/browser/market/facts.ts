@@ -1,20 +1,22 @@
 /// <reference lib="dom" />
 /** Figures of the pool, in one line. */
 import { make, part } from '../lib/dom.ts'
-import { decimalsOf, dollarText, feeText, priceText, shortId, title } from '../lib/format.ts'
+import { changeText, decimalsOf, dollarText, feeText, priceText, shortId, title } from '../lib/format.ts'
 import { poolLink } from './explorer.ts'
 import type { Scene } from './scene.ts'
 
 export type Figures = {
   /** Direction of the price, which may differ from the pool's. */
   price: number | undefined
+  /** Change of the price over 24 h: 0.01 is 1 %. */
+  change: number | undefined
   /** Volume of the 24 h that end now, with its unit. */
   dayVolume: string | undefined
 }
 
 const NONE = '–'
 
-export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: boolean): void {
+export function showFacts(scene: Scene, { price, change, dayVolume }: Figures, devnet: boolean): void {
   const { id, network, pool, tokens } = scene.listing
   const [base, quote] = scene.flipped ? tokens.toReversed() : tokens
   const link = devnet ? undefined : poolLink(network, id)
@@ -22,6 +24,7 @@ export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: b
   const venue = pool?.venue ?? 'uniswap'
   part('facts', HTMLElement).replaceChildren(
     fact(`${base} in ${quote}`, price === undefined ? NONE : priceText(price, decimalsOf(price)), 'price'),
+    fact('24 h change', change === undefined ? NONE : changeText(change), change === undefined ? '' : sideOf(change)),
     fact('24 h volume', dayVolume ?? NONE),
     fact('Value locked', pool === undefined ? NONE : dollarText(Number(pool.totalValueLockedUSD))),
     fact('Fee', pool === undefined ? NONE : feeText(pool.feeTier)),
@@ -35,6 +38,10 @@ export function showFacts(scene: Scene, { price, dayVolume }: Figures, devnet: b
       id,
     ),
   )
+}
+
+function sideOf(change: number): 'gain' | 'loss' {
+  return change < 0 ? 'loss' : 'gain'
 }
 
 function fact(name: string, value: Node | string, kind = '', whole = ''): HTMLElement {

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /** All pairs as a table, by volume, and new pools as another: read again each minute while it is open, at no cost. */
 import { make, part } from '../lib/dom.ts'
-import { decimalsOf, dollarText, priceText, timeText, title } from '../lib/format.ts'
+import { changeText, decimalsOf, dollarText, priceText, timeText, title } from '../lib/format.ts'
 import type { NewSuggestion, Suggestion } from './suggestions.ts'
 
 const RENEW_MS = 60_000
@@ -81,6 +81,5 @@ function countText(count: number | undefined): string {
 
 function changeCell(change: number | undefined): HTMLTableCellElement {
   if (change === undefined) return make('td', {}, '–')
-  const text = `${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(2)}%`
-  return make('td', { class: change < 0 ? 'loss' : 'gain' }, text)
+  return make('td', { class: change < 0 ? 'loss' : 'gain' }, changeText(change))
 }

@@ -51,9 +51,30 @@ export function pairQuery(pair: string): Record<string, string> {
   return { symbol: pair, include: 'market' }
 }
 
+const DAY = { rows: 96, seconds: 86_400, rowSeconds: 900 } as const
+
 /** A day of 15-minute candles: their volumes add up to that of 24 h. */
 export function dayQuery(scene: Scene): Record<string, string> {
-  return { ...poolQuery(scene), interval: '15m', limit: '96' }
+  return { ...poolQuery(scene), interval: '15m', price: scene.price, limit: String(DAY.rows) }
+}
+
+/**
+ * The last second before 24 h ago; undefined where the pool had not traded by then. `rows`: the answer to `dayQuery`, the last of which
+ * contains the service's time, so that a wrong clock here shifts the second by a quarter of an hour at most.
+ */
+export function dayOpenQuery(
+  scene: Scene,
+  rows: readonly { time: number }[],
+  now: Date,
+): Record<string, string> | undefined {
+  const newest = rows.at(-1)?.time
+  if (newest === undefined || rows.length < DAY.rows) return undefined
+  const seconds = Math.min(Math.max(now.getTime() / 1_000, newest), newest + DAY.rowSeconds)
+  return candleQuery({ ...scene, interval: '1s' }, 1, new Date((seconds - DAY.seconds) * 1_000).toISOString())
+}
+
+export function sceneText(scene: Scene): string {
+  return `${pairOf(scene)} ${scene.interval} (${scene.price})`
 }
 
 /** Notice while candles of `wanted` are requested. */
