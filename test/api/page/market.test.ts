@@ -1,14 +1,25 @@
+import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { inverse } from '../../../api/market/model/inverse.ts'
-import { continues, joined, reaches, shareTrades } from '../../../api/page/browser/chart/candles.ts'
+import { continues, joined, reaches, shareTrades, sidesOf } from '../../../api/page/browser/chart/candles.ts'
 import { firstView } from '../../../api/page/browser/chart/view.ts'
 import type { PairRow } from '../../../api/page/browser/lib/client.ts'
-import { amountText, decimalsOf, dollarText, feeText, priceText } from '../../../api/page/browser/lib/format.ts'
+import { edits } from '../../../api/page/browser/lib/edits.ts'
+import {
+  amountText,
+  changeText,
+  decimalsOf,
+  dollarText,
+  feeText,
+  priceText,
+} from '../../../api/page/browser/lib/format.ts'
 import { refusalOf } from '../../../api/page/browser/lib/refusal.ts'
 import { pause } from '../../../api/page/browser/lib/wait.ts'
 import { transactionLink } from '../../../api/page/browser/market/explorer.ts'
 import { flipTick, isFlipped } from '../../../api/page/browser/market/orientation.ts'
-import { matching, suggestionsOf } from '../../../api/page/browser/market/suggestions.ts'
+import { dayOpenQuery, type Scene } from '../../../api/page/browser/market/scene.ts'
+import { matching, nearest, suggestionsOf } from '../../../api/page/browser/market/suggestions.ts'
+import { figuresOf, type SceneData } from '../../../api/page/browser/scene-data.ts'
 import { tokenFile, usualPair } from '../../../api/page/tokens.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 
@@ -74,12 +85,56 @@ describe('suggestions', () => {
 
   test('are found as people write pairs, by names and by addresses', () => {
     const found = (typed: string) => matching(suggestions, typed).map(({ pair }) => pair)
-    for (const typed of ['weth/usdc', 'WETH USDC', ' eth-usdc', 'usdc eth', 'usd coin', '0xA0B8', '0xUSDCETH'])
+    for (const typed of [
+      'weth/usdc',
+      'WETH USDC',
+      ' eth-usdc',
+      'usdc eth',
+      'usd coin',
+      'eth-usd',
+      '0xA0B8',
+      '0xUSDCETH',
+    ])
       expect(found(typed), typed).toEqual(['ETH-USDC'])
     expect(found('bitcoin')).toEqual([])
     expect(found('wrapped btc')).toEqual(['WBTC-ETH'])
     expect(found('')).toEqual(['ETH-USDC', 'WBTC-ETH'])
     expect(found('wbtc')).toEqual(['WBTC-ETH'])
+    for (const typed of ['WETHUSDC', 'ethusdc', 'ethusd', 'usdcweth']) expect(found(typed), typed).toEqual(['ETH-USDC'])
+    for (const typed of ['btc-eth', 'btc/weth', 'BTCETH', 'ethbtc']) expect(found(typed), typed).toEqual(['WBTC-ETH'])
+  })
+
+  test('rank the pair that an input names before pairs that contain it', () => {
+    const pairs = ['WSTETH', 'WBTC', 'ETH'].map((symbol) => row([symbol, 'USDC'], [WETH, USDC]))
+    const [first] = matching(suggestionsOf(pairs, file.tokens), 'ethusdc')
+    expect(first?.pair).toBe('ETH-USDC')
+  })
+
+  test('offer near names where no pair matches', () => {
+    const near = (typed: string) => nearest(suggestions, typed).map(({ pair }) => pair)
+    expect(matching(suggestions, 'btc-usdc')).toEqual([])
+    expect(near('btc-usdc')).toEqual(['WBTC-ETH', 'ETH-USDC'])
+    expect(near('usdc/btc')).toEqual(['ETH-USDC', 'WBTC-ETH'])
+    expect(near('wehtusdc')).toEqual(['ETH-USDC'])
+    expect(near('etherum')).toEqual(['ETH-USDC', 'WBTC-ETH'])
+    expect(near('nope-nada')).toEqual([])
+    expect(near(`0x${'ab'.repeat(32)}`)).toEqual([])
+  })
+
+  test('offer at most five near names, whatever is typed', () => {
+    const symbols = Array.from({ length: 300 }, (_, index) => `AB${index}C`)
+    const many = suggestionsOf(
+      symbols.map((symbol) => row([symbol, 'ETH'], [WBTC, WETH])),
+      file.tokens,
+    )
+    expect(nearest(many, 'ABC0C')).toHaveLength(5)
+    expect(nearest(many, 'eht '.repeat(10_000))).toHaveLength(5)
+  })
+
+  test('count the edits between two words', () => {
+    expect([edits('ETH', 'ETH'), edits('', 'ETH'), edits('EHT', 'ETH'), edits('WETH', 'ETH')]).toEqual([0, 3, 1, 1])
+    const word = fc.string({ maxLength: 8 })
+    fc.assert(fc.property(word, word, (one, other) => edits(one, other) === edits(other, one)))
   })
 })
 
@@ -119,6 +174,11 @@ describe('orientation', () => {
     ['USDT0-WETH', ['USDT', 'WETH'], false],
     ['WETH-USDT0', ['USDT', 'WETH'], true],
     ['A-B-C', ['C', 'A-B'], true],
+    ['WETHUSDC', ['USDC', 'WETH'], true],
+    ['wethusdc', ['WETH', 'USDC'], false],
+    ['BTC-USDC', ['USDC', 'WBTC'], true],
+    ['BTC-USD', ['USDT', 'WBTC'], true],
+    ['eth-usd', ['WETH', 'DAI'], false],
   ] as const)('%s in a pool of %s: turned round %s', (pair, tokens, flipped) => {
     expect(isFlipped(pair, tokens)).toBe(flipped)
   })
@@ -202,8 +262,44 @@ test('a chain is told from another one by what two answers have in common', () =
   expect(shareTrades(held, [row(60, 1), row(120, 9)])).toBe(true)
 })
 
-test('few candles are not spread over the whole chart, nor are many pressed into it', () => {
-  expect(firstView(8)).toEqual({ from: -2, to: 10 })
+test('a candle of one trade has the side of its price against the candle before', () => {
+  const row = (open: number, close: number) => ({ time: 0, open, high: 9, low: 1, close, volume: 1 })
+  const one = (price: number) => row(price, price)
+  expect(sidesOf([one(5), one(4), one(4), one(6), one(6), one(5)])).toEqual(['up', 'down', 'down', 'up', 'up', 'down'])
+  // A candle of several trades has a side of its own.
+  expect(sidesOf([row(5, 4), row(3, 4), one(4), row(6, 5)])).toEqual(['down', 'up', 'up', 'down'])
+  expect(sidesOf([])).toEqual([])
+})
+
+test('the change of a day is that of the shown price, and absent where trades began later', () => {
+  const held = (open: number | undefined) =>
+    ({ rows: [{ close: 125 }], day: { volume: '192 USDC', open } }) as unknown as SceneData
+  expect(figuresOf(held(100))).toEqual({ price: 125, change: 0.25, dayVolume: '192 USDC' })
+  expect(figuresOf(held(undefined)).change).toBeUndefined()
+  expect([changeText(0.0125), changeText(-0.5)]).toEqual(['+1.25%', '−50.00%'])
+})
+
+test('the price of a day ago is that of one second, whatever the clock of the browser says', () => {
+  const listing = { id: '0x1', network: 'ethereum', tokens: ['A', 'B'], pool: undefined } as const
+  const scene: Scene = { listing, flipped: false, interval: '1m', price: 'spot' }
+  const newest = Date.UTC(2024, 0, 5, 14) / 1_000
+  const rows = Array.from({ length: 96 }, (_, index) => ({ time: newest - (95 - index) * 900 }))
+  const asked = (now: string) => dayOpenQuery(scene, rows, new Date(now))
+  expect(asked('2024-01-05T14:03:20Z')).toEqual({
+    pool: '0x1',
+    networks: 'ethereum',
+    interval: '1s',
+    price: 'spot',
+    limit: '1',
+    to: '2024-01-04T14:03:20.000Z',
+  })
+  expect(asked('2023-01-01T00:00:00Z')?.['to']).toBe('2024-01-04T14:00:00.000Z')
+  expect(asked('2025-01-01T00:00:00Z')?.['to']).toBe('2024-01-04T14:15:00.000Z')
+  expect(dayOpenQuery(scene, rows.slice(1), new Date('2024-01-05T14:03:20Z'))).toBeUndefined()
+})
+
+test('the first view has all candles, or the newest hundred', () => {
+  expect(firstView(8)).toEqual({ from: 0, to: 10 })
   expect(firstView(500)).toEqual({ from: 400, to: 502 })
 })
 

@@ -21,15 +21,23 @@ const SAME: readonly (readonly string[])[] = [
   ['POL', 'MATIC', 'WPOL', 'WMATIC'],
 ]
 
-/** Whether a named pair is the inverse of the pool's order. A token may be named differently from the pool's. */
+/** `weth/usdc` and `weth usdc` as pairs are written. */
+export function hyphenated(typed: string): string {
+  return typed.trim().replace(/[\s/]+/g, '-')
+}
+
+/** Whether a named pair is the inverse of the pool's order. A token may be named differently from the pool's, and `WETHUSDC` has no hyphen. */
 export function isFlipped(pair: string, [token0, token1]: readonly [string, string]): boolean {
   const asked = pair.toUpperCase()
-  const begins = (symbol: string) => Number(namesOf(symbol).some((name) => asked.startsWith(`${name}-`)))
-  const ends = (symbol: string) => Number(namesOf(symbol).some((name) => asked.endsWith(`-${name}`)))
+  const between = asked.includes('-') ? '-' : ''
+  const begins = (symbol: string) => Number(namesOf(symbol).some((name) => asked.startsWith(name + between)))
+  const ends = (symbol: string) => Number(namesOf(symbol).some((name) => asked.endsWith(between + name)))
   return begins(token1) + ends(token0) > begins(token0) + ends(token1)
 }
 
-function namesOf(symbol: string): readonly string[] {
+/** In upper case, with what people write: `BTC` for WBTC and cbBTC, `USD` for a stablecoin. */
+export function namesOf(symbol: string): readonly string[] {
   const upper = symbol.toUpperCase()
-  return SAME.find((names) => names.includes(upper)) ?? [upper]
+  const names = SAME.find((same) => same.includes(upper)) ?? [upper]
+  return [...names, ...(upper.includes('BTC') ? ['BTC'] : []), ...(/USD|^DAI$/.test(upper) ? ['USD'] : [])]
 }

@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /** The field for a pair or a pool's id, with suggestions: a combobox after the ARIA practices. */
-import { make, part } from '../lib/dom.ts'
-import { decimalsOf, dollarText, priceText } from '../lib/format.ts'
-import { matching, type Suggestion } from './suggestions.ts'
+import { make, part, say } from '../lib/dom.ts'
+import { changeText, decimalsOf, dollarText, priceText } from '../lib/format.ts'
+import { hyphenated } from './orientation.ts'
+import { matching, nearest, type Suggestion } from './suggestions.ts'
 
 export type Picker = {
   show(pair: string): void
@@ -12,6 +13,8 @@ export type Picker = {
 
 const POOL = /^0x(?:[0-9a-f]{40}|[0-9a-f]{64})$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
+/** Letters of an input that a text repeats. */
+const MAX_SHOWN = 24
 
 export type PickerEvents = {
   pair(pair: string): void
@@ -29,16 +32,23 @@ export function openPicker(on: PickerEvents): Picker {
 class PairPicker implements Picker {
   readonly #on: PickerEvents
   readonly #input = part('pair', HTMLInputElement)
+  readonly #popup = part('offers', HTMLElement)
   readonly #list = part('pairs', HTMLElement)
+  readonly #none = part('pairs-none', HTMLElement)
   #suggestions: readonly Suggestion[] = []
   #shown = ''
   #options: readonly { suggestion: Suggestion; item: HTMLElement }[] = []
+  /** The options are names near the input, which Enter does not choose by itself. */
+  #areNear = false
   #active = -1
   #isTyping = false
 
   constructor(on: PickerEvents) {
     this.#on = on
-    this.#input.addEventListener('focus', () => this.#input.select())
+    this.#input.addEventListener('focus', () => {
+      this.#input.select()
+      this.#on.open()
+    })
     this.#input.addEventListener('click', () => this.#openAll())
     this.#input.addEventListener('input', () => this.#onInput())
     this.#input.addEventListener('blur', () => {
@@ -55,16 +65,17 @@ class PairPicker implements Picker {
 
   offer(newer: readonly Suggestion[]): void {
     this.#suggestions = newer
-    if (!this.#list.hidden && this.#active === -1) this.#open(this.#isTyping ? this.#input.value : '')
+    if ((this.#isTyping || !this.#popup.hidden) && this.#active === -1)
+      this.#open(this.#isTyping ? this.#input.value : '')
   }
 
   #onInput(): void {
     this.#isTyping = true
     this.#open(this.#input.value)
     const address = this.#input.value.trim()
-    if (this.#options.length > 0 || !ADDRESS.test(address)) return
+    if ((this.#options.length > 0 && !this.#areNear) || !ADDRESS.test(address)) return
     void this.#on.token(address).then((found) => {
-      if (this.#input.value.trim() === address && this.#isTyping) this.#showList(found)
+      if (this.#input.value.trim() === address && this.#isTyping && found.length > 0) this.#showList(found)
     })
   }
 
@@ -84,9 +95,9 @@ class PairPicker implements Picker {
 
   /** The marked suggestion, or the exact input, or its best match. */
   #enter(marked: Suggestion | undefined): void {
-    const text = this.#input.value.trim().replace(/[\s/]+/g, '-')
+    const text = hyphenated(this.#input.value)
     const exact = this.#suggestions.find(({ pair }) => pair.toUpperCase() === text.toUpperCase())
-    const best = marked ?? exact ?? this.#options[0]?.suggestion
+    const best = marked ?? exact ?? (this.#areNear ? undefined : this.#options[0]?.suggestion)
     if (best !== undefined) this.#choose(best)
     else if (text !== '') this.#ask(text)
   }
@@ -109,10 +120,24 @@ class PairPicker implements Picker {
   }
 
   #open(text: string): void {
-    this.#showList(matching(this.#suggestions, text))
+    const found = matching(this.#suggestions, text)
+    if (found.length > 0 || this.#suggestions.length === 0) this.#showList(found)
+    else this.#showNear(text.trim())
   }
 
-  #showList(found: readonly Suggestion[]): void {
+  #showNear(text: string): void {
+    const near = nearest(this.#suggestions, text)
+    const shown = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text
+    const then = near.length > 0 ? 'Near it:' : 'Enter searches all pools.'
+    this.#showList(near, `No listed pair matches ${shown}. ${then}`)
+    say(
+      `No listed pair matches ${shown}. ${near.length > 0 ? `Near it: ${near.map(({ pair }) => pair).join(', ')}` : then}`,
+    )
+  }
+
+  /** `none`: text where nothing matches, over names that are near. */
+  #showList(found: readonly Suggestion[], none = ''): void {
+    this.#areNear = none !== ''
     this.#options = found.map((suggestion, index) => {
       const item = toItem(suggestion, index)
       // The field keeps the focus; otherwise the list closes before the click.
@@ -122,16 +147,16 @@ class PairPicker implements Picker {
     })
     this.#list.replaceChildren(...this.#options.map(({ item }) => item))
     this.#list.hidden = this.#options.length === 0
+    this.#none.hidden = none === ''
+    this.#none.textContent = none
+    this.#popup.hidden = this.#list.hidden && this.#none.hidden
     this.#input.setAttribute('aria-expanded', String(!this.#list.hidden))
     this.#activate(-1)
   }
 
   #close(): void {
     this.#isTyping = false
-    this.#list.hidden = true
-    this.#options = []
-    this.#input.setAttribute('aria-expanded', 'false')
-    this.#input.removeAttribute('aria-activedescendant')
+    this.#showList([])
   }
 
   #activate(index: number): void {
@@ -146,7 +171,7 @@ class PairPicker implements Picker {
 }
 
 function toItem({ pair, names, price, change, volumeUsd, valueUsd }: Suggestion, index: number): HTMLElement {
-  const changed = change === undefined ? '' : `${change < 0 ? '−' : '+'}${Math.abs(change * 100).toFixed(2)}%`
+  const changed = change === undefined ? '' : changeText(change)
   return make(
     'div',
     { role: 'option', id: `pair-${index}`, 'aria-selected': 'false' },

@@ -1,6 +1,8 @@
 /** Pairs to choose from: those with pools, as the service lists them, in their usual direction. */
 import { type ListedToken, usualPair } from '../../tokens.ts'
 import type { NewPoolRow, PairRow } from '../lib/client.ts'
+import { edits } from '../lib/edits.ts'
+import { namesOf } from './orientation.ts'
 
 export type Suggestion = {
   pair: string
@@ -18,8 +20,10 @@ export type Suggestion = {
   /** Swaps of 24 h that bought and sold the first token of the pair; undefined where they were not counted. */
   buys: number | undefined
   sells: number | undefined
-  /** Search text, in upper case. */
-  words: string
+  /** Names of the pair in upper case: symbols and names of its tokens, and its symbols without a hyphen. */
+  terms: readonly string[]
+  /** Addresses of its lead pool and tokens, in upper case. */
+  addresses: readonly string[]
 }
 
 /** In order of arrival, which is by volume. */
@@ -42,9 +46,8 @@ export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedT
       valueUsd,
       buys: isFlipped ? more.sells : more.buys,
       sells: isFlipped ? more.buys : more.sells,
-      words: [pair, pool, ...both.flatMap(({ symbol, name, address }) => [symbol, name, address])]
-        .join(' ')
-        .toUpperCase(),
+      terms: termsOf(symbols, both),
+      addresses: [pool, ...both.map(({ address }) => address)].map((text) => text.toUpperCase()),
     }
   })
 }
@@ -66,13 +69,57 @@ export function newSuggestionsOf(
   )
 }
 
-/** Pairs that match all input words in any order; those that start with it first. `weth/usdc` and `weth usdc` match the pair too. */
+function termsOf(symbols: readonly [string, string], both: PairRow['tokens']): readonly string[] {
+  const [ones, others] = [namesOf(symbols[0]), namesOf(symbols[1])]
+  const joined = ones.flatMap((one) => others.flatMap((other) => [one + other, other + one]))
+  const names = both.flatMap(({ symbol, name }) => [symbol, ...name.split(' ')])
+  return [...new Set([...ones, ...others, ...names, ...joined].map((term) => term.toUpperCase()))]
+}
+
+/** Pairs that match all input words in any order; those that it names first. `weth/usdc`, `weth usdc` and `wethusdc` match the pair too. */
 export function matching(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
-  const parts = typed
+  const parts = partsOf(typed)
+  const found = suggestions.filter(({ terms, addresses }) =>
+    parts.every((part) => [...terms, ...addresses].some((term) => term.includes(part))),
+  )
+  const rank = ({ pair, terms }: Suggestion) =>
+    Number(pair.toUpperCase().startsWith(parts.join('-'))) + Number(terms.includes(parts.join('')))
+  return found.toSorted((one, other) => rank(other) - rank(one))
+}
+
+const NEAREST = 5
+/** Words and letters of an input that are compared: the work is bounded, whatever is pasted. */
+const COMPARED = { words: 4, letters: 16 } as const
+
+/** At most five pairs of which some input word is a symbol or name, or is near one; those near the first word before others. */
+export function nearest(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
+  const parts = partsOf(typed).slice(0, COMPARED.words)
+  return suggestions
+    .map((suggestion) => ({ suggestion, far: parts.map((part) => farness(part, suggestion.terms)) }))
+    .filter(({ far }) => sumOf(far) < parts.length)
+    .toSorted((one, other) => sumOf(one.far) - sumOf(other.far) || (one.far[0] ?? 0) - (other.far[0] ?? 0))
+    .slice(0, NEAREST)
+    .map(({ suggestion }) => suggestion)
+}
+
+/** 0 where a term contains the word, 1 where each differs from it in more than a third of its letters. */
+function farness(part: string, terms: readonly string[]): number {
+  const word = part.slice(0, COMPARED.letters)
+  const allowed = Math.floor(word.length / 3)
+  const least = Math.min(
+    ...terms.map((term) => (term.includes(word) ? 0 : edits(word, term.slice(0, COMPARED.letters)))),
+  )
+  return least > allowed ? 1 : least / (allowed + 1)
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+function partsOf(typed: string): readonly string[] {
+  return typed
     .trim()
     .toUpperCase()
     .split(/[\s/-]+/)
-  const found = suggestions.filter(({ words }) => parts.every((part) => words.includes(part)))
-  const begins = ({ pair }: Suggestion) => Number(pair.toUpperCase().startsWith(parts.join('-')))
-  return found.toSorted((one, other) => begins(other) - begins(one))
+    .filter((part) => part !== '')
 }
