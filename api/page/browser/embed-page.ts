@@ -15,7 +15,7 @@ import { title } from './lib/format.ts'
 import { Refusal } from './lib/refusal.ts'
 import { pause } from './lib/wait.ts'
 import { type Live, openLive } from './live-scene.ts'
-import { findPair, findPool } from './market/finding.ts'
+import { findPlace } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
 import { pairOf, type Scene } from './market/scene.ts'
 import { NOT_YET, openOffers } from './offers.ts'
@@ -114,12 +114,7 @@ class EmbedPage {
     showState('loading')
     const note = (text: string) => panel.note(text)
     const offers = openOffers({ ask: () => ask, tokens: this.#tokens, offer: () => undefined, note })
-    const { pair, pool, network } = place
-    const named = pool === undefined ? (pair ?? (await offers.firstPair(signal))) : ''
-    const find = () => {
-      if (pool === undefined) return findPair(ask, named, signal)
-      return findPool(ask, { pool, network, pair }, this.#tokens, signal)
-    }
+    const find = () => findPlace(ask, place, this.#tokens, offers.firstPair, signal)
     const found = await persist(find, signal, () => panel.note(NOT_YET))
     const { interval, price } = place
     const scene = { listing: found.chosen, flipped: isFlipped(found.pair, found.chosen.tokens), interval, price }

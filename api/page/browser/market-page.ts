@@ -3,48 +3,44 @@
 import type { TokenFile } from '../tokens.ts'
 import { showState } from './account/account.ts'
 import { type CreditBudget, openCreditBudget } from './account/credit-budget.ts'
-import {
-  exchangeCode,
-  forgetKey,
-  keepKey,
-  keptKey,
-  NO_KEY_OF_ADDRESS,
-  openKeyForm,
-  takeFromAddress,
-} from './account/key.ts'
+import { type Door, openDoor } from './account/door.ts'
+import { type TakenCode, takeFromAddress } from './account/key.ts'
 import { hideNotice } from './account/notice.ts'
 import { persist } from './account/persist.ts'
+import { type Choice, openChoice } from './choice.ts'
 import { type PageAddress, readAddress, writeAddress } from './lib/address.ts'
 import { openClient } from './lib/client.ts'
 import { part } from './lib/dom.ts'
 import { Refusal } from './lib/refusal.ts'
 import { openZone } from './lib/zone.ts'
 import { type Live, openLive } from './live-scene.ts'
-import { type FoundPools, findPair, findPool } from './market/finding.ts'
+import { type FoundPools, findPlace } from './market/finding.ts'
 import { isFlipped } from './market/orientation.ts'
-import { openOverview } from './market/overview.ts'
-import { openPicker } from './market/picker.ts'
 import { openPools } from './market/pools.ts'
-import { pairOf, pendingText, type Scene } from './market/scene.ts'
-import { NOT_YET, type Offers, openOffers } from './offers.ts'
+import { pairOf, pendingText, type Scene, sceneText } from './market/scene.ts'
+import { NOT_YET } from './offers.ts'
 import { type CarriedData, carriedData } from './scene-data.ts'
 import { openScreen } from './screen.ts'
 import { openTools } from './tools.ts'
 
-export function openMarketPage(tokens: TokenFile, taken: ReturnType<typeof takeFromAddress>): void {
+export function openMarketPage(tokens: TokenFile, taken: TakenCode): void {
   new MarketPage(tokens).enter(taken)
 }
 
 class MarketPage {
   readonly #tokens: TokenFile
-  readonly #form: ReturnType<typeof openKeyForm>
+  readonly #door: Door
   readonly #screen: ReturnType<typeof openScreen>
-  readonly #picker: ReturnType<typeof openPicker>
+  readonly #choice: Choice
   readonly #pools: ReturnType<typeof openPools>
   readonly #tools: ReturnType<typeof openTools>
-  readonly #offers: Offers
-  #session: (ReturnType<typeof openClient> & { purse: CreditBudget }) | undefined
+  #session: (ReturnType<typeof openClient> & { key: string; purse: CreditBudget }) | undefined
+  /** Aborted where the key is left. */
+  #leaving = new AbortController()
   #running = new AbortController()
+  /** A search for the pool of `#place`; meanwhile the shown scene stays live. */
+  #finding: AbortController | undefined
+  /** The requested place. */
   #place = readAddress()
   /** The shown scene. */
   #live: Live | undefined
@@ -53,36 +49,24 @@ class MarketPage {
 
   constructor(tokens: TokenFile) {
     this.#tokens = tokens
-    this.#form = openKeyForm((key) => {
-      keepKey(key)
-      this.#begin()
+    this.#door = openDoor({
+      key: (key) => this.#begin(key),
+      locked: () => this.#stop(),
     })
     this.#screen = openScreen(() => this.#older())
-    const pair = (pair: string) => this.#pick({ ...this.#place, pair, pool: undefined, network: undefined })
-    const pool = (pool: string, network?: string) => this.#pick({ ...this.#place, pair: undefined, pool, network })
-    this.#picker = openPicker({
-      pair,
-      pool,
-      open: () => this.#offers.renew(this.#running.signal),
-      token: (token) => this.#offers.pairsOf({ token }, this.#running.signal).catch(() => []),
-    })
-    const overview = openOverview({
-      choose: (one) => (one.pool === undefined ? pair(one.pair) : pool(one.pool.id, one.pool.network)),
-      renew: () => this.#offers.renew(this.#running.signal),
-    })
-    this.#offers = openOffers({
+    this.#choice = openChoice({
       ask: () => this.#session?.ask,
+      signal: () => this.#leaving.signal,
       tokens,
-      offer: (suggestions, newest) => {
-        this.#picker.offer(suggestions)
-        overview.offer(suggestions, newest)
-      },
       note: (text) => this.#screen.note(text),
+      pair: (pair) => this.#pick({ ...this.#place, pair, pool: undefined, network: undefined }),
+      pool: (pool, network) => this.#pick({ ...this.#place, pair: undefined, pool, network }),
     })
     this.#pools = openPools((listing) => {
       const before = this.#live?.held().scene
       const flipped = before !== undefined && isFlipped(pairOf(before), listing.tokens)
       const { interval, price } = this.#place
+      this.#screen.refuse('')
       this.#run((signal) => this.#follow({ listing, flipped, interval, price }, {}, signal))
     })
     this.#tools = openTools({
@@ -97,7 +81,6 @@ class MarketPage {
       const held = this.#live?.held()
       if (held) this.#screen.rezone(held)
     })
-    part('leave', HTMLButtonElement).addEventListener('click', () => this.#lock())
     // Another link was put into the address of the open page.
     window.addEventListener('hashchange', () => {
       const taken = takeFromAddress()
@@ -106,13 +89,8 @@ class MarketPage {
     })
   }
 
-  /** By the code of the link; a tab that has a key keeps it where the code has expired. */
-  enter({ code, hadKey }: ReturnType<typeof takeFromAddress>): void {
-    void (async () => {
-      const trouble = code === undefined ? undefined : await exchangeCode(code)
-      if (keptKey() !== undefined) return this.#begin()
-      this.#lock(trouble ?? (hadKey ? NO_KEY_OF_ADDRESS : undefined))
-    })()
+  enter(taken: TakenCode): void {
+    this.#door.enter(taken)
   }
 
   #older(): void {
@@ -121,33 +99,29 @@ class MarketPage {
     if (this.#wanted === undefined) this.#live?.older(signal).catch((error: unknown) => this.#fail(error, signal))
   }
 
-  /** With the tab's key, or to the form. */
-  #begin(): void {
-    const key = keptKey()
-    if (key === undefined) {
-      this.#lock()
-      return
+  #begin(key: string): void {
+    if (key !== this.#session?.key) {
+      this.#stop()
+      const client = openClient(key)
+      this.#session = { ...client, key, purse: openCreditBudget(client.ask) }
     }
-    const client = openClient(key)
-    this.#session = { ...client, purse: openCreditBudget(client.ask) }
-    this.#form.hide()
-    unlock(true)
     this.#pick(this.#place)
   }
 
-  #lock(trouble?: string): void {
+  #stop(): void {
+    this.#leaving.abort()
+    this.#leaving = new AbortController()
+    this.#finding?.abort()
     this.#running.abort()
     this.#live = undefined
     this.#wanted = undefined
     this.#session = undefined
-    forgetKey()
-    hideNotice()
-    unlock(false)
-    this.#form.show(trouble)
   }
 
   /** Ends the previous task. */
   #run(work: (signal: AbortSignal) => Promise<void>): void {
+    this.#finding?.abort()
+    this.#finding = undefined
     this.#running.abort()
     this.#wanted = undefined
     this.#running = new AbortController()
@@ -162,58 +136,87 @@ class MarketPage {
       this.#screen.note('Something went wrong in the page. Load it again.')
       throw error
     }
-    if (error.kind === 'key') this.#lock('This key is not known here.')
-    else if (error.kind === 'failures') this.#lock(error.message)
+    if (error.kind === 'key') this.#door.lock('This key is not known here.')
+    else if (error.kind === 'failures') this.#door.lock(error.message)
+    else if (this.#fallBack(signal)) this.#screen.refuse(error.message)
     else {
       this.#running.abort()
       this.#live = undefined
-      this.#wanted = undefined
       this.#tools.show(this.#place.interval, this.#place.price)
       showState('idle')
       this.#screen.note(error.message)
     }
   }
 
-  #pick(to: PageAddress): void {
-    this.#place = to
-    this.#tools.show(to.interval, to.price)
-    this.#run(async (signal) => {
-      if (this.#session === undefined) return
-      const { ask } = this.#session
+  /** After a refusal the shown scene stays; where there is none, the first pair is shown. False where that is refused as well. */
+  #fallBack(signal: AbortSignal): boolean {
+    const held = this.#live?.held()
+    const { pair, pool } = this.#place
+    const [isSearch, isLoading] = [signal === this.#finding?.signal, this.#wanted !== undefined]
+    if (isSearch) this.#finding = undefined
+    if (isSearch && isLoading) return true
+    this.#wanted = undefined
+    if (isSearch && held !== undefined) this.#remember(held.scene)
+    else if (isLoading && held !== undefined) {
+      // Refused again, it is not requested a third time.
       this.#live = undefined
-      this.#picker.show(to.pair ?? to.pool ?? '')
+      this.#run((signal) => this.#follow(held.scene, carriedData(held, held.scene), signal))
+    } else if (held === undefined && (pair ?? pool) !== undefined)
+      this.#pick({ ...this.#place, pair: undefined, pool: undefined, network: undefined })
+    else return false
+    return true
+  }
+
+  #pick(to: PageAddress): void {
+    if (this.#session === undefined) return
+    const { ask } = this.#session
+    const named = to.pair ?? to.pool ?? ''
+    this.#place = to
+    this.#finding?.abort()
+    this.#finding = new AbortController()
+    const { signal } = this.#finding
+    this.#choice.show(named)
+    this.#screen.refuse('')
+    if (this.#live === undefined) {
+      this.#tools.show(to.interval, to.price)
       this.#pools.show([], undefined)
       this.#screen.note('Loading …')
       showState('loading')
-      const pair = to.pair ?? (to.pool === undefined ? await this.#offers.firstPair(signal) : '')
-      if (to.pool === undefined) this.#picker.show(pair)
-      const find = (): Promise<FoundPools> => {
-        const { pool, network } = to
-        if (pool === undefined) return findPair(ask, pair, signal)
-        return findPool(ask, { pool, network, pair: to.pair }, this.#tokens, signal)
-      }
-      const found = await persist(find, signal, () => this.#screen.note(NOT_YET))
-      this.#pools.show(found.listings, found.chosen)
-      const flipped = isFlipped(found.pair, found.chosen.tokens)
-      const { interval, price } = this.#place
-      await this.#follow({ listing: found.chosen, flipped, interval, price }, {}, signal)
-    })
+    } else this.#tools.want(to.interval, to.price)
+    const find = () => findPlace(ask, to, this.#tokens, this.#choice.firstPair, signal)
+    persist(find, signal, () => this.#wait(named))
+      .then(({ pair, listings, chosen }) => {
+        signal.throwIfAborted()
+        const flipped = isFlipped(pair, chosen.tokens)
+        const { interval, price } = to
+        this.#run((signal) => this.#follow({ listing: chosen, flipped, interval, price }, {}, signal, listings))
+      })
+      .catch((error: unknown) => this.#fail(error, signal))
   }
 
-  /** The shown scene stays until the first candles of this one have arrived. */
-  async #follow(scene: Scene, known: CarriedData, signal: AbortSignal): Promise<void> {
+  /** `wanted` has not arrived yet. */
+  #wait(wanted: string): void {
+    if (this.#live === undefined) this.#screen.note(NOT_YET)
+    else this.#screen.pending(pendingText(this.#live.held().scene, wanted))
+  }
+
+  /** The shown scene stays until the first candles of this one have arrived. `listings`: other pools to choose from. */
+  async #follow(
+    scene: Scene,
+    known: CarriedData,
+    signal: AbortSignal,
+    listings?: FoundPools['listings'],
+  ): Promise<void> {
     if (this.#session === undefined) return
     const screen = this.#screen
     const on = {
       shown: () => {
         this.#live = next
         this.#wanted = undefined
+        if (listings) this.#pools.show(listings, scene.listing)
         this.#remember(next.held().scene)
       },
-      waiting: () => {
-        if (this.#live === undefined) screen.note(NOT_YET)
-        else screen.pending(pendingText(this.#live.held().scene, next.held().scene))
-      },
+      waiting: () => this.#wait(sceneText(next.held().scene)),
     }
     const next: Live = openLive({ ...this.#session, parts: 'market', screen, on }, scene, known)
     this.#wanted = next
@@ -225,7 +228,7 @@ class MarketPage {
     const { listing, interval, price } = scene
     this.#place = { pair: pairOf(scene), pool: listing.id, network: listing.network, interval, price }
     writeAddress(this.#place)
-    this.#picker.show(pairOf(scene))
+    this.#choice.show(pairOf(scene))
     this.#pools.choose(listing)
     this.#tools.show(interval, price)
   }
@@ -233,16 +236,13 @@ class MarketPage {
   /** Another view of the same pool: loaded data that is valid for it is kept. */
   #again(change: Partial<Pick<Scene, 'interval' | 'price' | 'flipped'>>): void {
     const before = (this.#wanted ?? this.#live)?.held().scene
-    if (before === undefined) {
+    if (before === undefined || this.#finding !== undefined) {
       const { interval = this.#place.interval, price = this.#place.price } = change
       this.#pick({ ...this.#place, interval, price })
       return
     }
     const scene = { ...before, ...change }
+    this.#screen.refuse('')
     this.#run((signal) => this.#follow(scene, carriedData(this.#live?.held(), scene), signal))
   }
-}
-
-function unlock(isOpen: boolean): void {
-  for (const id of ['pickers', 'account', 'market']) part(id, HTMLElement).hidden = !isOpen
 }

@@ -13,6 +13,8 @@ import { figuresOf, type SceneData } from './scene-data.ts'
 export type Screen = Pick<ChartPanel, 'draw' | 'pending' | 'note'> & {
   /** Draws the data where the zone of times has changed. */
   rezone(held: SceneData): void
+  /** Shows over the chart why a requested scene is not shown; empty hides it. */
+  refuse(text: string): void
 }
 
 export function openScreen(onOlder: () => void): Screen {
@@ -39,6 +41,12 @@ export function openScreen(onOlder: () => void): Screen {
       this.draw(held)
     },
     pending: panel.pending,
+    refuse(text) {
+      const refused = part('refused', HTMLElement)
+      refused.textContent = text
+      refused.hidden = text === ''
+      if (text !== '') panel.pending('')
+    },
     note(text) {
       panel.note(text)
       showTable([], 60, shown?.unit ?? '')

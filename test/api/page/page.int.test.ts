@@ -262,22 +262,63 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     const { page } = tab
     const field = page.getByRole('combobox', { name: 'Pair or pool' })
     await field.fill(POOLS.side.id)
-    const candles = await asked(tab, 'interval=1m&price', () => page.keyboard.press('Enter'))
-    expect([candles.get('pool'), candles.get('networks')]).toEqual([POOLS.side.id, 'ethereum'])
+    // The shown pool stays live until this one is found.
+    const words = new RegExp(`${POOLS.side.id}.*interval=1m&price`)
+    const candles = await asked(tab, words, () => page.keyboard.press('Enter'))
+    expect(candles.get('networks')).toBe('ethereum')
     await page.getByText('No trade yet', { exact: true }).waitFor()
     await page.getByText('No trade in the last hour').waitFor()
     await inEveryAppearance(page, 'empty')
     expect(page.url()).toContain(`pool=${POOLS.side.id}`)
     await field.fill('NOPE-NADA')
     await page.keyboard.press('Enter')
-    await page.getByText('No pool that is stored here trades NOPE-NADA.').first().waitFor()
+    await page.locator('#refused').getByText('No pool that is stored here trades NOPE-NADA.').waitFor()
     await inEveryAppearance(page, 'no-pool')
     await field.fill(`0x${'77'.repeat(20)}`)
     await page.keyboard.press('Enter')
     await page
-      .locator('#chart-state')
+      .locator('#refused')
       .getByText(/^No pool 0x77\S+ is known on/)
       .waitFor()
+    // The pool that was shown still is.
+    expect(page.url()).toContain(`pool=${POOLS.side.id}`)
+    expect(await field.inputValue()).toBe('WETH-USDC')
+    await page.locator('#pools').selectOption({ index: 0 })
+    await until(async () => (await page.locator('#ticks tr').count()) === 100 || undefined, 'the other pool is shown')
+    expect(await page.locator('#refused').isVisible()).toBe(false)
+  })
+
+  test.each([
+    ['an unknown pool', `pool=0x${'77'.repeat(20)}&network=ethereum`, /^No pool 0x77\S+ is known on/],
+    ['an ill-formed pool', 'pool=0x12', /^pool /],
+    ['an unknown network', `pool=${MAIN}&network=nowhere`, /^networks /],
+    ['an unknown pair', 'pair=NOPE-NADA', /^No pool that is stored here trades NOPE-NADA\./],
+  ])('a link to %s is refused in words, and the first pair is shown', async (_, place, text) => {
+    const { page } = await openLive({}, service, `&${place}&interval=5m`)
+    await page.locator('#refused').getByText(text).waitFor()
+    expect(await page.locator('#ticks tr').count()).toBe(100)
+    expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=5m`)
+    await inEveryAppearance(page, 'refused')
+    // A link in the open page leaves what is shown.
+    await page.getByRole('button', { name: '15m' }).click()
+    await until(async () => page.url().includes('interval=15m') || undefined, 'another interval is shown')
+    expect(await page.locator('#refused').isVisible()).toBe(false)
+    await page.goto(`${service.url}/#${place}`)
+    await page.locator('#refused').getByText(text).waitFor()
+    expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=15m`)
+    expect(await page.locator('#ticks tr').count()).toBe(100)
+  })
+
+  test('a pool that is refused after its pair was found leaves the shown one', async () => {
+    const { page } = await openLive()
+    await page.route(`**/v0/candles?*${POOLS.side.id}*`, (route) =>
+      route.fulfill({ status: 404, json: { code: 'unknown_pool', message: 'It is gone.' } }),
+    )
+    await page.locator('#pools').selectOption({ index: 1 })
+    await page.locator('#refused').getByText('It is gone.').waitFor()
+    await isLive(page)
+    expect(page.url()).toContain(MAIN)
+    expect(await page.locator('#ticks tr').count()).toBe(100)
   })
 
   test('intervals and prices are asked for as they are pressed', async () => {
@@ -361,6 +402,21 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(polled()).toBe(0)
   })
 
+  test('a second with one trade has the colour of its price against the one before', async () => {
+    const { page } = await openLive({}, service, '&interval=1s')
+    const side = () => page.locator('#legend').getAttribute('data-side')
+    for (const [dollars, text, expected] of [
+      [2_351.5, '2,351.50', 'up'],
+      [2_350.5, '2,350.50', 'down'],
+      [2_352.5, '2,352.50', 'up'],
+    ] as const) {
+      await page.waitForTimeout(1_100)
+      await market.trade(dollars, now())
+      await until(async () => ((await price(page)) === text ? true : undefined), 'the trade is drawn')
+      expect(await side(), text).toBe(expected)
+    }
+  })
+
   test('a third tab polls, since a browser opens few connections to a host', inSoak, async () => {
     const tab = await openLive()
     await until(async () => streamsOf(tab).length === 2 || undefined, 'the first has streams')
@@ -402,21 +458,6 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       expect(searchParams.get('pool')).toBe(MAIN)
       expect(Number(searchParams.get('limit'))).toBeLessThanOrEqual(100)
     }
-  test('a second with one trade has the colour of its price against the one before', async () => {
-    const { page } = await openLive({}, service, '&interval=1s')
-    const side = () => page.locator('#legend').getAttribute('data-side')
-    for (const [dollars, text, expected] of [
-      [2_351.5, '2,351.50', 'up'],
-      [2_350.5, '2,350.50', 'down'],
-      [2_352.5, '2,352.50', 'up'],
-    ] as const) {
-      await page.waitForTimeout(1_100)
-      await market.trade(dollars, now())
-      await until(async () => ((await price(page)) === text ? true : undefined), 'the trade is drawn')
-      expect(await side(), text).toBe(expected)
-    }
-  })
-
   })
 
   test('a trade that comes late is drawn where it belongs', inSoak, async () => {

@@ -6,8 +6,10 @@ const STORED = 'candlepool-key'
 
 export const NO_KEY_OF_ADDRESS = 'Addresses stay in the history, so no key is taken from one. Paste it here.'
 
+export type TakenCode = { code?: string | undefined; hadKey: boolean }
+
 /** Takes the code out of `/#code=…`, and removes a key that was put there by hand. */
-export function takeFromAddress(): { code?: string | undefined; hadKey: boolean } {
+export function takeFromAddress(): TakenCode {
   const fragment = new URLSearchParams(location.hash.slice(1))
   const code = fragment.get('code') ?? undefined
   const hadKey = fragment.has('key')

@@ -1,7 +1,9 @@
 /** Finds pools by a pair or an id: the only requests that name a pair. */
 import { type TokenFile, usualPair } from '../../tokens.ts'
+import type { PageAddress } from '../lib/address.ts'
 import type { QueryApi } from '../lib/client.ts'
 import { Refusal } from '../lib/refusal.ts'
+import { hyphenated } from './orientation.ts'
 import { pairQuery, type ShownPool, toListing } from './scene.ts'
 
 export type FoundPools = {
@@ -12,8 +14,20 @@ export type FoundPools = {
   chosen: ShownPool
 }
 
+/** The pools of a place; of the first pair where it names none. Rejects with a refusal where there is no such pool. */
+export async function findPlace(
+  ask: QueryApi,
+  { pair, pool, network }: PageAddress,
+  tokens: TokenFile,
+  firstPair: (signal: AbortSignal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<FoundPools> {
+  if (pool !== undefined) return findPool(ask, { pool, network, pair }, tokens, signal)
+  return findPair(ask, hyphenated(pair ?? (await firstPair(signal))), signal)
+}
+
 /** Rejects with a refusal where no pool trades the pair. */
-export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal): Promise<FoundPools> {
+async function findPair(ask: QueryApi, pair: string, signal: AbortSignal): Promise<FoundPools> {
   const { body, lead } = await ask('pools', pairQuery(pair), signal)
   const listings = body.data.map(toListing)
   // The most valuable pool may have a price of its own.
@@ -23,7 +37,7 @@ export async function findPair(ask: QueryApi, pair: string, signal: AbortSignal)
 }
 
 /** Any request with `pool=` names network and pair in its headers; searches do not list small pools of unknown tokens. */
-export async function findPool(
+async function findPool(
   ask: QueryApi,
   { pool, network, pair }: { pool: string; network: string | undefined; pair: string | undefined },
   { networks, tokens }: TokenFile,

@@ -77,8 +77,7 @@ export function sceneText(scene: Scene): string {
   return `${pairOf(scene)} ${scene.interval} (${scene.price})`
 }
 
-/** Notice while candles of `wanted` are requested. */
-export function pendingText(shown: Scene, wanted: Scene): string {
-  const nameOf = (scene: Scene) => `${pairOf(scene)} ${scene.interval} (${scene.price})`
-  return `These are still ${nameOf(shown)}. ${nameOf(wanted)} follows by itself.`
+/** Notice while `wanted` is requested. */
+export function pendingText(shown: Scene, wanted: string): string {
+  return `These are still ${sceneText(shown)}. ${wanted} follows by itself.`
 }
