@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { sample } from '../../support/sample.ts'
 import { shot } from './browser.ts'
+import { collisions } from './layout.ts'
 import { accessible } from './reading.ts'
 
 const DESK = { width: 1360, height: 820 }
@@ -30,6 +31,7 @@ export async function inEveryAppearance(page: Page, state: string): Promise<void
     await accessible(page)
     expect(await page.evaluate(cutTexts), `${state} ${name}`).toEqual([])
     expect(await page.evaluate(misplaced), `${state} ${name}`).toEqual([])
+    expect(await page.evaluate(collisions), `${state} ${name}`).toEqual([])
     if (size === PHONE) expect(await page.evaluate(smallTargets), `${state} ${name}`).toEqual([])
   }
   await show(page, OPENED)
