@@ -106,7 +106,7 @@ async function receiptsOf(client: Client, number: number, transactions: readonly
   })
   const receipts = (answer ?? [null]) as (Receipt | null)[]
   const known = receipts.filter((receipt) => receipt !== null)
-  // Live blocks go on from a node that keeps no receipts.
+  // Live blocks are also read from a node that keeps no receipts.
   if (known.length < receipts.length) throw new BadAnswer('pruned', `The node has no receipts of block ${number}.`)
   return known
 }

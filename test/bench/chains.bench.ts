@@ -115,7 +115,7 @@ try {
 }
 process.exit()
 
-/** What is not final yet is read block by block. */
+/** Blocks above the final one are read one by one. */
 async function isAtHead(ask: Ask, name: NetworkName): Promise<true | undefined> {
   type Health = { networks: { network: string; tip: { number: number } | null }[] }
   const { networks } = await ask<Health>('/v0/health')
