@@ -6,8 +6,8 @@ import type { Hash } from 'viem'
 import { type Message, ticksIn, tipOf } from '../../ingest/model/message.ts'
 import type { KnownChain } from './ledger.ts'
 
-const MAX_MESSAGES = 512
-const MAX_TICKS = 50_000
+const MAX_MESSAGES = 256
+const MAX_TICKS = 10_000
 
 export class RecentMessages {
   readonly #byHash = new Map<Hash, Message>()
