@@ -29,15 +29,22 @@ export type Notation = {
   examples: readonly (string | number)[]
 }
 
-/** A parameter with its parser; a text for which `read` returns undefined is reported with the rule. */
-export function field<T>(rule: string, read: (text: string) => T | undefined, notation: Notation) {
+/** A parameter with its parser; a text for which `read` returns undefined is reported with the rule, and with what `near` says is meant. */
+export function field<T>(
+  rule: string,
+  read: (text: string) => T | undefined,
+  notation: Notation,
+  near: (text: string) => string | undefined = () => undefined,
+) {
   return z
     .string({ error: `required: ${rule}` })
     .meta({ ...(notation.type === undefined && { maxLength: MAX_TEXT_LENGTH }), ...notation, rule })
     .transform((text, context): T => {
       const value = read(text)
       if (value !== undefined) return value
-      context.addIssue({ code: 'custom', message: `must be ${rule}` })
+      const meant = near(text)
+      const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+      context.addIssue({ code: 'custom', message: `must be ${rule}${hint}` })
       return z.NEVER
     })
 }

@@ -5,6 +5,7 @@ import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { include, POOL_ADDITIONS, type PoolAddition, TICK_ADDITIONS } from './include.ts'
 import { INTERVAL_PATTERN, INTERVAL_RULE, parseInterval } from './interval.ts'
+import { nearPair } from './near-pair.ts'
 import { field, type JointRule, type RawParameters, readQuery } from './parameters.ts'
 import { SYMBOL_RULE, splitSymbol } from './symbol.ts'
 import { type Instant, isBefore, parseTime, TIME_PATTERN, TIME_RULE, wholeSecond } from './time.ts'
@@ -24,6 +25,7 @@ const symbol = field(
     return splits.length === 0 ? undefined : { text, splits }
   },
   { pattern: '^\\S(?:[\\s\\S]*\\S)?-\\S(?:[\\s\\S]*\\S)?$', examples: ['WETH-USDC'] },
+  nearPair,
 )
 const POOL = /^0x(?:[0-9a-fA-F]{40}|[0-9a-fA-F]{64})$/
 const pool = field('a pool address (0x and 40 hex digits) or a v4 pool id (0x and 64 hex digits)', parsePool, {

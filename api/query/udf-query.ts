@@ -4,6 +4,7 @@ import type { UnixSeconds } from '../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { type IntervalSeconds, parseInterval } from './interval.ts'
+import { nearPair } from './near-pair.ts'
 import { field, type JointRule, type RawParameters, readQuery } from './parameters.ts'
 import { type Split, SYMBOL_RULE, splitSymbol } from './symbol.ts'
 
@@ -43,7 +44,7 @@ function parseResolution(text: string): IntervalSeconds | undefined {
   return count === undefined ? undefined : parseInterval(`${count}${(unit || 'm').toLowerCase()}`)
 }
 
-const symbol = field(`${SYMBOL_RULE}, or a pool`, parseUdfSymbol, { examples: ['WETH-USDC'] })
+const symbol = field(`${SYMBOL_RULE}, or a pool`, parseUdfSymbol, { examples: ['WETH-USDC'] }, nearPair)
 
 function whole(rule: string, most: number) {
   return field(rule, (text) => (/^\d{1,12}$/.test(text) && Number(text) <= most ? Number(text) : undefined), {

@@ -3,8 +3,9 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
+import { nearPair } from '../../query/near-pair.ts'
 import { invalidParameters } from '../../query/parameters.ts'
-import { type Split, SYMBOL_RULE } from '../../query/symbol.ts'
+import { type Split, SYMBOL_RULE, splitSymbol } from '../../query/symbol.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, shownSymbol } from '../model/listing.ts'
@@ -73,7 +74,7 @@ export async function findLead(
     found = await candidatesOf(store, symbol, probed, scope)
   }
   const lead = await leadAmong(store, found.candidates, scope)
-  if (lead === undefined) throw noMatch(found, symbol, probed, [...store.catalogue.keys()])
+  if (lead === undefined) throw noMatch(found, symbol, probed, store.catalogue)
   return { ...lead, probed: probed.length }
 }
 
@@ -196,9 +197,10 @@ function noMatch(
   { tokensKnown, sameToken, areUntrusted }: FoundCandidates,
   symbol: NamedPair,
   asked: readonly NetworkName[],
-  read: readonly NetworkName[],
+  catalogue: Catalogue,
 ): Problem {
   const where = asked.join(', ')
+  const read = [...catalogue.keys()]
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
   if (areUntrusted)
     return new Problem(
@@ -211,6 +213,12 @@ function noMatch(
     return new Problem(
       'unknown_symbol',
       `This service does not read ${where}. It reads ${read.join(', ')}: ask with networks=${read.join(',')}.`,
+    )
+  const near = nearPair(symbol.text)
+  if (near !== undefined && searchesOf(catalogue, splitSymbol(near), asked).tokensKnown)
+    return new Problem(
+      'unknown_symbol',
+      `No tokens called as ${symbol.text} says are known on ${where}. Did you mean ${near}?`,
     )
   return new Problem(
     'unknown_symbol',

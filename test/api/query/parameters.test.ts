@@ -97,6 +97,15 @@ test.each(['WETH', 'WETH-', '-WETH', '-', 'WETH-WETH', 'weth-WETH', 'WETH- USDC'
   (symbol) => expect(errorsOf(() => ticks(`symbol=${encodeURIComponent(symbol)}`))).toHaveProperty('symbol'),
 )
 
+test.each([
+  ['weth/usdc', 'WETH-USDC'],
+  ['WETHUSDC', 'WETH-USDC'],
+])('%s names no pair, and the error names the one that is meant', (symbol, meant) =>
+  expect(errorsOf(() => ticks(`symbol=${encodeURIComponent(symbol)}`))).toMatchObject({
+    symbol: expect.stringContaining(`did you mean ${meant}?`),
+  }),
+)
+
 test.each(['0x88e6', `${POOL}00`, POOL.slice(2), `${POOL.slice(0, -1)}g`])('%s is no pool', (pool) =>
   expect(errorsOf(() => ticks(`pool=${pool}`))).toHaveProperty('pool'),
 )

@@ -183,6 +183,12 @@ describe.skipIf(withoutClickHouse)('GET /v0/candles', () => {
     expect(codes).toEqual(['unknown_pool', 'unknown_symbol', 'no_pool', 'unknown_symbol'])
   })
 
+  test('a currency in the place of its token is a 404 that names the token', async () => {
+    const problem = await code('symbol=btc-usd&interval=1h')
+    expect(problem).toMatchObject({ code: 'unknown_symbol', status: 404 })
+    expect(problem.message).toContain('Did you mean WBTC-USDC?')
+  })
+
   test('unlisted tokens answer where real money stands on the trusted side', async () => {
     expect((await ask('symbol=PEPE-WETH&interval=1h')).headers.get('x-market-pool')).toBe(POOLS.pepe.id)
     expect(await code(`symbol=${encodeURIComponent('DÜST-WETH')}&interval=1h`)).toMatchObject({ code: 'no_pool' })
