@@ -4,7 +4,7 @@ import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 import type { Config } from '../config/config.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { followBackup, type OnProgress } from './follow-backup.ts'
-import { migrate, refuseLater } from './migrate.ts'
+import { knownTables, migrate, refuseLater } from './migrate.ts'
 import type { Store } from './store.ts'
 import { setDefiner } from './views.ts'
 
@@ -94,10 +94,7 @@ async function restoreAside(
   const drop = `DROP DATABASE IF EXISTS ${beside} SYNC`
   await command(server, drop)
   try {
-    const rows = `RESTORE DATABASE ${SAVED_AS} AS ${beside} FROM ${folder(name, 'rows')}`
-    await followBackup(server, rows, (progress) => tell(`Restoring the rows: ${progress}`))
-    const ledger = `RESTORE ${ledgerTables(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
-    await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
+    await restoreTables(server, beside, name, tell)
     const tables = (await tablesOf(server, beside)).map((table) => table.name)
     const missing = EXPECTED.filter((table) => !tables.includes(table))
     if (missing.length > 0) throw new UsageError(`The backup is incomplete: it lacks ${missing.join(', ')}.`)
@@ -114,6 +111,28 @@ async function restoreAside(
       throw new UsageError(`There is no backup ${name}: copy it into the folder of backups.allowed_path first.`)
     throw error
   }
+}
+
+/** A backup from elsewhere may bring views and tables that read or send on their own as soon as they are made: only known tables are. */
+async function restoreTables(server: ClickHouseClient, beside: string, name: string, tell: OnProgress): Promise<void> {
+  await command(server, `CREATE DATABASE ${beside}`)
+  for (const table of await knownTables()) {
+    if (LEDGER_TABLES.includes(table)) continue
+    const statement = `RESTORE TABLE ${SAVED_AS}.${table} AS ${beside}.${table} FROM ${folder(name, 'rows')}`
+    await followBackup(server, statement, (progress) => tell(`Restoring ${table}: ${progress}`)).catch((error) => {
+      // An earlier version had fewer tables.
+      if (!/BACKUP_ENTRY_NOT_FOUND/.test(String(error))) throw error
+    })
+  }
+  const ledger = `RESTORE ${ledgerTables(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
+  await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
+  const query = `SELECT name, engine FROM system.tables
+    WHERE database = {database:String} AND engine NOT LIKE '%MergeTree' LIMIT 1`
+  const [other] = await ask<{ name: string; engine: string }>(server, query, { database: beside }, IN_DEFAULT)
+  if (other)
+    throw new UsageError(
+      `${other.name} is no table of rows in the backup, but ${other.engine}: it was altered, and nothing of it was taken.`,
+    )
 }
 
 /** Ethereum was at this block in June 2017; a devnet that stands in for it begins at 0, and years later. */

@@ -7,6 +7,7 @@ import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 /** Takes a line about how far something is. */
 export type OnProgress = (line: string) => void
 
+const FIRST_POLL_MS = 20
 const POLL_MS = 500
 /** A server that does not answer for so many looks in a row is given up. */
 const MAX_FAILED_POLLS = 120
@@ -22,6 +23,7 @@ export async function followBackup(client: ClickHouseClient, statement: string, 
     if (error instanceof ClickHouseError) throw error
     if (!(await readProgress(client, id).catch(() => undefined))) throw error
   }
+  let pollMs = FIRST_POLL_MS
   for (let failed = 0; ; ) {
     const found = await readProgress(client, id).catch((error) => {
       failed++
@@ -36,7 +38,8 @@ export async function followBackup(client: ClickHouseClient, statement: string, 
       tell(`${found.files} files, ${Math.round(found.bytes / MEGABYTE)} MB`)
       if (ENDED.includes(found.status)) return
     }
-    await sleep(POLL_MS)
+    await sleep(pollMs)
+    pollMs = Math.min(POLL_MS, 2 * pollMs)
   }
 }
 

@@ -132,6 +132,13 @@ export async function refuseLater(client: ClickHouseClient, database: string): P
   missing(await readMigrations(DIRECTORY), await ask<Applied>(client, query, { database }, IN_DEFAULT))
 }
 
+/** The tables that migrations have ever made. */
+export async function knownTables(): Promise<ReadonlySet<string>> {
+  const migrations = await readMigrations(DIRECTORY)
+  const made = migrations.flatMap(({ sql }) => [...sql.matchAll(/^CREATE TABLE IF NOT EXISTS (\w+)/gm)])
+  return new Set(['migrations', ...made.flatMap(([, name]) => name ?? [])])
+}
+
 /** A restored database has none. */
 async function hasViews(client: ClickHouseClient, migrations: readonly Migration[]): Promise<boolean> {
   const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'`

@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
       block(100 + index, 1_700_000_000 + 12 * index, { ticks: swaps(index + 1), pools: index === 0 ? [POOL] : [] }),
     )
     await openStore(store.owner, 'ethereum')(blocks)
-    // 4 MB that do not compress.
+    // 4 MB that do not compress, in a table that is not the service's own.
     await store.owner.command({
       query: 'CREATE TABLE ballast (text String CODEC(NONE)) ENGINE = MergeTree ORDER BY tuple()',
     })
@@ -97,6 +97,36 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect(await databases()).toEqual(['candlepool'])
     const answer = await target.owner.query({ query: 'SELECT name FROM migrations', format: 'JSONEachRow' })
     expect((await answer.json()).length).toBeGreaterThan(10)
+  })
+
+  test('is restored without views and tables that it should not have', async () => {
+    const statements = [
+      'CREATE MATERIALIZED VIEW spy TO halts AS SELECT name AS network FROM api_keys',
+      "CREATE TABLE sent (n UInt8) ENGINE = URL('http://127.0.0.1:9/', 'CSV')",
+    ]
+    for (const query of statements) await store.owner.command({ query })
+    await backUp(store, 'strange', () => {})
+    await store.owner.command({ query: 'DROP TABLE spy' })
+    await store.owner.command({ query: 'DROP TABLE sent' })
+    await bring('strange')
+    await restore(target, 'strange', () => {})
+    await expectRestored()
+    const query = "SELECT name FROM system.tables WHERE name IN ('spy', 'sent', 'ballast')"
+    const answer = await target.owner.query({ query, format: 'JSONEachRow' })
+    expect(await answer.json()).toEqual([])
+    await target.owner.command({ query: 'DROP DATABASE candlepool SYNC', http_headers: ANYWHERE })
+    await migrate(target.owner, { database: 'candlepool' })
+  })
+
+  test('whose table is of another engine is refused, and the tables stay as they were', async () => {
+    await store.owner.command({ query: 'RENAME TABLE published TO kept' })
+    await store.owner.command({ query: "CREATE TABLE published (n UInt8) ENGINE = URL('http://127.0.0.1:9/', 'CSV')" })
+    await backUp(store, 'altered', () => {})
+    await store.owner.command({ query: 'DROP TABLE published' })
+    await store.owner.command({ query: 'RENAME TABLE kept TO published' })
+    await bring('altered')
+    await expect(restore(target, 'altered', () => {})).rejects.toThrow(/published is no table of rows/)
+    expect(await databases()).toEqual(['candlepool'])
   })
 
   test('is not restored over a store of backfills alone', async () => {
@@ -156,11 +186,11 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
   })
 })
 
-/** One byte in the middle of the largest file. */
+/** One byte in the middle of the largest file of ticks. */
 async function damage(path: string): Promise<void> {
   const files = await readdir(path, { recursive: true, withFileTypes: true })
   const data = files
-    .filter((file) => file.isFile() && file.name === 'data.bin')
+    .filter((file) => file.isFile() && file.name === 'data.bin' && file.parentPath.includes('/ticks/'))
     .map((file) => join(file.parentPath, file.name))
   const read = await Promise.all(data.map(async (file) => ({ file, bytes: await readFile(file) })))
   const [largest] = read.sort((a, b) => b.bytes.length - a.bytes.length)
