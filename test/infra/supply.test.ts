@@ -7,12 +7,7 @@ import { expect, test } from 'vitest'
 import { readLicenses } from '../../infra/bin/licenses.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const UNHASHED = [
-  ...['android-arm64', 'android-x64', 'darwin-arm64', 'darwin-x64'].map((it) => `@biomejs/cli-${it}`),
-  ...['linux-arm64-musl', 'linux-x64-musl', 'win32-arm64', 'win32-x64'].map((it) => `@biomejs/cli-${it}`),
-  ...['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((it) => `@chdb/lib-${it}`),
-  ...['darwin-amd64', 'darwin-arm64', 'linux-arm64', 'win32-amd64'].map((it) => `@foundry-rs/anvil-${it}`),
-]
+const UNHASHED = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((it) => `@chdb/lib-${it}`)
 const FREE = ['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'MIT OR Apache-2.0']
 
 /** The trie of receipts. The MPL asks to publish changes of its own files, which are used as they are. */
