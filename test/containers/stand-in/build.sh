@@ -17,7 +17,7 @@ if [ -z "$(docker images -q candlepool/debian:12)" ]; then
   tar -C "$root" -c . | docker import - candlepool/debian:12 >/dev/null
 fi
 
-node=$(realpath "$(command -v node)")
+node=$(.ci/node 24)
 build candlepool/node -C "$PWD/$stand_in/node" . -C "$(dirname "$node")" "$(basename "$node")" -C "$(npm root --global)" npm
 
 jars=$(node --import tsx --eval "import('./test/support/kafka-jars.ts').then((it) => it.fetchedKafka()).then(console.log)")
