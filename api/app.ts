@@ -27,8 +27,9 @@ import type { MarketAnswer } from './market/answer.ts'
 import type { Market } from './market/market.ts'
 import type { CandleView } from './market/model/orientation.ts'
 import { candlesBody, getCandles } from './routes/candles.ts'
-import { getDocument, getReference } from './routes/docs.ts'
+import { getDocument, getReference, getText } from './routes/docs.ts'
 import { getHealth, type ReadProblems } from './routes/health.ts'
+import { postMcp } from './routes/mcp.ts'
 import { getPage } from './routes/page.ts'
 import { postPageCode } from './routes/page-code.ts'
 import { getPagePairs } from './routes/page-pairs.ts'
@@ -97,6 +98,8 @@ export function createApp(options: AppOptions): RequestListener {
     '/v0/openapi.json': getDocument(document),
     '/v0/asyncapi.json': getDocument(asyncApi()),
     '/v0/docs': getReference(document, clock),
+    '/v0/skill.md': getText('SKILL.md', 'text/markdown'),
+    '/llms.txt': getText('llms.md', 'text/plain'),
   }
   const app = express()
   app.disable('x-powered-by')
@@ -109,6 +112,10 @@ export function createApp(options: AppOptions): RequestListener {
   app
     .route('/page/code')
     .post(postPageCode(pageCode, clock, addressOf))
+    .all(methodNotAllowed('POST'))
+  app
+    .route('/v0/mcp')
+    .post(...postMcp(identify, accounts, addressOf))
     .all(methodNotAllowed('POST'))
   app
     .route('/page/pairs')

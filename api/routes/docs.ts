@@ -1,4 +1,5 @@
-/** GET /v0/openapi.json, /v0/asyncapi.json and /v0/docs: the reference, for programs and for people. Without a key. */
+/** GET /v0/openapi.json, /v0/asyncapi.json, /v0/docs, /llms.txt and /v0/skill.md: the reference, for programs, people and models. Without a key. */
+import { readFileSync } from 'node:fs'
 import type { RequestHandler } from 'express'
 import { type ReferencePage, referencePage } from '../docs/page.ts'
 import type { OpenApi } from '../schema/openapi.ts'
@@ -12,6 +13,14 @@ export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
   const bytes = Buffer.from(JSON.stringify(document))
   return function getJson(_req, res) {
     res.set('Cache-Control', KEPT).type('application/json; charset=utf-8').send(bytes)
+  }
+}
+
+/** A document of `api/docs` as it is. */
+export function getText(name: string, type: 'text/plain' | 'text/markdown'): RequestHandler {
+  const bytes = readFileSync(new URL(`../docs/${name}`, import.meta.url))
+  return function text(_req, res) {
+    res.set('Cache-Control', KEPT).type(`${type}; charset=utf-8`).send(bytes)
   }
 }
 

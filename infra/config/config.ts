@@ -1,10 +1,12 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
+
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { PROOF_SHARE } from '../../aggregator/audit/audit.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
 import type { TrustedProxies } from '../../api/http/client-address.ts'
+import type { ServiceAccess } from '../../api/mcp/tools.ts'
 import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'
@@ -196,9 +198,6 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   }
 }
 
-/** A running service, and a key of it, for processes that only ask it. */
-export type ServiceAccess = { url: string; key: string }
-
 const accessSchema = z.object({
   API_URL: z.url({ protocol: /^https?$/, error: 'is not an http(s) address' }).default('http://127.0.0.1:3000'),
   API_KEY: z
@@ -209,6 +208,7 @@ const accessSchema = z.object({
 /** The names of all that such processes read. */
 export const ACCESS_VARIABLES: readonly string[] = Object.keys(accessSchema.shape)
 
+/** For processes that only ask a running service. */
 export function readServiceAccess(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): ServiceAccess {
