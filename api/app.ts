@@ -99,7 +99,7 @@ export function createApp(options: AppOptions): RequestListener {
     '/v0/asyncapi.json': getDocument(asyncApi()),
     '/v0/docs': getReference(document, clock),
     '/v0/skill.md': getText('SKILL.md', 'text/markdown'),
-    '/llms.txt': getText('llms.md', 'text/plain'),
+    '/llms.txt': getText('llms.txt', 'text/plain'),
   }
   const app = express()
   app.disable('x-powered-by')

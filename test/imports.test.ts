@@ -59,6 +59,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/schema',
     'api/topics',
     'api/docs',
+    'api/mcp',
     'api/page',
     'api/http',
     'api/routes',

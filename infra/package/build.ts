@@ -25,7 +25,7 @@ const LEFT_OUT = [
   'infra/prometheus',
   'infra/site',
 ]
-const READ = new Set(['.sql', '.json', '.mjs', '.html', '.css', '.js', '.md'])
+const READ = new Set(['.sql', '.json', '.mjs', '.html', '.css', '.js', '.md', '.txt'])
 
 withoutArguments({
   does: 'Builds what the package runs, in dist.',

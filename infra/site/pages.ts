@@ -15,6 +15,7 @@ export const SECTIONS: Readonly<Record<string, Readonly<Record<string, string>>>
     sql: 'infra/docs/sql.md',
     udf: 'api/docs/udf.md',
     mcp: 'api/docs/mcp.md',
+    skill: 'api/docs/SKILL.md',
     page: 'api/docs/page.md',
     python: 'api/clients/python/README.md',
     typescript: 'api/clients/typescript/README.md',

@@ -86,7 +86,7 @@ describe.skipIf(withoutClickHouse)('MCP over HTTP', () => {
 
   test('without a key, and with one that is not known or revoked, nothing is answered', async () => {
     await expect(connect()).rejects.toThrow(/X-API-KEY is missing/)
-    await expect(connect('cp_of-nobody')).rejects.toThrow(/not known/)
+    await expect(connect('cp_unknown')).rejects.toThrow(/not known/)
     const key = await createKey({ client: database.client, plan: 'free', name: 'revoked' })
     await (await connect(key)).close()
     const made = (await listKeys(database.client)).find(({ name }) => name === 'revoked')
