@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { VARIABLES } from '../infra/config/config.ts'
-import { DOCUMENTS, ROOT } from './support/documents.ts'
+import { DOCUMENTS } from './support/documents.ts'
+import { isIgnored, ROOT } from './support/files.ts'
 
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 
@@ -25,6 +26,11 @@ describe.each(DOCUMENTS)('$path', ({ path, text }) => {
       return heading !== undefined && !headingsOf(target).has(heading)
     })
     expect(broken.map(([link]) => link)).toEqual([])
+  })
+
+  test('has commands write to places that git ignores', () => {
+    const places = [...text.matchAll(/(?: > | -o |--out )([a-z.][\w./-]*)/g)].map(([, place = '']) => place)
+    expect(places.filter((place) => !isIgnored(place))).toEqual([])
   })
 
   test('names only scripts of package.json', () => {

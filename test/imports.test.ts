@@ -1,14 +1,13 @@
 /** Rules that hold the tree together: which stage may import which, no barrels, one reader of the environment, nothing of one machine. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
+import { FILES, ROOT } from './support/files.ts'
 
 type SourceFile = { path: string; text: string }
 
-const ROOT = join(import.meta.dirname, '..')
-/** Ignored by git, or not text. */
-const SKIPPED = /^(node_modules|data|dist|coverage|\.git)$|\.(br|png|log)$/
+const NO_TEXT = /\.(br|png)$/
 
 /** Each may import those before it and itself. `test` may import all; no stage imports `test`. */
 const STAGES = ['ingest', 'aggregator', 'api', 'infra', 'test']
@@ -158,18 +157,11 @@ function stageOf(path: string): string {
   return path.slice(0, path.indexOf('/'))
 }
 
-function filesUnder(folder: string): SourceFile[] {
-  return readdirSync(join(ROOT, folder), { withFileTypes: true })
-    .filter((entry) => !SKIPPED.test(entry.name))
-    .flatMap((entry) => {
-      const path = posix.join(folder, entry.name)
-      if (entry.isDirectory()) return filesUnder(path)
-      return entry.isFile() ? [{ path, text: readFileSync(join(ROOT, path), 'utf8') }] : []
-    })
-}
-
 describe('in this tree', () => {
-  const files = filesUnder('.')
+  const files: readonly SourceFile[] = FILES.filter((path) => !NO_TEXT.test(path)).map((path) => ({
+    path,
+    text: readFileSync(join(ROOT, path), 'utf8'),
+  }))
 
   test('every stage is there to be looked at', () => {
     expect(files.map(({ path }) => stageOf(path))).toEqual(expect.arrayContaining(STAGES))

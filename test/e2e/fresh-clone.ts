@@ -16,10 +16,13 @@ const ROOT = join(import.meta.dirname, '../..')
 const DOCUMENTS = [
   'README.md',
   'api/docs/api.md',
+  'api/docs/udf.md',
+  'api/clients/typescript/README.md',
   'infra/docs/configuration.md',
   'infra/docs/deployment.md',
   'infra/docs/monitoring.md',
   'infra/docs/sql.md',
+  'infra/docs/export.md',
   '.github/CONTRIBUTING.md',
   'test/bench/README.md',
 ]
@@ -118,6 +121,8 @@ async function follow(folder: string): Promise<readonly Row[]> {
             .replaceAll(/cp_\w+/g, 'cp_…'),
         )
     }
+    const left = execFileSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' }).trim()
+    say({ command: 'git status --porcelain', result: left === '' ? 'clean' : left, isBad: left !== '' })
   } finally {
     await shell.close()
   }
@@ -131,7 +136,7 @@ const rows = await follow(folder)
 if (given === undefined) await rm(folder, { recursive: true, force: true })
 const run = rows.filter(({ seconds }) => seconds !== undefined)
 const guessed = rows.filter(({ result }) => result === 'GUESS')
-const failed = run.filter(({ isBad }) => isBad)
+const failed = rows.filter(({ isBad, result }) => isBad && result !== 'GUESS')
 console.log(
   `${run.length} run, ${failed.length} of them failed; ${rows.length - run.length - guessed.length} not run; ${guessed.length} that needed a guess`,
 )

@@ -1,10 +1,12 @@
 /** Every command and snippet of the documents, run as printed against one `npm start` with a devnet; what can't be run here says why. */
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
 import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
-import { openCheckout } from '../support/checkout.ts'
+import { openCheckout, RESTORE } from '../support/checkout.ts'
 import { inputOf } from '../support/child-input.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands.ts'
@@ -92,7 +94,38 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(code, output).toBe(0)
     keyId ||= /key_[0-9a-f]{12}/.exec(output)?.[0] ?? ''
     if (command.startsWith('curl') && !command.includes('9464') && !command.includes('text/csv'))
-      expect(JSON.parse(output), command).toBeTypeOf('object')
+      expectRows(JSON.parse(output), command)
+  })
+
+  test('the examples of /v0/docs answer with rows', async () => {
+    const page = await (await fetch(`${base}/v0/docs`)).text()
+    const commands = [...page.matchAll(/data-language="curl">.*?<code>(curl .*?)<\/code>/gs)].map(([, text = '']) =>
+      text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code))),
+    )
+    expect(commands).toHaveLength(5)
+    for (const command of commands) {
+      const { code, output } = await bash(command)
+      expect(code, output).toBe(0)
+      expectRows(JSON.parse(output), command)
+    }
+  })
+
+  test('a file of hours has each hour once, of one pool', async () => {
+    const [header, ...rows] = (await readFile(join(checkout.path, 'hours.csv'), 'utf8')).trim().split('\n')
+    expect(header).toBe('"time","pair","close"')
+    const [hours, pairs] = [0, 1].map((column) => rows.map((row) => row.split(',')[column] ?? ''))
+    expect(hours?.length).toBeGreaterThan(3)
+    expect(hours).toEqual([...new Set(hours)].toSorted())
+    expect(new Set(pairs).size).toBe(1)
+  })
+
+  test('the commands leave nothing that git would take or a check would read', { timeout: 240_000 }, async () => {
+    expect(await bash(`${RESTORE} && git status --porcelain`)).toEqual({ code: 0, output: '' })
+    const biome = await bash('npx biome ci .')
+    expect(biome.code, biome.output).toBe(0)
+    const rules = ['shape', 'imports', 'words', 'docs'].map((name) => `test/${name}.test.ts`)
+    const checks = await bash(`npx vitest run --config test/vitest.config.ts --project quick ${rules.join(' ')}`)
+    expect(checks.code, checks.output).toBe(0)
   })
 
   test('the script that pages ticks has all of them in the order of the chain, whatever the page, also where credits run out', async () => {
@@ -114,6 +147,15 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(await ticksOf(paged)).toEqual(whole)
   })
 })
+
+/** Lists of an answer are not empty; bars of a chart are there. */
+function expectRows(body: unknown, command: string): void {
+  expect(body, command).toBeTypeOf('object')
+  const { data, s, t } = body as { data?: unknown[]; s?: string; t?: unknown[] }
+  if (data !== undefined) expect(data.length, command).toBeGreaterThan(0)
+  if (t !== undefined) expect([s, t.length > 0], command).toEqual(['ok', true])
+  expect(s, command).not.toBe('no_data')
+}
 
 async function ticksOf(program: string): Promise<{ id: string }[]> {
   const all = `${program}\nconsole.log(JSON.stringify(ticks))`

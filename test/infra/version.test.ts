@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { ROOT } from '../support/documents.ts'
+import { ROOT } from '../support/files.ts'
 
 const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const { version } = JSON.parse(textOf('package.json')) as { version: string }

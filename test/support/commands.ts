@@ -30,6 +30,7 @@ export const NOT_RUN: Reasons = [
   ['CLICKHOUSE_CLUSTER=', 'several servers: shards.int.test.ts'],
   ['prometheus --config.file', 'Prometheus'],
   ['schemathesis run', 'a package of Python'],
+  ['python3 -m venv', 'packages of Python: clients.int.test.ts'],
   ['test/containers/stand-in/build.sh', 'root, debootstrap'],
   ['env $(cat test/containers', 'Docker'],
   ['DATA_DIR="$NEW" npm run', 'a folder of its own: runbook-restore.int.test.ts'],

@@ -1,17 +1,16 @@
 /** The documents of the repository: every Markdown file but those of fixtures. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-export const ROOT = join(import.meta.dirname, '../..')
+import { FILES, ROOT } from './files.ts'
 
 export type MarkdownFile = { path: string; text: string }
 
 /** In the order in which a reader meets them. */
-const FOLDERS = ['.', 'api', 'infra', '.github', 'ingest', 'aggregator', 'test']
+const FOLDERS = [/^[^/]+$/, /^api\//, /^infra\//, /^\.github\//, /^ingest\//, /^aggregator\//, /^test\/(?!fixtures\/)/]
 
 export const DOCUMENTS: readonly MarkdownFile[] = FOLDERS.flatMap((folder) =>
-  readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
-    .filter((file) => file.endsWith('.md') && !file.startsWith('fixtures/'))
-    .map((file) => join(folder, file))
-    .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
+  FILES.filter((path) => folder.test(path) && path.endsWith('.md')).map((path) => ({
+    path,
+    text: readFileSync(join(ROOT, path), 'utf8'),
+  })),
 )
