@@ -65,7 +65,9 @@ const Pool = z
       .number()
       .nullable()
       .optional()
-      .describe('With `include=market`: of token0 in token1, of the last trade; null before the first.'),
+      .describe(
+        'With `include=market`: of token0 in token1, whichever direction `symbol` names, of the last trade; null before the first.',
+      ),
     change24h: z
       .number()
       .nullable()
