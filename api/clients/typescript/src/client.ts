@@ -1,11 +1,12 @@
 /** A client of the HTTP API: one request a method, whole ranges by pages, and streams. */
 import { CandlepoolError, type CandlepoolErrorCode } from './error.ts'
 import { FoldedRows } from './folded.ts'
+import { BARS_AT_ONCE, barsSince, milliseconds, type Ohlcv } from './ohlcv.ts'
 import { type ClientOptions, type RequestOptions, send } from './request.ts'
 import type { components, paths } from './schema.ts'
 import { type StreamEvent, streamOf } from './stream.ts'
 
-export { CandlepoolError, type CandlepoolErrorCode, type ClientOptions, FoldedRows, type StreamEvent }
+export { CandlepoolError, type CandlepoolErrorCode, type ClientOptions, FoldedRows, type Ohlcv, type StreamEvent }
 export type CandleParameters = NonNullable<paths['/v0/candles']['get']['parameters']['query']>
 export type TickParameters = NonNullable<paths['/v0/ticks']['get']['parameters']['query']>
 export type PoolParameters = NonNullable<paths['/v0/pools']['get']['parameters']['query']>
@@ -24,12 +25,9 @@ export type AnswerPage<Row> = {
   finalUntil: string | undefined
 }
 
-/** Milliseconds, open, high, low, close, volume: as ccxt's `fetchOHLCV`. */
-export type Ohlcv = [number, number, number, number, number, number]
-
 export type CandlepoolClient = ReturnType<typeof createClient>
 
-const MAX_CANDLES = 100
+const MAX_CANDLES = BARS_AT_ONCE
 const MAX_TICKS = 1_000
 
 export function createClient(options: ClientOptions) {
@@ -81,18 +79,22 @@ export function createClient(options: ClientOptions) {
     streamTicks: (query: StreamedQuery<TickParameters>, signal?: AbortSignal) =>
       streamOf(options, '/v0/ticks', { include: 'position', ...query }, signal),
 
-    /** As ccxt has it: `WETH/USDC`, or a pool; at most `limit` from `since` (ms) on, else the newest. Any number is paged. */
+    /** As ccxt has it: `WETH/USDC`, or a pool; the first `limit` bars from `since` (ms) on, else the newest. Any number is paged. */
     async fetchOHLCV(symbol: string, timeframe = '1m', since?: number, limit = MAX_CANDLES): Promise<Ohlcv[]> {
       const market = symbol.startsWith('0x') ? { pool: symbol } : { symbol: symbol.replace('/', '-') }
       const width = milliseconds(timeframe)
-      const end = since === undefined ? Date.now() + width : since + limit * width
-      // One more, since the range begins inside a bar.
-      const start = since ?? end - (limit + 1) * width
-      const rows: AnsweredCandle[] = []
-      const query = { ...market, interval: timeframe, from: isoOf(start), to: isoOf(end) }
-      for await (const one of this.candlePages(query)) rows.unshift(...one.rows)
-      const kept = since === undefined ? rows.slice(-limit) : rows.slice(0, limit)
-      return kept.map(({ time, open, high, low, close, volume }) => [Date.parse(time), open, high, low, close, volume])
+      const end = Date.now() + width
+      const read = async ({ interval, from, to }: { interval: string; from: number; to: number }) =>
+        (await candles({ ...market, interval, from: isoOf(from), to: isoOf(to), limit: MAX_CANDLES })).rows
+      const newest = async () => {
+        const rows: AnsweredCandle[] = []
+        // One more, since the range begins inside a bar.
+        const query = { ...market, interval: timeframe, from: isoOf(end - (limit + 1) * width), to: isoOf(end) }
+        for await (const one of this.candlePages(query)) rows.unshift(...one.rows)
+        return rows.slice(-limit)
+      }
+      const bars = since === undefined ? await newest() : await barsSince(read, { timeframe, since, end, limit })
+      return bars.map(({ time, open, high, low, close, volume }) => [Date.parse(time), open, high, low, close, volume])
     },
   }
 }
@@ -111,13 +113,6 @@ function pageOf<Row>(headers: Headers, rows: Row[], creditsUsed: number): Answer
   const pair = decodeURIComponent(text('Pair'))
   const finalUntil = text('Final-Until') || undefined
   return { rows, creditsUsed, network: text('Network'), pool: text('Pool'), pair, incomplete, finalUntil }
-}
-
-function milliseconds(timeframe: string): number {
-  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(timeframe) ?? []
-  const seconds = { s: 1, m: 60, h: 3_600, d: 86_400 }[unit]
-  if (count === undefined || seconds === undefined) throw new RangeError(`${timeframe} is no timeframe such as 5m.`)
-  return Number(count) * seconds * 1_000
 }
 
 /** A time without a zone is UTC, as for the service. */
