@@ -1,5 +1,6 @@
 /** The TypeScript and the Python client beside one `npm start`. Python's tests need Python and PyPI. */
 import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,12 +9,14 @@ import {
   type AnsweredTick,
   CandlepoolError,
   createClient,
+  FoldedRows,
 } from '../../api/clients/typescript/src/client.ts'
 import { FoldedStream } from '../client/event-stream.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
+import { openCheckout } from '../support/checkout.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
-import { ROOT } from '../support/documents.ts'
-import { openVenv } from '../support/python.ts'
+import { commandsOf } from '../support/commands.ts'
+import { ROOT } from '../support/files.ts'
 import { inSoak } from '../support/sample.ts'
 
 const PAIR = 'WETH-USDC'
@@ -76,6 +79,58 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     await expect(client().fetchOHLCV('WETH/USDC', '1w')).rejects.toThrow('no timeframe')
   })
 
+  test('TypeScript: fetchOHLCV has the first bars after a `since` that is long before the first trade', async () => {
+    const requests: string[] = []
+    const counting: typeof fetch = (address, ...more) => {
+      requests.push(String(address))
+      return fetch(address, ...more)
+    }
+    const counted = createClient({ url, key, fetch: counting })
+    const [first] = (await client().fetchOHLCV('WETH/USDC', '1h', undefined, 100)).map(([time]) => time)
+    const bars = await counted.fetchOHLCV('WETH/USDC', '1h', Date.UTC(2020, 0, 1), 500)
+    expect(bars.length).toBeGreaterThan(3)
+    expect(bars.map(([time]) => time)).toEqual(bars.map((_, index) => (first ?? 0) + index * HOUR_MS))
+    expect(bars[0]?.[4]).toBeGreaterThan(100)
+    // Of 60,000 empty hours.
+    expect(requests.length).toBeLessThan(40)
+    const minutes = await client().fetchOHLCV('WETH/USDC', '1m', Date.UTC(2026, 0, 1), 5)
+    expect(minutes).toHaveLength(5)
+    expect(minutes[0]?.[0]).toBeGreaterThanOrEqual(first ?? 0)
+    expect(minutes[0]?.[0]).toBeLessThan((first ?? 0) + HOUR_MS)
+    expect(await client().fetchOHLCV('WETH/USDC', '1h', Date.now() + 10 * HOUR_MS, 5)).toEqual([])
+  })
+
+  test('TypeScript: the example of the README keeps the direction of the symbol', { timeout: 120_000 }, async () => {
+    const readme = await readFile(join(ROOT, 'api/clients/typescript/README.md'), 'utf8')
+    const [, example = ''] = /```ts\nimport .*?\n(.*?)^```/ms.exec(readme) ?? []
+    const prices: number[] = []
+    const ended = new Error('The example has no end.')
+    const look = (shown: unknown) => {
+      for (const { close } of Array.isArray(shown) ? (shown as { close: number }[]) : []) prices.push(close)
+      if (prices.length > 20) throw ended
+    }
+    const pages: AnsweredTick[] = []
+    const watched: typeof createClient = (options) => {
+      const own = createClient({ ...options, url })
+      return {
+        ...own,
+        async *tickPages(...query) {
+          for await (const page of own.tickPages(...query)) {
+            pages.push(...page.rows)
+            yield page
+          }
+        },
+      }
+    }
+    const AsyncFunction = (async () => {}).constructor as new (
+      ...parts: string[]
+    ) => (...values: unknown[]) => Promise<void>
+    const run = new AsyncFunction('createClient', 'FoldedRows', 'KEY', 'console', example)
+    await expect(run(watched, FoldedRows, key, { log: look })).rejects.toBe(ended)
+    expect(pages.length).toBeGreaterThan(10)
+    for (const price of [...prices, ...pages.map((tick) => tick.price)]) expect(price).toBeGreaterThan(100)
+  })
+
   test('TypeScript: a stream folds to the answer', async () => {
     const { pool } = await client().ticks({ symbol: PAIR })
     const folded = new FoldedStream(20)
@@ -119,20 +174,75 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect((await built.createClient({ url, key }).usage()).subscription_plan).toBe('operator')
   })
 
-  test('Python: its own tests pass', { ...inSoak, timeout: 300_000 }, async ({ skip }) => {
-    const venv = await openVenv([`${join(ROOT, 'api/clients/python')}[test]`])
-    if ('unavailable' in venv) return skip(venv.unavailable)
-    const env = { ...process.env, CANDLEPOOL_URL: url, CANDLEPOOL_KEY: key, CANDLEPOOL_FREE_KEY: freeKey }
-    const tests = join(ROOT, 'api/clients/python/tests')
-    const { stdout } = await execute(
-      join(venv.bin, 'python'),
-      ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', tests],
-      {
-        env,
-      },
-    ).catch((error: { stdout: string; stderr: string }) => error)
-    await venv.remove()
-    expect(stdout).toMatch(/\d+ passed/)
-    expect(stdout).not.toMatch(/failed|error/i)
+  describe('Python', { timeout: 300_000 }, () => {
+    const README = 'api/clients/python/README.md'
+    let checkout: Awaited<ReturnType<typeof temporaryFolder>>
+    let unavailable: string | undefined
+
+    const python = (...args: readonly string[]) => {
+      const { CANDLEPOOL_URL: _, ...env } = process.env
+      return { run: (more: Record<string, string> = {}) => outcomeOf(args, { ...env, ...more }) }
+    }
+    async function outcomeOf(args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
+      const options = { cwd: checkout.path, env }
+      const { stdout, stderr } = await execute(join(checkout.path, '.venv/bin/python'), [...args], options).catch(
+        (error: { stdout: string; stderr: string }) => error,
+      )
+      return stdout + stderr
+    }
+
+    beforeAll(async () => {
+      checkout = await openCheckout()
+      const [install] = commandsOf(await readFile(join(ROOT, README), 'utf8'))
+      const more = ".venv/bin/pip install --quiet 'pytest>=8'"
+      const options = { cwd: checkout.path }
+      await execute('bash', ['-c', `${install?.text} && ${more}`], options).catch(
+        (error: Error & { stderr: string }) => {
+          if (!/ENOENT|not found|No matching distribution|Connection|resolve/.test(error.message + error.stderr))
+            throw error
+          unavailable = `no packages of Python: ${error.message.split('\n')[0]}`
+        },
+      )
+    }, 300_000)
+    afterAll(() => checkout?.remove())
+
+    test('the line of its README installs it, and leaves nothing that git would take', async ({ skip }) => {
+      if (unavailable) return skip(unavailable)
+      expect(await python('-c', 'import candlepool, pandas; print(candlepool.__name__)').run()).toBe('candlepool\n')
+      expect((await execute('git', ['status', '--porcelain'], { cwd: checkout.path })).stdout).toBe('')
+    })
+
+    test('the example of its README prints rows, in the direction of the symbol', async ({ skip }) => {
+      if (unavailable) return skip(unavailable)
+      const readme = await readFile(join(ROOT, README), 'utf8')
+      const [, example = ''] = /```python\n(.*?)^```/ms.exec(readme) ?? []
+      const here = example
+        .replace('http://127.0.0.1:3000', url)
+        .replace('"cp_…"', `"${key}"`)
+        .replace('print(event.kind, event.data)', 'print(event.kind, event.data["data"][-1]["close"]); break')
+      const printed = await python('-c', here).run()
+      expect(printed).toMatch(/^ +open .* volume$/m)
+      const [, first = ''] = /^snapshot (\S+)$/m.exec(printed) ?? []
+      expect(Number(first), printed).toBeGreaterThan(100)
+      expect(printed).toContain('WETH-USDC')
+      const rows = [...printed.matchAll(/^20\d\d-\S+ \S+ +(\S+)/gm)].map(([, price]) => Number(price))
+      expect(rows.length).toBeGreaterThan(3)
+    })
+
+    test('its tests say what they need where there is no service', async ({ skip }) => {
+      if (unavailable) return skip(unavailable)
+      const said = await python('-m', 'pytest', '-p', 'no:cacheprovider', 'api/clients/python').run()
+      expect(said).toMatch(/These tests need CANDLEPOOL_URL \(a running service, .*CANDLEPOOL_FREE_KEY/)
+      expect(said).not.toMatch(/Traceback|KeyError/)
+    })
+
+    test('its own tests pass', inSoak, async ({ skip }) => {
+      if (unavailable) return skip(unavailable)
+      const tests = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'api/clients/python']
+      const service = { CANDLEPOOL_URL: url, CANDLEPOOL_KEY: key, CANDLEPOOL_FREE_KEY: freeKey }
+      const said = await python(...tests).run(service)
+      expect(said).toMatch(/\d+ passed/)
+      expect(said).not.toMatch(/failed|error/i)
+    })
   })
 })

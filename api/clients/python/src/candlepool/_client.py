@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from urllib.parse import unquote
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     import pandas
 
 Row = TypeVar("Row", Candle, Tick)
-Time = datetime | str
+#: A `date` is its midnight in UTC, a number is seconds since 1970. A `datetime` has a time zone.
+Time = datetime | date | int | float | str
 
 _MAX_CANDLES = 100
 _MAX_TICKS = 1_000
@@ -239,14 +240,25 @@ def _given(**values: Any) -> dict[str, Any]:
 def _text(moment: Time) -> str:
     if isinstance(moment, str):
         return moment
+    if isinstance(moment, (int, float)):
+        moment = _from_seconds(moment)
+    elif not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day, tzinfo=timezone.utc)
     if moment.tzinfo is None:
         raise ValueError(f"{moment} has no time zone: use datetime(..., tzinfo=timezone.utc).")
     return moment.astimezone(timezone.utc).isoformat().replace("+00:00", "Z")
 
 
+def _from_seconds(seconds: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(seconds, tz=timezone.utc)
+    except (OverflowError, OSError, ValueError) as error:
+        raise ValueError(f"{seconds} is not a time in seconds since 1970.") from error
+
+
 def _moment(moment: Time) -> datetime:
     """A text without a zone is UTC, as for the service."""
-    read = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+    read = datetime.fromisoformat(_text(moment))
     return read if read.tzinfo else read.replace(tzinfo=timezone.utc)
 
 
