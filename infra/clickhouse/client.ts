@@ -9,6 +9,8 @@ export type ClickHouseConnection = {
   url: string
   username: string
   password: string
+  /** The variable that the password is from, for the error of a server that refuses it. */
+  passwordFrom?: string
   database: string
   settings?: ClickHouseSettings
   /** How many requests may be under way at once. */
@@ -51,6 +53,7 @@ function open(connection: ClickHouseConnection): ClickHouseClient {
     url,
     username,
     password,
+    passwordFrom,
     database,
     settings,
     maxOpenConnections = MAX_OPEN,
@@ -60,6 +63,7 @@ function open(connection: ClickHouseConnection): ClickHouseClient {
     url,
     username,
     password,
+    ...(passwordFrom !== undefined && { passwordFrom }),
     database,
     application: 'candlepool',
     max_open_connections: maxOpenConnections,

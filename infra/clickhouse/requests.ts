@@ -7,7 +7,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { type ClickHouseClient, createClient, parseError } from '@clickhouse/client'
+import { type ClickHouseClient, ClickHouseError, createClient, parseError } from '@clickhouse/client'
 import { decoded } from '../lib/decoded.ts'
 
 /** Well below the ten seconds after which the server closes an idle socket, so that no request meets a closing one. */
@@ -16,13 +16,14 @@ const IDLE_MS = 2_500
 type ClickHouseClientOptions = NonNullable<Parameters<typeof createClient>[0]> & {
   url: string
   max_open_connections: number
+  passwordFrom?: string
 }
 
 /** A client with these options whose requests are sent at once. */
-export function openClient(options: ClickHouseClientOptions): ClickHouseClient {
+export function openClient({ passwordFrom, ...options }: ClickHouseClientOptions): ClickHouseClient {
   const agent = openAgent(options.url, options.max_open_connections)
   const client = createClient({ ...options, ...placeOf(options.url), http_agent: agent })
-  sendAtOnce(client, agent)
+  sendAtOnce(client, agent, (error) => named(error, passwordFrom))
   return client
 }
 
@@ -52,7 +53,7 @@ type Internals = {
 type SentParameters = { body?: string | Readable }
 type Answer = { stream: Readable; response_headers: IncomingMessage['headers']; http_status_code: number | undefined }
 
-function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): void {
+function sendAtOnce(client: ClickHouseClient, agent: HttpAgent, explained: (error: Error) => Error): void {
   const { connection } = client as unknown as Internals
   const idleSince = new WeakMap<Socket, number>()
   connection.socketPool.request = async (parameters) => {
@@ -61,10 +62,19 @@ function sendAtOnce(client: ClickHouseClient, agent: HttpAgent): void {
     request.once('close', () => request.socket && idleSince.set(request.socket, Date.now()))
     const response = await responseTo(request, parameters.body)
     const stream = decoded(response)
-    if (isRefusal(response)) throw parseError(await text(stream))
+    if (isRefusal(response)) throw explained(parseError(await text(stream)))
     return { stream, response_headers: response.headers, http_status_code: response.statusCode }
   }
 }
+
+/** A server that refuses a user or a password does not say where it was configured. */
+function named(error: Error, passwordFrom: string | undefined): Error {
+  if (passwordFrom !== undefined && error instanceof ClickHouseError && error.code === AUTHENTICATION_FAILED)
+    error.message = `ClickHouse refuses the user or the password of ${passwordFrom}: ${error.message}`
+  return error
+}
+
+const AUTHENTICATION_FAILED = '516'
 
 /** The timers of the agent are late where the process was paused, or its event loop busy. */
 function closeStale(agent: HttpAgent, idleSince: WeakMap<Socket, number>): void {

@@ -83,23 +83,31 @@ export async function findStore(
 async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<Store> {
   const { cluster, database, apiPassword, accountsPassword } = server
   const settings = cluster ? CLUSTER_SETTINGS : {}
-  const owner = connect({ ...server, settings })
+  const ofOwner = { ...server, passwordFrom: 'CLICKHOUSE_PASSWORD' }
+  const owner = connect({ ...ofOwner, settings })
   const reader =
     apiPassword === undefined
-      ? connect({ ...server, settings: { ...settings, ...SMALL_READS, ...READ_ONLY }, requestTimeoutMs: READER_MS })
+      ? connect({ ...ofOwner, settings: { ...settings, ...SMALL_READS, ...READ_ONLY }, requestTimeoutMs: READER_MS })
       : connect({
           ...server,
           username: 'api',
           password: apiPassword,
+          passwordFrom: 'CLICKHOUSE_API_PASSWORD',
           settings: { ...settings, ...SMALL_READS },
           requestTimeoutMs: READER_MS,
         })
   const accounts =
     accountsPassword === undefined
       ? owner
-      : connect({ ...server, username: 'accounts', password: accountsPassword, settings })
+      : connect({
+          ...server,
+          username: 'accounts',
+          password: accountsPassword,
+          passwordFrom: 'CLICKHOUSE_ACCOUNTS_PASSWORD',
+          settings,
+        })
   const servers = cluster?.urls.map((url) =>
-    connect({ ...server, url, database: shardDatabaseOf(database), settings }),
+    connect({ ...ofOwner, url, database: shardDatabaseOf(database), settings }),
   ) ?? [owner]
   const close = () => closeAll(new Set([owner, reader, accounts, ...servers]))
   async function bringUpToDate(): Promise<readonly ClickHouseClient[]> {
