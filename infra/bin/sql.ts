@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { SQL_USER } from '../clickhouse/sql-port.ts'
+import { isEnded, statementsOf } from '../clickhouse/statements.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import { printable } from '../lib/output.ts'
@@ -13,8 +14,8 @@ import { commandLine, type Help, parsed, usageOf } from '../process/help.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 
 const HELP: Help = {
-  does: 'Runs statements that read the market. One in the arguments or on standard input is run once; without one there is a prompt, where it ends with ;',
-  usage: ["npm run -s sql -- ['SELECT …'] [--format CSVWithNames] [--connection]"],
+  does: 'Runs statements that read the market, with ; between them: those of the argument, of standard input, or of a prompt, where one ends with ;',
+  usage: ["npm run -s sql -- ['SELECT …; SELECT …'] [--format CSVWithNames] [--connection]", 'npm run -s sql < FILE'],
   options: [
     ['--format NAME', "any of ClickHouse's: CSVWithNames, JSONEachRow, Parquet, …; a table for people if not given"],
     ['--connection', 'the address, user and password for tools such as DBeaver and Grafana, where SQL_PORT is set'],
@@ -26,14 +27,14 @@ const HELP: Help = {
 
 const TABLE = 'PrettyCompactMonoBlock'
 
-const { values, statement } = commandLine(HELP, readArguments)
+const { values, script } = commandLine(HELP, readArguments)
 await runCommand(async (store, config) => {
   if (values.connection) return print(...connectionOf(store, config))
   const format = values.format ?? TABLE
-  const once = statement ?? (process.stdin.isTTY ? undefined : await text(process.stdin))
+  const once = script ?? (process.stdin.isTTY ? undefined : await text(process.stdin))
   if (once === undefined) await prompt(store, format)
-  else if (once.trim() === '') throw new UsageError(usageOf(HELP))
-  else await ask(store, once, format)
+  else if (statementsOf(once).length === 0) throw new UsageError(usageOf(HELP))
+  else await runAll(store, once, format)
 })
 
 function readArguments() {
@@ -43,13 +44,24 @@ function readArguments() {
       allowPositionals: true,
     }),
   )
-  if (positionals.length > 1) throw new UsageError(`More than one statement: put it in quotes.\n${usageOf(HELP)}`)
-  return { values, statement: positionals[0] }
+  if (positionals.length > 1)
+    throw new UsageError(`More than one argument: put the statements in quotes.\n${usageOf(HELP)}`)
+  return { values, script: positionals[0] }
+}
+
+/** Ends at the first statement that is refused. */
+async function runAll(store: Store, script: string, format: string): Promise<void> {
+  const statements = statementsOf(script)
+  for (const [index, query] of statements.entries()) {
+    await ask(store, query, format).catch((cause: unknown) => {
+      if (statements.length === 1) throw cause
+      throw new Error(`Statement ${index + 1} of ${statements.length}`, { cause })
+    })
+  }
 }
 
 /** As it comes: an answer may be larger than memory. */
-async function ask({ analyst }: Store, statement: string, format: string): Promise<void> {
-  const query = statement.trim().replace(/;$/, '')
+async function ask({ analyst }: Store, query: string, format: string): Promise<void> {
   const { stream } = await analyst.exec({ query, http_headers: { 'X-ClickHouse-Format': format } })
   // A program gets the bytes, a terminal what it can show.
   if (!process.stdout.isTTY) return pipeline(stream, process.stdout, { end: false })
@@ -71,8 +83,8 @@ async function prompt(store: Store, format: string): Promise<void> {
       if (line.trim() !== '') break
     } else {
       written += `${line}\n`
-      if (/;\s*$/.test(line)) {
-        await ask(store, written, format).catch((error: unknown) => print(describeError(error)))
+      if (isEnded(written)) {
+        await runAll(store, written, format).catch((error: unknown) => print(describeError(error)))
         written = ''
       }
     }

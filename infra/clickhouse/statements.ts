@@ -1,11 +1,11 @@
-/** Splits a file of SQL into its statements, because ClickHouse takes one at a time over HTTP. */
+/** Splits SQL into its statements, because ClickHouse takes one at a time over HTTP. */
 
 /** Statements end at a semicolon that is neither in a string, in a quoted name nor in a comment; what holds only comments is none. */
 export function statementsOf(sql: string): string[] {
   const statements: string[] = []
   let statement = ''
   let empty = true
-  for (const [token] of sql.matchAll(TOKEN)) {
+  for (const token of tokensOf(sql)) {
     if (token === ';') {
       if (!empty) statements.push(statement.trim())
       statement = ''
@@ -19,9 +19,26 @@ export function statementsOf(sql: string): string[] {
   return statements
 }
 
-/** A string, a quoted name, a comment of either kind, a semicolon, or a run of anything else. */
-const TOKEN = /'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|"(?:[^"\\]|\\.)*"|--[^\n]*|\/\*[\s\S]*?\*\/|;|[^'`"\-/;]+|[\s\S]/g
+/** Whether the last statement ends with a semicolon; a prompt waits for it. */
+export function isEnded(sql: string): boolean {
+  return tokensOf(sql).findLast((token) => !isComment(token) && token.trim() !== '') === ';'
+}
+
+function tokensOf(sql: string): string[] {
+  return Array.from(sql.matchAll(TOKEN), ([token]) => token)
+}
+
+/** A string, a quoted name, a heredoc, a comment of each kind, a semicolon, or a run of anything else. One that is not closed lasts until the end. */
+const TOKEN = new RegExp(
+  [
+    ...["'", '`', '"'].map((quote) => String.raw`${quote}(?:[^${quote}\\]|\\[\s\S])*(?:${quote}|$)`),
+    String.raw`\$(?<tag>\w*)\$[\s\S]*?(?:\$\k<tag>\$|$)`,
+    String.raw`--[^\n]*|#[ !][^\n]*|/\*[\s\S]*?(?:\*/|$)`,
+    String.raw`;|[^'\`"\-/;#$]+|[\s\S]`,
+  ].join('|'),
+  'g',
+)
 
 function isComment(token: string): boolean {
-  return token.startsWith('--') || token.startsWith('/*')
+  return /^(?:--|#[ !]|\/\*)/.test(token)
 }

@@ -66,12 +66,20 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     expect(Number(await sql(['SELECT count() FROM market_ticks', '--format', 'TSV']))).toBeGreaterThanOrEqual(20)
   })
 
+  test('the command runs a script, whatever its strings and comments hold', async () => {
+    const script =
+      "SELECT ';' AS one; -- a comment; it's one\nSELECT 2;\n/* ; */ SELECT $$three;$$ # and a last one;\n;"
+    expect(await sql([script, '--format', 'TSV'])).toBe(';\n2\nthree;\n')
+  })
+
   test('the command says what is wrong, and how it is used', async () => {
     expect(await sql(['--help'])).toMatch(/^Usage: npm run/)
     for (const [args, text] of [
       [['SELECT nothing'], /UNKNOWN_IDENTIFIER|Unknown expression identifier/],
       [['DROP TABLE ticks'], /readonly mode|Not enough privileges/],
-      [['SELECT 1', 'SELECT 2'], /More than one statement/],
+      [['SELECT 1', 'SELECT 2'], /More than one argument/],
+      [['SELECT 1; SELECT nothing; SELECT 3'], /^(?![\s\S]*3\n)[\s\S]*Statement 2 of 3: [\s\S]*nothing/],
+      [['/* a comment; */'], /^Usage: npm run/],
       [['--frmat', 'CSV'], /--frmat/],
     ] as const) {
       const command = run('sql', environment, args)
