@@ -17,6 +17,7 @@ import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { Estimate } from '../../ingest/backfill/estimate.ts'
 import { pause } from '../../ingest/lib/wait.ts'
+import { isRefusal } from '../../ingest/model/errors.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
@@ -86,7 +87,9 @@ export async function runJob(
   } catch (error) {
     if (stop.aborted) return
     const isTakenBack = ended.signal.aborted
-    report({ kind: 'job-failed', network: network.name, job: id, error: isTakenBack ? new Error(CANCELLED) : error })
+    const reason = isTakenBack ? new Error(CANCELLED) : error
+    const kind = isTakenBack || isRefusal(error) ? 'job-refused' : 'job-failed'
+    report({ kind, network: network.name, job: id, error: reason })
     // Tables that do not answer keep it open, and it is taken up again.
     if (!isTakenBack) await failJob(store.owner, job, describeError(error)).catch(() => undefined)
   } finally {

@@ -156,6 +156,7 @@ export const LOG_MESSAGES = {
   'job-done': ['info', 'a job is done'],
   'job-stopped': ['info', 'a job has sent as many requests as it may; what it has read stays'],
   'job-failed': ['warn', 'a job has failed; the command that opened it prints why'],
+  'job-refused': ['info', 'a job is refused or taken back; the command that opened it prints why'],
   'audit-waiting': ['warn', 'the audit has failed and is retried after a wait'],
   'merges-waiting': [
     'warn',

@@ -26,7 +26,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     }
   }
 
-  function endBackfill(network: NetworkName, outcome: 'done' | 'failed' | 'stopped'): void {
+  function endBackfill(network: NetworkName, outcome: 'done' | 'failed' | 'refused' | 'stopped'): void {
     running.dec({ network })
     jobs.inc({ network, task: 'backfill', outcome })
   }
@@ -43,6 +43,7 @@ export function processMetrics(registry: Registry, networks: readonly NetworkNam
     'job-done': ({ network }) => endBackfill(network, 'done'),
     'job-stopped': ({ network }) => endBackfill(network, 'stopped'),
     'job-failed': ({ network }) => endBackfill(network, 'failed'),
+    'job-refused': ({ network }) => endBackfill(network, 'refused'),
     rebuilt: ({ network }) => jobs.inc({ network, task: 'rebuild', outcome: 'done' }),
     rewound: ({ network }) => jobs.inc({ network, task: 'rewind', outcome: 'done' }),
     'rewind-failed': ({ network }) => jobs.inc({ network, task: 'rewind', outcome: 'failed' }),

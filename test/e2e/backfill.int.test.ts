@@ -6,11 +6,13 @@ import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
 import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { freePorts } from '../support/free-ports.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
+import { scrape, sum } from '../support/scrape.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const MIDDLE = DAY.firstBlock + 5_000
@@ -152,6 +154,20 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     const job = run('backfill', environment('refused'), range(DAY.firstBlock, FINALIZED + 1))
     expect(await job.exited).toBe(1)
     expect(job.output()).toContain(`is not final yet: a backfill can go up to block ${FINALIZED} now`)
+  })
+
+  test('that is refused beside a running process is not counted as failed: no alert fires', async () => {
+    const [adminPort = 0] = await freePorts(1)
+    const admin = { PORT: '0', ADMIN_PORT: String(adminPort) }
+    const main = run('start', { ...environment('alert'), ETHEREUM_START: String(MIDDLE), ...admin })
+    started.push(main)
+    await untilReady(main)
+    const job = run('backfill', environment('alert'), range(DAY.firstBlock, FINALIZED + 1))
+    expect(await job.exited).toBe(1)
+    expect(job.output()).toContain('is not final yet')
+    const { samples } = await scrape(adminPort)
+    const ended = (outcome: string) => sum(samples, 'candlepool_jobs_total', { task: 'backfill', outcome })
+    expect([ended('refused'), ended('failed')]).toEqual([1, 0])
   })
 
   test('names every bad argument with its rule', async () => {
