@@ -13,6 +13,9 @@ const run = promisify(execFile)
 
 export const KAFKA_VERSION = '4.1.1'
 
+/** The newest of each other line that is in use, oldest first. */
+export const NEWEST_OF_LINES = ['3.9.2', '4.0.1', '4.4.0'] as const
+
 export type JarBroker = {
   brokers: string[]
   cluster: { id: string; controllerPort: number }

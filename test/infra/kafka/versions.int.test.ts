@@ -3,17 +3,16 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe } from 'vitest'
 import { kafkaLog } from '../../../infra/kafka/kafka.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
-import { type JarBroker, startOwnBroker } from '../../support/kafka-jars.ts'
+import { type JarBroker, NEWEST_OF_LINES, startOwnBroker } from '../../support/kafka-jars.ts'
 import { drawn } from '../../support/sample.ts'
 import { logContract } from './contract.ts'
 
-const VERSIONS = ['3.9.2', '4.0.1', '4.4.0']
 /** Where Maven has to fetch the jars first. */
 const START_TIMEOUT_MS = 240_000
 
 const { skip } = kafkaOrSkip()
 
-for (const version of drawn('brokers', VERSIONS, 1)) {
+for (const version of drawn('brokers', NEWEST_OF_LINES, 1)) {
   describe.skipIf(skip)(`Apache Kafka ${version}`, () => {
     let broker: JarBroker | undefined
     beforeAll(async () => {

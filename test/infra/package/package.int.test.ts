@@ -12,6 +12,8 @@ import { inSoak } from '../../support/sample.ts'
 type Packed = { filename: string; unpackedSize: number; files: { path: string }[] }
 
 const ROOT = join(import.meta.dirname, '../../..')
+/** As a supervisor runs it. */
+const UNIT = join(ROOT, 'infra/systemd/candlepool@.service')
 const PROGRAM = 'node_modules/candlepool/dist/infra/bin/candlepool.js'
 const run = promisify(execFile)
 
@@ -71,7 +73,10 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
 
   test('runs the main job, and commands beside it', { timeout: 180_000 }, async () => {
     await expect(call('status')).rejects.toThrow('Nothing is stored yet: run `npx candlepool start` first')
-    main = runNode([PROGRAM], environment, folder.path)
+    const [, command = ''] = /^ExecStart=(.*)$/m.exec(await readFile(UNIT, 'utf8')) ?? []
+    const [env, node, ...args] = command.replace('%i', 'start').split(' ')
+    expect([env, node]).toEqual(['/usr/bin/env', 'node'])
+    main = runNode(args, environment, folder.path)
     const { url, key } = await untilReady(main)
     const ask = asker(url, key)
     await until(async () => {
