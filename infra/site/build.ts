@@ -13,31 +13,36 @@ import { PAGES } from './pages.ts'
 const HERE = import.meta.dirname
 const ROOT = join(HERE, '../..')
 const FOLDER = join(ROOT, 'node_modules/.cache/site')
-const SITE = join(ROOT, 'dist/site')
 
 const HELP: Help = {
-  does: 'Builds the documents as a static site with a search, in dist/site, and checks its links.',
-  usage: ['npm run site [-- --repository URL]'],
-  options: [['--repository', 'where links to sources lead; they are plain text without it']],
+  does: 'Builds the documents as a static site with a search, in dist/site, and checks its links. Any server of files serves it.',
+  usage: ['npm run site [-- --repository URL] [--out FOLDER]'],
+  options: [
+    ['--repository', 'where links to sources lead; they are plain text without it'],
+    ['--out FOLDER', 'in the place of dist/site'],
+  ],
   examples: ['npm run site -- --repository https://github.com/owner/candlepool'],
 }
 
-const { repository } = commandLine(HELP, () => optionsOf(HELP, { repository: { type: 'string' } }))
+const { repository, out = join(ROOT, 'dist/site') } = commandLine(HELP, () =>
+  optionsOf(HELP, { repository: { type: 'string' }, out: { type: 'string' } }),
+)
 const pages = join(FOLDER, 'pages')
 await rm(pages, { recursive: true, force: true })
-await mkdir(join(pages, 'public'), { recursive: true })
+await mkdir(join(pages, 'public/v0'), { recursive: true })
 for (const [path, page] of PAGES) {
   const text = await readFile(join(ROOT, path), 'utf8')
   await writeFile(join(pages, `${page}.md`), withLinks(text, path))
 }
 await cp(join(ROOT, '.github/page.png'), join(pages, 'public/page.png'))
 await writeFile(join(pages, 'public/reference.html'), referencePage(openApi(), new Date()).html)
+await writeFile(join(pages, 'public/v0/openapi.json'), JSON.stringify(openApi()))
 for (const name of ['config.ts', 'pages.ts']) await cp(join(HERE, name), join(FOLDER, '.vitepress', name))
 for (const name of ['package.json', 'package-lock.json']) await cp(join(HERE, name), join(FOLDER, name))
 execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: 'inherit' })
 execFileSync('npm', ['run', 'build'], { cwd: FOLDER, stdio: 'inherit' })
-await rm(SITE, { recursive: true, force: true })
-await cp(join(FOLDER, 'output'), SITE, { recursive: true })
+await rm(out, { recursive: true, force: true })
+await cp(join(FOLDER, 'output'), out, { recursive: true })
 
 /** Links between documents lead to their pages, all others into the repository. */
 function withLinks(text: string, path: string): string {

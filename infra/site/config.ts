@@ -13,7 +13,8 @@ export default {
   description: 'Self-hosted market data of Uniswap v3 and v4 pools',
   srcDir: 'pages',
   outDir: 'output',
-  cleanUrls: true,
+  // A plain static server has a file for each address.
+  cleanUrls: false,
   themeConfig: {
     search: { provider: 'local' },
     nav: [{ text: 'API reference', link: '/reference.html', target: '_self' }],
