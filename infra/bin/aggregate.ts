@@ -4,7 +4,7 @@ import { runOnLogs } from '../process/stage.ts'
 import { runAggregator } from '../process/stages.ts'
 
 withoutArguments({
-  does: 'Runs the aggregators as a process of their own: Kafka to ClickHouse. A second one stands by. Settings are environment variables: README.md lists them.',
+  does: 'Runs the aggregators as a process of their own: Kafka to ClickHouse. A second one stands by. Settings are environment variables: infra/docs/configuration.md lists them.',
   usage: ['npm run aggregate'],
   examples: [
     'ETHEREUM_RPC_URL=wss://… KAFKA_BROKERS=localhost:9092 CLICKHOUSE_URL=http://localhost:8123 npm run aggregate',

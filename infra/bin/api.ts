@@ -6,7 +6,7 @@ import { withoutArguments } from '../process/help.ts'
 import { networksOf, runStage } from '../process/stage.ts'
 
 withoutArguments({
-  does: 'Runs the API as a process of its own: ClickHouse to HTTP. Settings are environment variables: README.md lists them.',
+  does: 'Runs the API as a process of its own: ClickHouse to HTTP. Settings are environment variables: infra/docs/configuration.md lists them.',
   usage: ['npm run api'],
   examples: ['ETHEREUM_RPC_URL=wss://… CLICKHOUSE_URL=http://localhost:8123 npm run api'],
 })

@@ -4,7 +4,7 @@ import { runOnLogs } from '../process/stage.ts'
 import { runListener } from '../process/stages.ts'
 
 withoutArguments({
-  does: 'Runs the listeners as a process of their own: chain to Kafka. Settings are environment variables: README.md lists them.',
+  does: 'Runs the listeners as a process of their own: chain to Kafka. Settings are environment variables: infra/docs/configuration.md lists them.',
   usage: ['npm run ingest'],
   examples: [
     'ETHEREUM_RPC_URL=wss://… KAFKA_BROKERS=localhost:9092 CLICKHOUSE_URL=http://localhost:8123 npm run ingest',

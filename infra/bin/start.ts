@@ -35,7 +35,7 @@ type Chains = {
 }
 
 withoutArguments({
-  does: 'Runs listener, aggregator and API in one process, with a devnet and a ClickHouse engine where none is configured. Settings are environment variables: README.md lists them.',
+  does: 'Runs listener, aggregator and API in one process, with a devnet and a ClickHouse engine where none is configured. Settings are environment variables: infra/docs/configuration.md lists them.',
   usage: ['npm start'],
   examples: ['npm start', 'ETHEREUM_RPC_URL=wss://… npm start'],
 })

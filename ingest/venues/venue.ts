@@ -1,6 +1,6 @@
 /**
  * An exchange whose pools speak `dex-v3`: how its events differ from those of Uniswap v3, and how a pool of it is proved. Each has a file of its
- * own here. A pool is met at its Initialize or at a swap, and its factory is asked for it; the factory's events are not read.
+ * own here; fees that a venue sets by events are kept by pools/swap-fees.ts. A pool is met at its Initialize or at a swap, and its factory is asked for it; the factory's events are not read.
  */
 import type { Abi, Hex } from 'viem'
 import type { Decoded } from '../decode/event.ts'
