@@ -13,7 +13,7 @@ export type ReferencePage = { html: string; contentSecurityPolicy: string }
 const STYLE = readFileSync(new URL('./style.css', import.meta.url), 'utf8')
 const SCRIPT = readFileSync(new URL('./copy.js', import.meta.url), 'utf8')
 
-/** `now` decides which days the examples are of. */
+/** `now` decides which hours the examples are of. */
 export function referencePage(document: OpenApi, now: Date): ReferencePage {
   const { title, version, description } = document.info
   const operations = Object.entries(document.paths).map(([path, { get }]) => ({ path, get }))
@@ -38,7 +38,7 @@ ${prose(description)}
 <h2>Examples</h2>
 <p>${inline('`BASE` is where this page comes from, without a path: all addresses are `BASE/v0/…`. `KEY` is your key. Set both once; every example below then runs as it stands, with Node.js 18 or later and with Python 3.')}</p>
 ${snippets(SETUP)}
-<p>${inline(`Answers were recorded on ${RECORDED}; their days are shown as yesterday's.`)}</p>
+<p>${inline(`Answers were recorded on ${RECORDED}; their times are shown as those before the last full hour.`)}</p>
 </section>
 ${operations.map(({ path, get }) => section(document, path, get)).join('\n')}
 ${errors(document)}

@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import type { RequestHandler } from 'express'
 import { type ReferencePage, referencePage } from '../docs/page.ts'
+import { lastHour } from '../docs/recent.ts'
 import type { OpenApi } from '../schema/openapi.ts'
 import type { AsyncApi } from '../topics/asyncapi.ts'
 
 const KEPT = 'public, max-age=300'
-const DAY_MS = 86_400_000
 
 export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
   // Text would be encoded for each answer.
@@ -25,12 +25,12 @@ export function getText(name: string, type: 'text/plain' | 'text/markdown'): Req
 }
 
 export function getReference(document: OpenApi, clock: () => Date): RequestHandler {
-  let made: { day: number; page: ReferencePage } | undefined
+  let made: { hour: number; page: ReferencePage } | undefined
   return function reference(_req, res) {
     const now = clock()
-    // The examples are of yesterday.
-    const day = Math.floor(now.getTime() / DAY_MS)
-    if (made?.day !== day) made = { day, page: referencePage(document, now) }
+    // The examples are of the hours before.
+    const hour = lastHour(now)
+    if (made?.hour !== hour) made = { hour, page: referencePage(document, now) }
     const { html, contentSecurityPolicy } = made.page
     res
       .set({

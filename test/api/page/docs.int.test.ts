@@ -21,8 +21,8 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the reference 
   let database: TestDatabase
   let service: Service
   let browser: Browser
-  // The examples ask for yesterday.
-  const clock = () => new Date((TIP + 86_400) * 1_000)
+  // The examples ask for the hours before.
+  const clock = () => new Date((TIP + 60) * 1_000)
 
   beforeAll(async () => {
     database = await freshDatabase()

@@ -7,11 +7,11 @@ import { DAY, DAY_POOL } from '../../support/recorded.ts'
 import { storeDay } from '../../tour/day.ts'
 import { type Service, startService } from '../service.ts'
 
-const HOURS = 'interval=1h&from=2024-01-05T12:00:00Z&to=2024-01-05T14:00:00Z'
+const HOURS = 'interval=1h&from=2024-01-05T22:00:00Z&to=2024-01-06T00:00:00Z'
 const QUESTIONS: Readonly<Record<string, string>> = {
   candles: `/v0/candles?symbol=WETH-USDC&${HOURS}`,
   pools: '/v0/pools?symbol=WETH-USDC',
-  ticks: '/v0/ticks?symbol=WETH-USDC&to=2024-01-05T12:00:00Z&limit=2',
+  ticks: '/v0/ticks?symbol=WETH-USDC&to=2024-01-06T00:00:00Z&limit=2',
   usage: '/v0/usage',
   health: '/v0/health',
   invalid_parameters: '/v0/candles?symbol=WETH&interval=2d',
