@@ -11,7 +11,7 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { overwriteRanges } from './history/range-overwrites.ts'
-import { watchOpenJobs } from './jobs/open-jobs.ts'
+import { watchJobs } from './jobs/open-jobs.ts'
 import { runRebuildWorker } from './maintenance/rebuild-worker.ts'
 import { openNetwork } from './open-network.ts'
 import { withStreamPriority } from './publish/stream-priority.ts'
@@ -66,7 +66,7 @@ async function startWriter(
   ended: AbortController,
   signal: AbortSignal,
 ): Promise<Writer> {
-  const { shards = [client], hasOpenJobs = watchOpenJobs(client), network, verify, report } = options
+  const { shards = [client], hasOpenJobs = watchJobs(client).hasOpenJobs, network, verify, report } = options
   const opened = await openNetwork(client, options)
   const stream = createStreamWriter(client, options, opened)
   // A range overwrite takes many tasks of `writeQueue`: a rewind comes before or after all of them.

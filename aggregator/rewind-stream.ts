@@ -39,7 +39,7 @@ export async function rewindStream(
   state.history = undefined
   ledger.rollBack(to)
   overwrites.rewound({ job: job.id, first })
-  stream.clearStall()
+  stream.rewound(tip)
   await persist(async () => checkpointer?.save())
   await persist(() => finishJob(client, job))
   onWritten?.({ network })

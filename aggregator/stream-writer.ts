@@ -40,8 +40,8 @@ export type StreamWriter = {
   store(): Promise<void>
   /** Skips every message before `offset`: they are of a branch that was taken back. */
   skipBefore(offset: Offset): void
-  /** The ledger has another tip: whether the log connects to it is open again. */
-  clearStall(): void
+  /** A rewind removed the blocks up to `tip`: messages that continue them are of a listener that has not resumed yet, and no stall. */
+  rewound(tip: BlockRef): void
 }
 
 export function createStreamWriter(
@@ -59,7 +59,7 @@ export function createStreamWriter(
   const recent = new RecentMessages()
 
   async function take(entry: Entry): Promise<void> {
-    if (entry.offset < firstOffset) return
+    if (entry.offset < firstOffset) return void stall.continuesRewound(entry.message)
     if (await rejectIfInvalid(options, log, entry)) return
     for (const message of await persist(() => recent.upTo(entry.message, ledger))) await append({ ...entry, message })
   }
@@ -83,7 +83,7 @@ export function createStreamWriter(
       await persist(() => insertKnownPools(client, options, opened, named))
     }
     if (placement.kind === 'known' || placement.kind === 'refused') return undefined
-    stall.report(tipOf(entry.message).number, placement.kind === 'orphan')
+    stall.report(entry.message, placement.kind === 'orphan')
     if (placement.kind === 'orphan') return undefined
     const place = { generation: position.generation, offset: entry.offset }
     if (placement.kind === 'rollback') {
@@ -99,7 +99,10 @@ export function createStreamWriter(
     skipBefore(offset) {
       firstOffset = offset
     },
-    clearStall: stall.clear,
+    rewound(tip) {
+      recent.clear()
+      stall.rewound(tip)
+    },
   }
 }
 
@@ -162,14 +165,24 @@ function descriptionOf({ protocol, fee, token0, token1 }: Pool): string {
 /** Reports the first orphan, and the first message after it that connects. The listener sends from the stored tip again once that has not moved for a minute. */
 function stallReporter({ network, report }: AggregateOptions, { ledger }: OpenNetwork) {
   let isStalled = false
+  let rewound: BlockRef | undefined
+  function continuesRewound(message: Message): boolean {
+    if (!rewound || message.parentHash !== rewound.hash) return false
+    rewound = tipOf(message)
+    return true
+  }
   return {
-    report(number: number, isOrphan: boolean): void {
+    continuesRewound,
+    report(message: Message, isOrphan: boolean): void {
+      if (isOrphan && continuesRewound(message)) return
+      const { number } = tipOf(message)
       if (isOrphan && !isStalled) report({ kind: 'stalled', network, number, tip: ledger.tip?.number ?? -1 })
       if (!isOrphan && isStalled) report({ kind: 'connected', network, number })
       isStalled = isOrphan
     },
-    clear(): void {
+    rewound(tip: BlockRef): void {
       isStalled = false
+      rewound = tip
     },
   }
 }

@@ -1,4 +1,4 @@
-/** Which kinds of jobs are open: asked in one statement for all workers of a process, since mostly there is none. */
+/** Which kinds of jobs are open, and the newest rewind that is done: asked in one statement for all workers of a process, since mostly there is none. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ask } from '../store/store.ts'
@@ -7,24 +7,40 @@ import type { JobKind } from './job.ts'
 /** At most half a second old. False where the tables do not answer. */
 export type HasOpenJobs = (network: NetworkName, kind: JobKind) => Promise<boolean>
 
+/** Number of the newest rewind that is done, at most half a second old; 0 where there is none, undefined where the tables do not answer. */
+export type NewestRewind = (network: NetworkName) => Promise<number | undefined>
+
+export type WatchedJobs = { hasOpenJobs: HasOpenJobs; newestRewind: NewestRewind }
+
 const FRESH_MS = 500
 
-export function watchOpenJobs(client: ClickHouseClient): HasOpenJobs {
-  let asked = { at: Number.NEGATIVE_INFINITY, open: Promise.resolve<ReadonlySet<string>>(new Set()) }
-  return async (network, kind) => {
+export function watchJobs(client: ClickHouseClient): WatchedJobs {
+  let asked: { at: number; rows: Promise<readonly JobsOfKind[] | undefined> } | undefined
+  const rows = () => {
     const now = performance.now()
-    if (now - asked.at > FRESH_MS) asked = { at: now, open: readOpen(client).catch(() => new Set<string>()) }
-    return (await asked.open).has(keyOf({ network, kind }))
+    if (!asked || now - asked.at > FRESH_MS) asked = { at: now, rows: readJobsOfKinds(client).catch(() => undefined) }
+    return asked.rows
+  }
+  return {
+    async hasOpenJobs(network, kind) {
+      return (
+        (await rows())?.some((row) => row.state === 'open' && row.network === network && row.kind === kind) ?? false
+      )
+    },
+    async newestRewind(network) {
+      const known = await rows()
+      return known && (known.find((row) => row.state === 'done' && row.network === network)?.newest ?? 0)
+    },
   }
 }
 
-type Open = { network: NetworkName; kind: JobKind }
+type JobsOfKind = { network: NetworkName; kind: JobKind; state: 'open' | 'done'; newest: number }
 
-async function readOpen(client: ClickHouseClient): Promise<ReadonlySet<string>> {
-  const rows = await ask<Open>(client, "SELECT DISTINCT network, kind FROM jobs FINAL WHERE state = 'open'", {})
-  return new Set(rows.map(keyOf))
-}
-
-function keyOf({ network, kind }: Open): string {
-  return `${network} ${kind}`
+function readJobsOfKinds(client: ClickHouseClient): Promise<JobsOfKind[]> {
+  return ask<JobsOfKind>(
+    client,
+    `SELECT network, kind, state, max(id) AS newest FROM jobs FINAL
+     WHERE state = 'open' OR (kind = 'rewind' AND state = 'done') GROUP BY network, kind, state`,
+    {},
+  )
 }

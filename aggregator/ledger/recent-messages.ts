@@ -25,6 +25,12 @@ export class RecentMessages {
     }
   }
 
+  /** A rewind removes blocks for good: the listener reads them again. */
+  clear(): void {
+    this.#byHash.clear()
+    this.#ticks = 0
+  }
+
   /** The message, after those between the ledger and it, oldest first, where all of them are known. */
   async upTo(message: Message, ledger: KnownChain): Promise<readonly Message[]> {
     this.#add(message)

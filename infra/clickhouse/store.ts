@@ -1,6 +1,6 @@
 /** ClickHouse for the stages: a server where one is configured, else the embedded engine. */
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { type HasOpenJobs, watchOpenJobs } from '../../aggregator/jobs/open-jobs.ts'
+import { type WatchedJobs, watchJobs } from '../../aggregator/jobs/open-jobs.ts'
 import { truncateToCheckpoints } from '../../aggregator/ledger/checkpoint.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
@@ -15,7 +15,7 @@ import { API_LIMITS, API_PRIORITY } from './engine-users.ts'
 import { MigrationError, migrate } from './migrate.ts'
 import { setDefiner } from './views.ts'
 
-export type Store = {
+export type Store = WatchedJobs & {
   /** May do everything. */
   owner: ClickHouseClient
   /** Only reads the market, within limits. */
@@ -24,7 +24,6 @@ export type Store = {
   accounts: ClickHouseClient
   /** Only reads the market, in statements of people. */
   analyst: ClickHouseClient
-  hasOpenJobs: HasOpenJobs
   /** Where the tables are embedded. */
   engine?: EngineAccess | undefined
   /** That of the engine of this process: see `Engine`. */
@@ -118,8 +117,7 @@ async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<
   }
   try {
     const shards = await untilReachable(server, bringUpToDate, waiting)
-    const hasOpenJobs = watchOpenJobs(owner)
-    return { owner, reader, accounts, analyst: reader, hasOpenJobs, shards, servers, failed: never, close }
+    return { owner, reader, accounts, analyst: reader, ...watchJobs(owner), shards, servers, failed: never, close }
   } catch (error) {
     await close()
     throw error
@@ -163,8 +161,18 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   await migrate(owner, { database })
   await setDefiner(owner)
   const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
-  const hasOpenJobs = watchOpenJobs(owner)
-  return { owner, reader, accounts, analyst, engine, hasOpenJobs, shards: [owner], servers: [owner], failed, close }
+  return {
+    owner,
+    reader,
+    accounts,
+    analyst,
+    engine,
+    ...watchJobs(owner),
+    shards: [owner],
+    servers: [owner],
+    failed,
+    close,
+  }
 }
 
 /** The rights of a server's only user are unknown, so the settings of each query forbid writes and bound its cost. */

@@ -54,7 +54,10 @@ export async function listenAndAudit(
       if (!(error instanceof RpcFailed)) report({ kind: 'rpc-failed', network: network.name, error, retryMs })
     },
   })
-  const stored = storedChain(store.owner, network.name)
+  const stored = {
+    ...storedChain(store.owner, network.name),
+    newestRewind: () => store.newestRewind(network.name),
+  }
   const pools = storedPools(store.owner, network.name)
   const listening = restarting('listener', network.name, run, () =>
     listen(endpoints, {

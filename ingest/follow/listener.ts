@@ -18,6 +18,7 @@ import { RpcFailed } from '../rpc/rpc-error.ts'
 import { type AnnouncedHead, AnnouncedHeads } from './announced-heads.ts'
 import { commonAncestor } from './common-ancestor.ts'
 import { follow } from './follow.ts'
+import { RewindDetector } from './rewind-detector.ts'
 import { StallDetector } from './stall-detector.ts'
 import { firstBlock, type StartBlock } from './start-block.ts'
 import { MAX_UNFINALIZED_BLOCKS, UnfinalizedChain } from './unfinalized-chain.ts'
@@ -69,6 +70,13 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
     waker.wake()
   })
   const stalls = new StallDetector(options.stored, STALL_LOOK_MS)
+  const rewinds = new RewindDetector(options.stored)
+  const isStalled = async (messages: readonly Message[]) => {
+    const stall = await stalls.look(messages)
+    if (stall)
+      report({ kind: 'republishing', network: network.name, stored: stall.tip?.number, appended: stall.appended })
+    return stall !== undefined
+  }
   let useLog = true
   try {
     while (!signal.aborted) {
@@ -82,6 +90,7 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
       )
       const begin = async () => {
         signal.throwIfAborted()
+        await rewinds.begin()
         const chain = await resume(options, useLog)
         endpoints.finality.wasKnown(chain.finalized)
         const onMoved = (wanted: number | undefined, firstBlock: number) =>
@@ -102,21 +111,27 @@ export async function listen(endpoints: Endpoints, options: ListenOptions): Prom
         report,
         signal,
       })
-      for await (const messages of stream) {
-        if (messages.length > 0) await options.log.append(messages)
-        for (const message of messages) report(appendedFact(message))
-        const stall = await stalls.look(messages)
-        if (!stall) continue
-        report({ kind: 'republishing', network: network.name, stored: stall.tip?.number, appended: stall.appended })
-        useLog = false
-        break
-      }
+      await appendUntil(stream, options, async (messages) => (await rewinds.isRewound()) || (await isStalled(messages)))
+      useLog = false
     }
   } catch (error) {
     if (signal.aborted) return
     throw error instanceof ChainReplaced ? await withAncestor(error, endpoints, options.stored) : error
   } finally {
     unwatch?.()
+  }
+}
+
+/** Appends each batch. Resolves where the log and the tables have parted, so that the listener resumes at the stored tip. */
+async function appendUntil(
+  stream: AsyncIterable<readonly Message[]>,
+  { log, report }: Pick<ListenOptions, 'log' | 'report'>,
+  haveParted: (messages: readonly Message[]) => Promise<boolean>,
+): Promise<void> {
+  for await (const messages of stream) {
+    if (messages.length > 0) await log.append(messages)
+    for (const message of messages) report(appendedFact(message))
+    if (await haveParted(messages)) return
   }
 }
 

@@ -68,10 +68,10 @@ export class HistoryTooOld extends Error {
 
 /** Whether no retry at any endpoint can help. */
 export function isFinal(error: unknown): boolean {
-  return (
-    error instanceof ChainReplaced ||
-    error instanceof WrongChain ||
-    error instanceof BlocksNotFinal ||
-    error instanceof HistoryTooOld
-  )
+  return error instanceof ChainReplaced || error instanceof WrongChain || isRefusal(error)
+}
+
+/** Whether a backfill asked for blocks that it may not store: the request is at fault, and nothing has failed. */
+export function isRefusal(error: unknown): boolean {
+  return error instanceof BlocksNotFinal || error instanceof HistoryTooOld
 }

@@ -13,6 +13,8 @@ export type StoredChain = {
   tip(): Promise<StoredTip | undefined>
   /** Offset in the log up to which the tables have processed messages; absent where the log keeps none. */
   passed?(): Promise<Offset>
+  /** Number of the newest rewind that is done, 0 where there was none; undefined where the tables do not answer. */
+  newestRewind?(): Promise<number | undefined>
   /** Stored blocks below `number`, newest first, at most `limit`. */
   below(number: number, limit: number): Promise<BlockRef[]>
 }

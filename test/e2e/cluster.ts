@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import kafkajs, { Kafka } from 'kafkajs'
 import { expect, type TestContext } from 'vitest'
-import { watchOpenJobs } from '../../aggregator/jobs/open-jobs.ts'
+import { watchJobs } from '../../aggregator/jobs/open-jobs.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import type { ClickHouseConnection } from '../../infra/clickhouse/client.ts'
 import { readConfig } from '../../infra/config/config.ts'
@@ -92,7 +92,7 @@ export async function openNetwork(
         accounts: owner,
         analyst: owner,
         shards: [owner],
-        hasOpenJobs: watchOpenJobs(owner),
+        ...watchJobs(owner),
         servers: [owner],
         failed: new Promise<never>(() => {}),
         close,

@@ -1,7 +1,7 @@
 /** Open jobs are asked for by all workers of a process together: five networks need no more statements than one. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { finishJob, JOB_KINDS, openJob } from '../../../aggregator/jobs/job.ts'
-import { watchOpenJobs } from '../../../aggregator/jobs/open-jobs.ts'
+import { watchJobs } from '../../../aggregator/jobs/open-jobs.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
@@ -24,14 +24,14 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
       return send()
     })
     await openJob(database.client, { ...RANGE, network: 'base' }, 'rewind')
-    const hasOpenJobs = watchOpenJobs(client)
+    const { hasOpenJobs } = watchJobs(client)
     const open = await Promise.all(ALL.map(({ network, kind }) => hasOpenJobs(network, kind)))
     expect(ALL.filter((_, index) => open[index])).toEqual([{ network: 'base', kind: 'rewind' }])
     expect(statements).toBe(1)
   })
 
   test('are seen once they are open, and until they are closed', async () => {
-    const hasOpenJobs = watchOpenJobs(database.client)
+    const { hasOpenJobs } = watchJobs(database.client)
     const becomes = (state: boolean) =>
       until(async () => ((await hasOpenJobs('polygon', 'backfill')) === state ? true : undefined), 'the job is seen')
     expect(await hasOpenJobs('polygon', 'backfill')).toBe(false)
@@ -41,9 +41,25 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
     await becomes(false)
   })
 
+  test('of a rewind that is done, the newest number is known, in the same statement', async () => {
+    let statements = 0
+    const client = intercepted(database.client, (send) => {
+      statements++
+      return send()
+    })
+    await openJob(database.client, { ...RANGE, network: 'optimism' }, 'rewind')
+    const done = await openJob(database.client, { ...RANGE, network: 'arbitrum' }, 'rewind')
+    await finishJob(database.client, done)
+    const { hasOpenJobs, newestRewind } = watchJobs(client)
+    const newest = await Promise.all((['optimism', 'arbitrum', 'ethereum'] as const).map(newestRewind))
+    expect(newest).toEqual([0, done.id, 0])
+    expect(await hasOpenJobs('arbitrum', 'rewind')).toBe(false)
+    expect(statements).toBe(1)
+  })
+
   test('are none where the tables do not answer, and are seen when they answer again', async () => {
     await database.client.command({ query: 'RENAME TABLE jobs TO jobs_away' })
-    const hasOpenJobs = watchOpenJobs(database.client)
+    const { hasOpenJobs } = watchJobs(database.client)
     expect(await hasOpenJobs('base', 'rewind')).toBe(false)
     await database.client.command({ query: 'RENAME TABLE jobs_away TO jobs' })
     await until(async () => ((await hasOpenJobs('base', 'rewind')) ? true : undefined), 'the job is seen')

@@ -251,6 +251,23 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     await expectNew(network, clean)
   })
 
+  test('is no stall while the listener still appends blocks of the removed branch, and another gap is one', async () => {
+    const network = another()
+    const aggregator = await startAggregator(client, { network })
+    await aggregator.append(asBlocks(network, OLD))
+    await untilDone(network, await askFor(network))
+    const longer = mine(OLD, PLANS.slice(19, 22), 'old')
+    await aggregator.append(asBlocks(network, newTo(OLD, longer)))
+    expect(aggregator.facts.filter(({ kind }) => kind === 'stalled')).toEqual([])
+    expect(await storedChain(client, network).tip()).toMatchObject({ number: TO })
+    await aggregator.append(asBlocks(network, newTo(BASE, NEW)))
+    expect(await storedChain(client, network).tip()).toMatchObject({ number: NEW.at(-1)?.number })
+    const gap = mine(NEW, PLANS.slice(19, 21), 'new').slice(-1)
+    await aggregator.append(asBlocks(network, gap))
+    expect(aggregator.facts.filter(({ kind }) => kind === 'stalled')).toHaveLength(1)
+    await stop(aggregator)
+  })
+
   test('of a block that is not on the ledger fails, and changes nothing', async () => {
     const network = another()
     await storeOld(network)

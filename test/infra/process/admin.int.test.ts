@@ -1,6 +1,6 @@
 /** The admin port of an API over the real engine: what it counts of real requests, and what it says when the tables go away. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { watchOpenJobs } from '../../../aggregator/jobs/open-jobs.ts'
+import { watchJobs } from '../../../aggregator/jobs/open-jobs.ts'
 import { createKey } from '../../../api/accounts/keys.ts'
 import { readConfig } from '../../../infra/config/config.ts'
 import { type Admin, startAdmin } from '../../../infra/process/admin.ts'
@@ -78,7 +78,7 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
       accounts: client,
       analyst: client,
       shards: [client],
-      hasOpenJobs: watchOpenJobs(client),
+      ...watchJobs(client),
       servers: [client],
       failed: new Promise<never>(() => {}),
       close,
