@@ -1,5 +1,4 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
-
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { PROOF_SHARE } from '../../aggregator/audit/audit.ts'
@@ -23,7 +22,7 @@ import { headerProblems, proxiesOf, proxyVariables, type RpcAccess, type RpcHead
 import { pollPeriod, requestBudget } from './rpc-limits.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { type NearName, nearNames, strangeEndpoints } from './unknown-variables.ts'
-import { list, listOf, matching, numberUpTo, origin, poolId, shareOf, start, trustedProxies } from './values.ts'
+import { list, listOf, numberUpTo, origin, poolId, shareOf, start, trustedProxies } from './values.ts'
 import { venues, venuesByNetwork } from './venues-config.ts'
 
 export type NetworkConfig = {
@@ -76,6 +75,8 @@ export type Config = {
   bootstrapApiKey: string | undefined
   logLevel: (typeof LOG_LEVELS)[number]
   nearNames: readonly NearName[]
+  /** Between npm and this process is a shell, which a signal to npm ends alone. */
+  isRunByNpm: boolean
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -121,16 +122,12 @@ const schema = z.object({
   DATA_DIR: z.string().default('data'),
   HOST: z.string().default('127.0.0.1'),
   PORT: port.default(3000),
-  API_PROCESSES: matching(/^([1-9]|[1-5]\d|6[0-4])$/, 'is not a number from 1 to 64')
-    .default('1')
-    .transform(Number),
+  API_PROCESSES: numberUpTo(64, /^[1-9]\d?$/, 'is not a number from 1 to 64').default(1),
   ADMIN_PORT: port.optional(),
   ADMIN_HOST: z.string().default('127.0.0.1'),
   SQL_PORT: port.optional(),
   SQL_HOST: z.string().default('127.0.0.1'),
-  READY_TIP_SECONDS: matching(/^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999')
-    .default('300')
-    .transform(Number),
+  READY_TIP_SECONDS: numberUpTo(999_999, /^[1-9]\d{0,5}$/, 'is not a number of seconds from 1 to 999999').default(300),
   CORS_ORIGINS: list
     .pipe(z.array(z.url({ protocol: /^https?$/, error: 'is not a list of origins such as https://example.org' })))
     .optional(),
@@ -150,7 +147,9 @@ export const VARIABLES: readonly string[] = Object.keys(schema.shape)
 
 const DEFAULT_START: StartBlock = { kind: 'seconds-ago', seconds: 86_400 }
 
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+type Environment = Readonly<Record<string, string | undefined>>
+
+export function readConfig(environment: Environment = process.env): Config {
   // An empty variable is an unset one: compose files and shells cannot tell them apart.
   const given = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
@@ -195,6 +194,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     bootstrapApiKey: it.BOOTSTRAP_API_KEY,
     logLevel: it.LOG_LEVEL,
     nearNames: nearNames(names, [...VARIABLES, ...ACCESS_VARIABLES]),
+    isRunByNpm: given['npm_lifecycle_event'] !== undefined && given['npm_package_name'] === 'candlepool',
   }
 }
 
@@ -209,9 +209,7 @@ const accessSchema = z.object({
 export const ACCESS_VARIABLES: readonly string[] = Object.keys(accessSchema.shape)
 
 /** For processes that only ask a running service. */
-export function readServiceAccess(
-  environment: Readonly<Record<string, string | undefined>> = process.env,
-): ServiceAccess {
+export function readServiceAccess(environment: Environment = process.env): ServiceAccess {
   const { data, error } = accessSchema.safeParse(environment)
   if (error) throw new BadConfiguration(error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`))
   return { url: data.API_URL.replace(/\/+$/, ''), key: data.API_KEY }

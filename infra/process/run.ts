@@ -27,6 +27,7 @@ export type Run = {
 
 /** Longer than any orderly stop takes. */
 const STOP_TIMEOUT_MS = 10_000
+const PARENT_MS = 500
 
 /** Runs `main`, which returns once it has stopped after the signal. */
 export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promise<void>): Promise<void> {
@@ -61,8 +62,11 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
       if (message === STOP_MESSAGE) stopInOrder('the first process stops')
     })
   }
+  const parent = process.ppid
   try {
     const config = readConfig()
+    // npm passes a signal to its shell alone, which ends and leaves this process to another parent.
+    if (config.isRunByNpm) setInterval(() => process.ppid !== parent && stopInOrder('npm has ended'), PARENT_MS).unref()
     explain = (error) => takenPort(error, config) ?? hide(describeError(error))
     hide = createRedactor(config)
     const telemetry = openTelemetry(config)
