@@ -1,11 +1,9 @@
 /** POST /v0/mcp: the Model Context Protocol over Streamable HTTP, without sessions. A tool call is a request of the API with the same key. */
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import express, { type RequestHandler } from 'express'
 import type { Accounts } from '../accounts/accounts.ts'
 import { type Identify, limitHeaders } from '../http/authenticate.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import { Problem } from '../lib/problem.ts'
-import { mcpServer } from '../mcp/server.ts'
 
 /** A message names one tool and its parameters. */
 const MAX_BODY = '64kb'
@@ -27,11 +25,9 @@ export function postMcp(identify: Identify, accounts: Accounts, addressOf: Clien
       const { localAddress = '127.0.0.1', localPort } = req.socket
       const host = localAddress.includes(':') ? `[${localAddress}]` : localAddress
       const access = { url: `http://${host}:${localPort}`, key: req.get('X-API-KEY') ?? '' }
-      const server = mcpServer(access, () => 'ask again later.')
-      const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true })
-      res.on('close', () => void server.close())
-      await server.connect(transport)
-      await transport.handleRequest(req, res, message)
+      // Loaded at the first message: the SDK takes 30 MB, and most processes never need it.
+      const { answerMessage } = await import('../mcp/http.ts')
+      await answerMessage(access, message, req, res)
     },
   ]
 }
