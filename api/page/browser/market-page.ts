@@ -144,6 +144,7 @@ class MarketPage {
       this.#live = undefined
       this.#tools.show(this.#place.interval, this.#place.price)
       showState('idle')
+      this.#screen.refuse('')
       this.#screen.note(error.message)
     }
   }

@@ -309,6 +309,23 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('#ticks tr').count()).toBe(100)
   })
 
+  test('a link is not followed by more requests where the first pair is refused as well', async () => {
+    const tab = await open('')
+    const { page } = tab
+    const refused = '**/v0/{pools,candles,ticks}*'
+    await page.route(refused, (route) => route.fulfill({ status: 404, json: { code: 'unknown_pool', message: 'No.' } }))
+    await page.goto(`${service.url}/#code=${service.code()}&pool=0x${'77'.repeat(20)}`)
+    await page.locator('#chart-state').getByText('No.', { exact: true }).waitFor()
+    await page.getByText('Idle', { exact: true }).waitFor()
+    expect(await page.locator('#refused').isVisible()).toBe(false)
+    expect(tab.questions().map(({ pathname }) => pathname)).toEqual(['/v0/candles', '/v0/pools'])
+    // The search still has its list.
+    await page.unroute(refused)
+    await page.locator('#pair').click()
+    await page.locator('#pairs [role=option]').first().click()
+    await isLive(page)
+  })
+
   test('a pool that is refused after its pair was found leaves the shown one', async () => {
     const { page } = await openLive()
     await page.route(`**/v0/candles?*${POOLS.side.id}*`, (route) =>
