@@ -322,6 +322,47 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     },
   )
 
+  test('names pairs near a search without a hit, and requests nothing for it', async () => {
+    const tab = await openLive()
+    const { page } = tab
+    const field = page.getByRole('combobox', { name: 'Pair or pool' })
+    const offered = () => page.locator('#pairs strong').allTextContents()
+    const none = page.locator('#pairs-none')
+    const lists = () => tab.requests.filter((it) => /\/pools|\/pairs/.test(it.url())).length
+    await field.click()
+    await page.locator('#pairs [role=option]').first().waitFor()
+    const before = lists()
+    await field.fill('btc-usdc')
+    expect(await none.textContent()).toBe('No listed pair matches btc-usdc. Near it:')
+    expect(await offered()).toEqual(['WBTC-ETH', 'ETH-USDC'])
+    await inEveryAppearance(page, 'near')
+    await field.fill('nope-nada')
+    expect(await none.textContent()).toBe('No listed pair matches nope-nada. Enter searches all pools.')
+    expect(await offered()).toEqual([])
+    await inEveryAppearance(page, 'no-hit')
+    await field.fill(`<img src=x> ${'a'.repeat(100_000)}`)
+    expect(await none.textContent()).toBe(
+      `No listed pair matches <img src=x> ${'a'.repeat(12)}…. Enter searches all pools.`,
+    )
+    expect(lists()).toBe(before)
+    // Without a hit Enter asks for what was typed, and a near name is chosen as others are.
+    await field.fill('btc-usdx')
+    const asked = page.waitForRequest((it) => it.url().includes('/v0/pools?symbol=btc-usdx'))
+    await page.keyboard.press('Enter')
+    await asked
+    await page.locator('#refused').waitFor()
+    expect(await field.inputValue()).toBe('WETH-USDC')
+    await field.fill('btc-usdc')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByText('No trade yet', { exact: true }).waitFor()
+    expect(page.url()).toContain(POOLS.silent.id)
+    await field.fill('WETHUSDC')
+    await page.keyboard.press('Enter')
+    await until(async () => page.url().includes(POOLS.main.id) || undefined, 'the pair is shown')
+    expect(page.url()).toContain('pair=WETH-USDC')
+  })
+
   test('lists new pools with when they were first seen, and opens one from there', inSoak, async () => {
     // What is stored below the tip is told by no change, so nothing may be held.
     const { service: own, database } = await store(1, 2_000, { freshMs: 0 })

@@ -106,10 +106,12 @@ export function nearest(suggestions: readonly Suggestion[], typed: string): read
 function farness(part: string, terms: readonly string[]): number {
   const word = part.slice(0, COMPARED.letters)
   const allowed = Math.floor(word.length / 3)
-  const least = Math.min(
-    ...terms.map((term) => (term.includes(word) ? 0 : edits(word, term.slice(0, COMPARED.letters)))),
-  )
-  return least > allowed ? 1 : least / (allowed + 1)
+  const least = terms.reduce((least, term) => {
+    if (term.includes(word)) return 0
+    // Terms of another length need more edits than that.
+    return Math.abs(term.length - word.length) > allowed ? least : Math.min(least, edits(word, term))
+  }, allowed + 1)
+  return Math.min(1, least / (allowed + 1))
 }
 
 function sumOf(numbers: readonly number[]): number {
