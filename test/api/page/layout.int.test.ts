@@ -111,7 +111,8 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the layout of 
   })
 
   test('shows the change of 24 h beside the price, in the direction of the pair', async () => {
-    const page = await open('/')
+    tab = await openTab(browser, { clock })
+    const { page } = tab
     const [before] = await Promise.all([
       page.waitForResponse(/\/v0\/candles\?.*interval=1s.*&limit=1&to=2024-01-04T14%3A/),
       page.goto(`${service.url}/#code=${service.code()}`),

@@ -24,7 +24,7 @@ export function showFacts(scene: Scene, { price, change, dayVolume }: Figures, d
   const venue = pool?.venue ?? 'uniswap'
   part('facts', HTMLElement).replaceChildren(
     fact(`${base} in ${quote}`, price === undefined ? NONE : priceText(price, decimalsOf(price)), 'price'),
-    fact('24 h change', change === undefined ? NONE : changeText(change), change === undefined ? '' : sideOf(change)),
+    changeFact(change),
     fact('24 h volume', dayVolume ?? NONE),
     fact('Value locked', pool === undefined ? NONE : dollarText(Number(pool.totalValueLockedUSD))),
     fact('Fee', pool === undefined ? NONE : feeText(pool.feeTier)),
@@ -40,8 +40,9 @@ export function showFacts(scene: Scene, { price, change, dayVolume }: Figures, d
   )
 }
 
-function sideOf(change: number): 'gain' | 'loss' {
-  return change < 0 ? 'loss' : 'gain'
+function changeFact(change: number | undefined): HTMLElement {
+  if (change === undefined) return fact('24 h change', NONE, '', 'No price of 24 h ago is known')
+  return fact('24 h change', changeText(change), change < 0 ? 'loss' : 'gain')
 }
 
 function fact(name: string, value: Node | string, kind = '', whole = ''): HTMLElement {
