@@ -10,6 +10,7 @@ import { NETWORKS_SERVED, POOLS } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 import { inEveryAppearance } from './appearances.ts'
 import { chromiumPath, launch, openTab, shot, type Watched } from './browser.ts'
+import { collisions } from './layout.ts'
 import { type Lively, storeLively } from './lively.ts'
 import { accessible, streamsOf } from './reading.ts'
 
@@ -233,6 +234,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the embedded c
     await page.setViewportSize({ width: 320, height: 200 })
     await shot(page, 'embed-small')
     expect((await page.locator('#chart').boundingBox())?.height).toBeGreaterThanOrEqual(100)
+    expect(await page.evaluate(collisions)).toEqual([])
     await page.goto(`${service.url}/embed#pair=NOPE-NADA`)
     await page.getByText('No pool that is stored here trades NOPE-NADA.').first().waitFor()
   })
