@@ -8,32 +8,42 @@ const LISTED: ReadonlyMap<string, string> = new Map(
   ),
 )
 
-/**
- * The pair in its written form: with a hyphen where the text has another separator or none (`weth/usdc`, `WETHUSDC`), and with the token that
- * stands for a currency (`BTC` is WBTC, `USD` is USDC). Undefined where that is the text itself, or nothing is found.
- */
+/** The pair that comes first of `nearPairs`. */
 export function nearPair(text: string): string | undefined {
+  return nearPairs(text)[0]
+}
+
+/**
+ * The pairs in their written form: with a hyphen where the text has another separator or none (`weth/usdc`, `WETHUSDC`), and with the token that
+ * stands for a currency (`BTC` is WBTC, `USD` is USDC or USDT). None where that is the text itself, or nothing is found.
+ */
+export function nearPairs(text: string): readonly string[] {
   const parts = text.split(/[-/_:|,\s]+/).filter((part) => part !== '')
   const [whole = ''] = parts
-  const sides = parts.length === 1 ? cutInTwo(whole) : parts.map((part) => listedName(part) ?? part)
-  const [base, quote] = sides ?? []
-  if (sides?.length !== 2 || base === undefined || quote === undefined) return undefined
-  const pair = `${base}-${quote}`
-  const isSame = base.toLowerCase() === quote.toLowerCase() || pair.toLowerCase() === text.toLowerCase()
-  return isSame ? undefined : pair
+  const sides = parts.length === 1 ? cutInTwo(whole) : parts.map((part) => listedNames(part, [part]))
+  const [bases, quotes] = sides ?? []
+  if (sides?.length !== 2 || !bases || !quotes) return []
+  const isNews = (base: string, quote: string) =>
+    base.toLowerCase() !== quote.toLowerCase() && `${base}-${quote}`.toLowerCase() !== text.toLowerCase()
+  return bases.flatMap((base) => quotes.flatMap((quote) => (isNews(base, quote) ? `${base}-${quote}` : [])))
 }
 
 /** Longer texts are no two listed names. */
 const MAX_JOINED = 20
 
-function cutInTwo(text: string): string[] | undefined {
+function cutInTwo(text: string): (readonly string[])[] | undefined {
   if (text.length > MAX_JOINED) return undefined
   const cuts = Array.from({ length: text.length }, (_, at) => [text.slice(0, at), text.slice(at)])
-  const names = cuts.map((sides) => sides.map(listedName).filter((name) => name !== undefined))
-  return names.find((sides) => sides.length === 2)
+  return cuts
+    .map((sides) => sides.map((side) => listedNames(side)))
+    .find((sides) => sides.every((names) => names.length > 0))
 }
 
-function listedName(text: string): string | undefined {
+/** The listed symbol of this name, else those that stand for it; `otherwise` where there is none. */
+function listedNames(text: string, otherwise: readonly string[] = []): readonly string[] {
   const name = text.toLowerCase()
-  return LISTED.get(name) ?? LISTED.get(`w${name}`) ?? LISTED.get(`${name}c`)
+  const own = LISTED.get(name)
+  if (own !== undefined) return [own]
+  const others = [`w${name}`, `${name}c`, `${name}t`].flatMap((it) => LISTED.get(it) ?? [])
+  return others.length > 0 ? others : otherwise
 }

@@ -66,7 +66,7 @@ const Pool = z
       .nullable()
       .optional()
       .describe(
-        'With `include=market`: of token0 in token1, whichever direction `symbol` names, of the last trade; null before the first.',
+        'With `include=market`: of token0 in token1, whichever direction `symbol` names, of the last trade, as its taker paid it, fee included; null before the first.',
       ),
     change24h: z
       .number()

@@ -27,11 +27,11 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
   const stored = (from: UnixSeconds, limit: number) =>
     market.ticks({ ...query, from: { seconds: from, fraction: '' }, limit }, 'stored')
 
-  /** The rows of an answer, and all since the oldest known one. */
-  async function whole(before: readonly FeedRow[]): Promise<MarketAnswer<TickView>> {
+  /** The rows of an answer, and all since the oldest known one, or since `until` where that is older: later readings begin there. */
+  async function whole(before: readonly FeedRow[], until: UnixSeconds): Promise<MarketAnswer<TickView>> {
     const from = start()
     const answer = await stored(from, query.limit)
-    const oldestKnown = before[0]?.time ?? Number.POSITIVE_INFINITY
+    const oldestKnown = Math.min(before[0]?.time ?? Number.POSITIVE_INFINITY, until)
     const isRangeRead = answer.rows.length < query.limit && from <= oldestKnown
     const reachesKnown = (answer.rows[0]?.time ?? oldestKnown) < oldestKnown
     return isRangeRead || reachesKnown ? answer : stored(oldestKnown, MAX_WATCHED)
@@ -49,7 +49,8 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const since = scope === 'tail' ? readUntil : undefined
     // Block times may be ahead of the clock.
     const to = end()
-    const answer = since === undefined ? await whole(before) : await stored(since, MAX_WATCHED)
+    const answer =
+      since === undefined ? await whole(before, Math.min(tip?.timestamp ?? to, to)) : await stored(since, MAX_WATCHED)
     const isCut = since !== undefined && answer.rows.length === MAX_WATCHED
     const pair = viewPair(answer.view)
     const isOnLedger = ({ block }: TickView) => tip === undefined || block <= tip.number

@@ -8,7 +8,7 @@ import { join, posix } from 'node:path'
 import { referencePage } from '../../api/docs/page.ts'
 import { openApi } from '../../api/schema/openapi.ts'
 import { commandLine, type Help, optionsOf } from '../process/help.ts'
-import { PAGES } from './pages.ts'
+import { PAGES, SECTIONS } from './pages.ts'
 
 const HERE = import.meta.dirname
 const ROOT = join(HERE, '../..')
@@ -28,12 +28,17 @@ const { repository, out = join(ROOT, 'dist/site') } = commandLine(HELP, () =>
   optionsOf(HELP, { repository: { type: 'string' }, out: { type: 'string' } }),
 )
 const pages = join(FOLDER, 'pages')
+const titles = new Map<string, string>()
 await rm(pages, { recursive: true, force: true })
 await mkdir(join(pages, 'public/v0'), { recursive: true })
 for (const [path, page] of PAGES) {
-  const text = await readFile(join(ROOT, path), 'utf8')
-  await writeFile(join(pages, `${page}.md`), withLinks(text, path))
+  const text = withLinks(await readFile(join(ROOT, path), 'utf8'), path)
+  await writeFile(join(pages, `${page}.md`), text)
+  // For models, which read no HTML.
+  await writeFile(join(pages, 'public', `${page}.md`), text.replace(/\]\(\/([a-z]+)(?=[#)])/g, '](/$1.md'))
+  titles.set(page, /^# (.+)$/m.exec(text)?.[1] ?? page)
 }
+await writeFile(join(pages, 'public/llms.txt'), index())
 await cp(join(ROOT, '.github/page.png'), join(pages, 'public/page.png'))
 await writeFile(join(pages, 'public/reference.html'), referencePage(openApi(), new Date()).html)
 await writeFile(join(pages, 'public/v0/openapi.json'), JSON.stringify(openApi()))
@@ -43,6 +48,16 @@ execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: 'in
 execFileSync('npm', ['run', 'build'], { cwd: FOLDER, stdio: 'inherit' })
 await rm(out, { recursive: true, force: true })
 await cp(join(FOLDER, 'output'), out, { recursive: true })
+
+/** `llms.txt`: the documents as Markdown, by section. */
+function index(): string {
+  const sections = Object.entries(SECTIONS).map(([section, documents]) => {
+    const lines = Object.keys(documents).map((page) => `- [${titles.get(page)}](/${page}.md)`)
+    return [`## ${section}`, '', ...lines, ''].join('\n')
+  })
+  const summary = 'Self-hosted market data of Uniswap v3, v4 and forks. A running service has its own /llms.txt.'
+  return [`# Candlepool`, '', `> ${summary}`, '', ...sections].join('\n')
+}
 
 /** Links between documents lead to their pages, all others into the repository. */
 function withLinks(text: string, path: string): string {

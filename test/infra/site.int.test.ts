@@ -51,21 +51,24 @@ describe('the site', inSoak, () => {
     const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
     const pages = new Map<string, string>()
     const broken: string[] = []
-    const open = [{ url: `${base}/`, from: 'the start' }]
+    const open = ['/', '/llms.txt'].map((path) => ({ url: `${base}${path}`, from: 'the start' }))
     for (const { url, from } of open) {
       const [address = '', anchor] = url.split('#')
       if (!pages.has(address)) {
         const answer = await fetch(address)
-        const text = answer.headers.get('content-type') === 'text/html' ? await answer.text() : ''
+        const isPage = answer.headers.get('content-type') === 'text/html'
+        const text = isPage || /\.(?:md|txt)$/.test(address) ? await answer.text() : ''
         pages.set(address, text)
         if (answer.status !== 200) broken.push(`${from}: ${address} ${answer.status}`)
-        for (const [, target = ''] of text.matchAll(/(?:href|src)="([^"]+)"/g)) {
+        const links = isPage ? /(?:href|src)="([^"]+)"/g : /\]\((\/[^)\s]+)\)/g
+        for (const [, target = ''] of text.matchAll(links)) {
           const next = new URL(target.replaceAll('&amp;', '&'), address)
           if (next.origin === base) open.push({ url: next.href, from: address })
         }
       }
       const ids = pages.get(address) ?? ''
-      if (anchor && ids !== '' && !ids.includes(`id="${decodeURIComponent(anchor)}"`)) broken.push(`${from}: ${url}`)
+      if (anchor && ids.startsWith('<!') && !ids.includes(`id="${decodeURIComponent(anchor)}"`))
+        broken.push(`${from}: ${url}`)
     }
     expect([...new Set(broken)]).toEqual([])
     expect([...pages.values()].filter((text) => text !== '').length).toBeGreaterThanOrEqual(PAGES.size)

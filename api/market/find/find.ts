@@ -3,7 +3,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { Problem } from '../../lib/problem.ts'
-import { nearPair } from '../../query/near-pair.ts'
+import { nearPairs } from '../../query/near-pair.ts'
 import { invalidParameters } from '../../query/parameters.ts'
 import { type Split, SYMBOL_RULE, splitSymbol } from '../../query/symbol.ts'
 import type { TimeRange } from '../../query/time-range.ts'
@@ -17,7 +17,7 @@ import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver } from './lead.ts'
 import { type PairPools, pairPools } from './pair-pools.ts'
-import { type SymbolSearches, searchesOf } from './symbol.ts'
+import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 /** A query without `networks` searches the first ones, and where these have no trade in the range the expanded ones. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
@@ -75,7 +75,8 @@ export async function findLead(
   }
   const lead = await leadAmong(store, found.candidates, scope)
   if (lead === undefined) throw noMatch(found, symbol, probed, store.catalogue)
-  return { ...lead, probed: probed.length }
+  // A network that is not read costs no search.
+  return { ...lead, probed: probed.filter((name) => store.catalogue.has(name)).length }
 }
 
 /** The pool that leads the pair over the last 24 hours on all of these networks; undefined where none has a pool. */
@@ -199,8 +200,9 @@ function noMatch(
   asked: readonly NetworkName[],
   catalogue: Catalogue,
 ): Problem {
-  const where = asked.join(', ')
   const read = [...catalogue.keys()]
+  const searched = asked.filter((name) => catalogue.has(name))
+  const where = (searched.length > 0 ? searched : asked).join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
   if (areUntrusted)
     return new Problem(
@@ -209,13 +211,13 @@ function noMatch(
     )
   if (tokensKnown)
     return new Problem('no_pool', `Both tokens of ${symbol.text} are known, but no pool on ${where} trades them.`)
-  if (!asked.some((name) => read.includes(name)))
+  if (searched.length === 0)
     return new Problem(
       'unknown_symbol',
       `This service does not read ${where}. It reads ${read.join(', ')}: ask with networks=${read.join(',')}.`,
     )
-  const near = nearPair(symbol.text)
-  if (near !== undefined && searchesOf(catalogue, splitSymbol(near), asked).tokensKnown)
+  const near = nearPairs(symbol.text).find((pair) => hasListed(searchesOf(catalogue, splitSymbol(pair), asked)))
+  if (near !== undefined)
     return new Problem(
       'unknown_symbol',
       `No tokens called as ${symbol.text} says are known on ${where}. Did you mean ${near}?`,

@@ -1,6 +1,6 @@
 /** Pairs as people type them. */
 import { expect, test } from 'vitest'
-import { nearPair } from '../../../api/query/near-pair.ts'
+import { nearPair, nearPairs } from '../../../api/query/near-pair.ts'
 
 test.each([
   ['weth/usdc', 'WETH-USDC'],
@@ -20,3 +20,7 @@ test.each(['WETH-USDC', 'weth-usdc', 'WETH', 'weth-weth', 'eth/eth', '-', '', 'a
   '%j means no other pair',
   (text) => expect(nearPair(text)).toBeUndefined(),
 )
+
+test('a dollar is any of the listed ones', () => {
+  expect(nearPairs('eth-usd')).toEqual(['ETH-USDC', 'ETH-USDT'])
+})

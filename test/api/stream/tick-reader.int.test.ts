@@ -42,6 +42,21 @@ afterAll(async () => {
 
 const clock = () => new Date(((CHAIN.at(-1)?.timestamp ?? 0) + 2) * 1_000)
 
+test.skipIf(withoutClickHouse)('ticks of the newest second that a limit has cut off are not told later', async () => {
+  const query = readTickQuery(
+    new Map([
+      ['pool', [POOL?.id ?? '']],
+      ['limit', ['1']],
+    ]),
+  )
+  const reader = tickReader(market, 'ethereum', query, clock)
+  const first = await reader.read([], 'all')
+  expect(reader.shown(first.rows).map(({ key }) => key)).toEqual(IDS.flat().slice(-1))
+  expect(IDS.at(-1)?.length).toBeGreaterThan(1)
+  const again = await reader.read(first.rows, 'tail')
+  expect(again.rows).toEqual(first.rows)
+})
+
 /** The market whose tip is so many blocks below the newest stored one. */
 function behind(blocks: number): Market {
   return {

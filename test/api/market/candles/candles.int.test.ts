@@ -184,9 +184,9 @@ describe.skipIf(withoutClickHouse)('GET /v0/candles', () => {
   })
 
   test('a currency in the place of its token is a 404 that names the token', async () => {
-    const problem = await code('symbol=btc-usd&interval=1h')
+    const problem = await code('symbol=weth-usd&interval=1h')
     expect(problem).toMatchObject({ code: 'unknown_symbol', status: 404 })
-    expect(problem.message).toContain('Did you mean WBTC-USDC?')
+    expect(problem.message).toContain('Did you mean WETH-USDC?')
   })
 
   test('unlisted tokens answer where real money stands on the trusted side', async () => {
