@@ -32,7 +32,7 @@ function tokensOf(sql: string): string[] {
 const TOKEN = new RegExp(
   [
     ...["'", '`', '"'].map((quote) => String.raw`${quote}(?:[^${quote}\\]|\\[\s\S])*(?:${quote}|$)`),
-    String.raw`\$(?<tag>\w*)\$[\s\S]*?(?:\$\k<tag>\$|$)`,
+    String.raw`(?<![\w$])\$(?<tag>\w*)\$[\s\S]*?(?:\$\k<tag>\$|$)`,
     String.raw`--[^\n]*|#[ !][^\n]*|/\*[\s\S]*?(?:\*/|$)`,
     String.raw`;|[^'\`"\-/;#$]+|[\s\S]`,
   ].join('|'),

@@ -23,6 +23,7 @@ describe('statementsOf', () => {
     const sql = "SELECT $$a;b$$, $tag$;$$;$tag$ # c;\n#! it's d;\nFROM t"
     expect(statementsOf(`${sql};SELECT 2`)).toEqual([sql, 'SELECT 2'])
     expect(statementsOf('SELECT `a#b`, 1 #c\n')).toHaveLength(1)
+    expect(statementsOf('SELECT a$b$ FROM t; SELECT 2')).toEqual(['SELECT a$b$ FROM t', 'SELECT 2'])
   })
 
   it('takes a string or a comment that is not closed for the rest', () => {
