@@ -22,8 +22,6 @@ export async function openCheckout(): ReturnType<typeof temporaryFolder> {
   await symlink(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'))
   const git = (...args: readonly string[]) => execute('git', [...AUTHOR, ...args], { cwd: folder.path })
   await git('init', '--quiet')
-  // Ignored as a folder, and a link here.
-  await writeFile(join(folder.path, '.git/info/exclude'), 'node_modules\n')
   await git('add', '--all')
   await git('commit', '--quiet', '--message', 'As it is')
   const text = await readFile(join(ROOT, PACKAGE), 'utf8')

@@ -9,8 +9,8 @@ export const ROOT = join(import.meta.dirname, '../..')
 export const FILES: readonly string[] = [
   ...new Set(git('ls-files', '--cached', '--others', '--exclude-standard', '-z').split('\0')),
 ]
-  // One that is deleted is listed until that is committed.
-  .filter((path) => path !== '' && existsSync(join(ROOT, path)))
+  // One that is deleted is listed until that is committed; another repository is listed as a folder.
+  .filter((path) => path !== '' && !path.endsWith('/') && existsSync(join(ROOT, path)))
   .sort()
 
 /** Whether git leaves out what lies there. */
