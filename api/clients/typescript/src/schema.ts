@@ -161,7 +161,7 @@ export interface components {
             totalValueLockedUSD: string;
             token0: components["schemas"]["Token"];
             token1: components["schemas"]["Token"];
-            /** @description With `include=market`: of token0 in token1, whichever direction `symbol` names, of the last trade; null before the first. */
+            /** @description With `include=market`: of token0 in token1, whichever direction `symbol` names, of the last trade, as its taker paid it, fee included; null before the first. */
             price?: number | null;
             /** @description With `include=market`: that of the price, 0.01 is 1 %; null where there was none 24 hours ago. */
             change24h?: number | null;
