@@ -20,6 +20,8 @@ export class InitializeSearch {
   readonly #network: Network
   /** Lowest searched block of each pool: a failed search resumes there, on the branch of the block at which it began. */
   readonly #reached = new Map<PoolId, number>()
+  /** What a failed search has found above that block. */
+  readonly #found = new Map<PoolId, PoolKey>()
   #branch: Hash | undefined
 
   constructor(network: Network) {
@@ -29,19 +31,21 @@ export class InitializeSearch {
   /** Keys of the pools that have a log up to this block. May be repeated after a failure. */
   async find(given: Endpoints, ids: readonly PoolId[], { number: to, hash }: BlockRef): Promise<PoolKey[]> {
     // Another branch may have a log where this one has none.
-    if (hash !== this.#branch) this.#reached.clear()
+    if (hash !== this.#branch) {
+      this.#reached.clear()
+      this.#found.clear()
+    }
     this.#branch = hash
     const { poolManager, fromBlock } = this.#network.v4
     const endpoints = asSearch(given)
-    const found = new Map<PoolId, PoolKey>()
-    const left = () => ids.filter((id) => !found.has(id))
+    const left = () => ids.filter((id) => !this.#found.has(id))
     const reached = (id: PoolId) => Math.min(this.#reached.get(id) ?? Number.POSITIVE_INFINITY, to + 1)
     // At most one log a pool, so windows are as wide as the endpoint allows.
     let width = Number.POSITIVE_INFINITY
     let oldest = fromBlock
     let refusal: unknown
     let resumed = 0
-    while (found.size < ids.length) {
+    while (left().length > 0) {
       const filter = { address: [poolManager], topics: [[V4_TOPICS.initialize], left()] }
       const below = Math.max(...left().map(reached))
       const windows = windowsBelow(below, oldest, Math.min(width, endpoints.maxBlocks()))
@@ -64,7 +68,7 @@ export class InitializeSearch {
       )
       for (const [index, answer] of answers.entries()) {
         // Lower windows are asked for at the same time, and are not needed.
-        if (found.size === ids.length) break
+        if (left().length === 0) break
         const window = windows[index] as BlockRange
         if (answer.status === 'rejected' && isPruned(answer.reason)) {
           // No endpoint has the log of an older pool: bisection finds where their history ends.
@@ -81,13 +85,17 @@ export class InitializeSearch {
         }
         for (const log of answer.value) {
           const event = decodeV4(log, poolManager)
-          if (event?.kind === 'created') found.set(event.pool, event)
+          if (event?.kind === 'created') this.#found.set(event.pool, event)
         }
         for (const id of ids) this.#reached.set(id, Math.min(reached(id), window.from))
       }
     }
-    for (const id of ids) this.#reached.delete(id)
-    return [...found.values()]
+    const keys = ids.flatMap((id) => this.#found.get(id) ?? [])
+    for (const id of ids) {
+      this.#reached.delete(id)
+      this.#found.delete(id)
+    }
+    return keys
   }
 }
 

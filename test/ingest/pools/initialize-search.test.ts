@@ -181,19 +181,20 @@ describe('v4 pools that PositionManager does not know', () => {
     })
   })
 
-  test('a search that fails resumes where it stopped', async () => {
+  test('a search that fails resumes where it stopped, with what it has found', async () => {
     const registry = registryOn()
+    const events = eventsOf([idOf(0), idOf(POOLS - 1)])
     // Its cap is known by then, and half of its windows are read.
     node.faults.onCall = () => {
       if (searches() > WINDOWS / 2) node.faults.nextStatus = new Array<number>(8).fill(500)
     }
-    await expect(registry.resolvePools(eventsOf([idOf(0)]), head)).rejects.toThrow('did not answer')
+    await expect(registry.resolvePools(events, head)).rejects.toThrow('did not answer')
     delete node.faults.onCall
     node.faults.nextStatus = []
     const before = searches()
     expect(before).toBeGreaterThan(WINDOWS / 2)
-    expect(await registry.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
-    expect(registry.get(idOf(0))?.kind).toBe('pool')
+    expect(await registry.resolvePools(events, head)).toEqual([])
+    expect([idOf(0), idOf(POOLS - 1)].map((id) => registry.get(id)?.kind)).toEqual(['pool', 'pool'])
     // The failures halve the width for some windows.
     expect(searches() - before).toBeLessThan(WINDOWS / 2 + 40)
   })
