@@ -20,7 +20,7 @@ export class InitializeSearch {
   readonly #network: Network
   /** Lowest searched block of each pool: a failed search resumes there, on the branch of the block at which it began. */
   readonly #reached = new Map<PoolId, number>()
-  /** What a failed search has found above that block. */
+  /** Keys that a failed search has found above that block. */
   readonly #found = new Map<PoolId, PoolKey>()
   #branch: Hash | undefined
 
