@@ -33,6 +33,7 @@ const SKIPPED: Reasons = [
   ['pip install', 'a package of Python'],
   ['npm run restore --', 'a folder of its own: runbook-restore.int.test.ts'],
   ['npm run check', 'every test: .ci/run'],
+  ['npx candlepool', 'an installed package: package.int.test.ts'],
   ['npm run soak', 'takes an hour: nightly in CI'],
   ['npm test -- test/e2e', 'takes minutes: .ci/run'],
   ['npm run test:containers', 'Docker: test/containers'],
