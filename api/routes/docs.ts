@@ -10,16 +10,16 @@ const KEPT = 'public, max-age=300'
 
 export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
   // Text would be encoded for each answer.
-  const bytes = Buffer.from(JSON.stringify(document))
-  return function getJson(_req, res) {
-    res.set('Cache-Control', KEPT).type('application/json; charset=utf-8').send(bytes)
-  }
+  return sendKept(Buffer.from(JSON.stringify(document)), 'application/json')
 }
 
 /** A document of `api/docs` as it is. */
 export function getText(name: string, type: 'text/plain' | 'text/markdown'): RequestHandler {
-  const bytes = readFileSync(new URL(`../docs/${name}`, import.meta.url))
-  return function text(_req, res) {
+  return sendKept(readFileSync(new URL(`../docs/${name}`, import.meta.url)), type)
+}
+
+function sendKept(bytes: Buffer, type: string): RequestHandler {
+  return function kept(_req, res) {
     res.set('Cache-Control', KEPT).type(`${type}; charset=utf-8`).send(bytes)
   }
 }
