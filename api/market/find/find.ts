@@ -76,7 +76,11 @@ export async function findLead(
   const lead = await leadAmong(store, found.candidates, scope)
   if (lead === undefined) throw noMatch(found, symbol, probed, store.catalogue)
   // A network that is not read costs no search.
-  return { ...lead, probed: probed.filter((name) => store.catalogue.has(name)).length }
+  return { ...lead, probed: readOf(store.catalogue, probed).length }
+}
+
+function readOf(catalogue: Catalogue, names: readonly NetworkName[]): readonly NetworkName[] {
+  return names.filter((name) => catalogue.has(name))
 }
 
 /** The pool that leads the pair over the last 24 hours on all of these networks; undefined where none has a pool. */
@@ -201,7 +205,7 @@ function noMatch(
   catalogue: Catalogue,
 ): Problem {
   const read = [...catalogue.keys()]
-  const searched = asked.filter((name) => catalogue.has(name))
+  const searched = readOf(catalogue, asked)
   const where = (searched.length > 0 ? searched : asked).join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
   if (areUntrusted)
