@@ -29,6 +29,7 @@ const { repository, out = join(ROOT, 'dist/site') } = commandLine(HELP, () =>
 )
 const pages = join(FOLDER, 'pages')
 const titles = new Map<string, string>()
+const document = openApi()
 await rm(pages, { recursive: true, force: true })
 await mkdir(join(pages, 'public/v0'), { recursive: true })
 for (const [path, page] of PAGES) {
@@ -40,8 +41,8 @@ for (const [path, page] of PAGES) {
 }
 await writeFile(join(pages, 'public/llms.txt'), index())
 await cp(join(ROOT, '.github/page.png'), join(pages, 'public/page.png'))
-await writeFile(join(pages, 'public/reference.html'), referencePage(openApi(), new Date()).html)
-await writeFile(join(pages, 'public/v0/openapi.json'), JSON.stringify(openApi()))
+await writeFile(join(pages, 'public/reference.html'), referencePage(document, new Date()).html)
+await writeFile(join(pages, 'public/v0/openapi.json'), JSON.stringify(document))
 for (const name of ['config.ts', 'pages.ts']) await cp(join(HERE, name), join(FOLDER, '.vitepress', name))
 for (const name of ['package.json', 'package-lock.json']) await cp(join(HERE, name), join(FOLDER, name))
 execFileSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: FOLDER, stdio: 'inherit' })
