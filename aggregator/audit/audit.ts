@@ -12,6 +12,7 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import { isPruned } from '../../ingest/rpc/rpc-error.ts'
 import { type AuditRecord, beginRecord, readRecords, writeRecord } from '../history/audit-record.ts'
 import { isOverwritten, type StoredRange, storedRanges } from '../history/coverage.ts'
 import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
@@ -26,7 +27,7 @@ export type AuditOptions = {
   /** The listener's; all where absent. */
   pools: readonly PoolId[] | undefined
   history: TickLog<RangeOverwrite>
-  /** Blocks without proof are read again after this long. */
+  /** Blocks without proof, and blocks that no endpoint has, are read again after this long. */
   againMs?: number
   /** A few newly final blocks are audited together, this often. */
   everyMs?: number
@@ -60,6 +61,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
   let owed: { stored: StoredRange; block: number }[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
+  /** The newest block that no endpoint had any more, and when it was requested. */
+  let cut = { block: -1, sinceMs: Number.NEGATIVE_INFINITY }
 
   const goingTo = (stored: StoredRange, from: number) =>
     going?.stored === keyOf(stored.job, stored.from) && going.next === from ? going : undefined
@@ -95,6 +98,20 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     report(auditFact(stored, { from, to }, found))
   }
 
+  /** Resolves to false where no endpoint has the first block any more: other ranges do not wait for it. */
+  async function attempt(stored: StoredRange, record: AuditRecord, range: BlockRange, first: Client): Promise<boolean> {
+    if (range.from <= cut.block && performance.now() - cut.sinceMs < againMs) return false
+    try {
+      await audit(stored, record, range, first)
+      return true
+    } catch (error) {
+      if (!isPruned(error)) throw error
+      cut = { block: Math.max(cut.block, range.from), sinceMs: performance.now() }
+      report({ kind: 'audit-waiting', network: network.name, error, retryMs: againMs })
+      return false
+    }
+  }
+
   return async function step() {
     const { first, finalized } = await firstChoice(endpoints, everyMs)
     const records = await readRecords(client, network.name)
@@ -107,8 +124,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const before = goingTo(stored, record.next)
       const isFew = to === stored.to && to - record.next + 1 < ENOUGH_BLOCKS
       if (isFew && before && performance.now() - before.sinceMs < everyMs) continue
-      await audit(stored, record, { from: record.next, to }, first)
-      return true
+      if (await attempt(stored, record, { from: record.next, to }, first)) return true
     }
     if (owed.length === 0 && performance.now() - lookedAt > againMs) {
       lookedAt = performance.now()
@@ -117,7 +133,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const again = owed.shift()
     if (!again) return false
     const { stored, block } = again
-    await audit(stored, recordOf(stored), { from: block, to: block }, first)
+    await attempt(stored, recordOf(stored), { from: block, to: block }, first)
     return true
   }
 }

@@ -13,6 +13,7 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: UnixSeconds; ms: number }
   | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }
   /** Some blocks are as the chain has them; `job` is 0 where the listener stored them. */
+  | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | ({ kind: 'audited' | 'audit-found'; job: number; from: number; to: number } & AuditCounts)
   | { kind: 'rebuilt'; job: number; ms: number }
   | { kind: 'rebuild-failed'; job: number; error: unknown }

@@ -29,7 +29,6 @@ export type ProcessFact =
   | { kind: 'job-stopped'; network: NetworkName; job: number }
   | { kind: 'job-failed'; network: NetworkName; job: number; error: unknown }
   | { kind: 'job-refused'; network: NetworkName; job: number; error: unknown }
-  | { kind: 'audit-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | { kind: 'names-waiting'; network: NetworkName; error: unknown; retryMs: number }
   | { kind: 'merges-waiting'; error: unknown; retryMs: number }
   | { kind: 'api-process-listening'; process: number }

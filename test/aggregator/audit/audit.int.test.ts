@@ -3,7 +3,7 @@ import { numberToHex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { AuditStep } from '../../../aggregator/audit/audit.ts'
 import { beginRecord, readRecords, writeRecord } from '../../../aggregator/history/audit-record.ts'
-import { gapsIn, readCoverage } from '../../../aggregator/history/coverage.ts'
+import { gapsIn, readCoverage, recordCoverage } from '../../../aggregator/history/coverage.ts'
 import { openJob, openJobs, readJob } from '../../../aggregator/jobs/job.ts'
 import { finalRowVersion } from '../../../aggregator/store/version.ts'
 import { insertBlocks } from '../../../aggregator/write/insert-blocks.ts'
@@ -20,7 +20,7 @@ import type { TickLog } from '../../../ingest/model/tick-log.ts'
 import { getFinality, getHeads, type RpcLog } from '../../../ingest/rpc/rpc.ts'
 import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { DAY_POOL } from '../../support/recorded.ts'
+import { DAY_POOL, madeUpHash } from '../../support/recorded.ts'
 import { rowsOf } from '../../support/rows.ts'
 import { drawn, inSoak } from '../../support/sample.ts'
 import {
@@ -444,6 +444,38 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     expect(await record(id)).toMatchObject({ first: FIRST, next: FIRST + 200, omitted: 1 })
     expect(await record(0)).toMatchObject({ first: FIRST + 200, next: FINALIZED + 1, omitted: 0, repriced: 0 })
     await expectClean()
+  })
+
+  test('does not wait with newer blocks for those that no endpoint has any more', async () => {
+    await listen([nodes.one, nodes.two], { from: FIRST + 200 })
+    const job = { network: 'ethereum', pools: undefined, concurrency: 1 } as const
+    const earlier = await openJob(database.client, { ...job, from: FIRST - 500, to: FIRST - 401 })
+    const later = await openJob(database.client, { ...job, from: FIRST, to: FIRST + 199 })
+    for (const { id, from, to } of [earlier, later]) {
+      const { timestampOf } = nodes.one.chain
+      const ends = { from, to, firstTimestamp: timestampOf(from), timestamp: timestampOf(to), hash: madeUpHash(to) }
+      const covered = {
+        kind: 'restatement',
+        network: 'ethereum',
+        job: id,
+        pools: undefined,
+        ...ends,
+        blocks: [],
+      } as const
+      await recordCoverage(database.client, [covered], finalRowVersion(id))
+    }
+    for (const { faults } of [nodes.one, nodes.two]) {
+      faults.answer = (method, [filter]) => {
+        const from = method === 'eth_getLogs' && Number((filter as { fromBlock?: string }).fromBlock)
+        if (typeof from !== 'number' || from >= FIRST) return undefined
+        return { error: { code: 4444, message: 'pruned history unavailable' } }
+      }
+    }
+    await finish(listening.audit(undefined, undefined, 0, 60_000))
+    expect(await record(0)).toMatchObject({ next: FINALIZED + 1 })
+    expect(await record(later.id)).toMatchObject({ next: FIRST + 200 })
+    expect((await record(earlier.id))?.next ?? earlier.from).toBe(earlier.from)
+    expect(listening.facts.filter(({ kind }) => kind === 'audit-waiting')).toHaveLength(1)
   })
 
   describe('a token whose metadata cannot be read any more', () => {

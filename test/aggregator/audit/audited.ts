@@ -103,7 +103,7 @@ export type Listening = {
   endpoints: Endpoints
   history: TickLog<RangeOverwrite>
   /** Another audit, as of a process that has just started. */
-  audit(history?: TickLog<RangeOverwrite>, pools?: readonly PoolId[], everyMs?: number): AuditStep
+  audit(history?: TickLog<RangeOverwrite>, pools?: readonly PoolId[], everyMs?: number, againMs?: number): AuditStep
   untilStored(block: number): Promise<void>
   stop(): Promise<void>
 }
@@ -144,12 +144,12 @@ export async function startListening(
     facts,
     endpoints,
     history,
-    audit: (through = history, audited = pools, everyMs = 0) =>
+    audit: (through = history, audited = pools, everyMs = 0, againMs = 0) =>
       createAudit(client, endpoints, {
         network: ethereum,
         pools: audited,
         history: through,
-        againMs: 0,
+        againMs,
         everyMs,
         ...shared,
       }),
