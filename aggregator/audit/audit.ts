@@ -12,7 +12,6 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
-import { isPruned } from '../../ingest/rpc/rpc-error.ts'
 import { type AuditRecord, beginRecord, readRecords, writeRecord } from '../history/audit-record.ts'
 import { isOverwritten, type StoredRange, storedRanges } from '../history/coverage.ts'
 import { failJob, finishJob, openJob, openJobs } from '../jobs/job.ts'
@@ -21,6 +20,7 @@ import { storedPools } from '../store/stored-pools.ts'
 import { storedTokens } from '../store/stored-tokens.ts'
 import { type Comparison, type ComparisonContext, compare } from './audit-compare.ts'
 import { loadPrices } from './audit-prices.ts'
+import { ExpiredHistory } from './expired-history.ts'
 
 export type AuditOptions = {
   network: Network
@@ -61,18 +61,15 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
   let owed: { stored: StoredRange; block: number }[] = []
   let lookedAt = Number.NEGATIVE_INFINITY
-  /** The newest block that no endpoint had any more, and when it was requested. */
-  let cut = { block: -1, sinceMs: Number.NEGATIVE_INFINITY }
+  const expired = new ExpiredHistory(againMs, (error) =>
+    report({ kind: 'audit-waiting', network: network.name, error, retryMs: againMs }),
+  )
 
   const goingTo = (stored: StoredRange, from: number) =>
     going?.stored === keyOf(stored.job, stored.from) && going.next === from ? going : undefined
 
-  async function audit(
-    stored: StoredRange,
-    record: AuditRecord,
-    { from, to }: BlockRange,
-    first: Client,
-  ): Promise<void> {
+  async function audit(stored: StoredRange, record: AuditRecord, blocks: BlockRange, first: Client): Promise<void> {
+    const { from, to } = blocks
     const comparer = goingTo(stored, from)?.comparer ?? (await openComparison(client, endpoints, options, stored, from))
     going = undefined
     const { undecided, repairing } = record
@@ -87,7 +84,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
     const standing = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stored, found.wrong, signal)
-    await writeRecord(client, auditedRecord(standing, record, { from, to }, found, endpoints.voices() > 1))
+    await writeRecord(client, auditedRecord(standing, record, blocks, found, endpoints.voices() > 1))
     going = {
       stored: keyOf(stored.job, stored.from),
       next: to + 1,
@@ -95,21 +92,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       sinceMs: performance.now(),
     }
     width = nextWidth(width, found.logs)
-    report(auditFact(stored, { from, to }, found))
-  }
-
-  /** Resolves to false where no endpoint has the first block any more: other ranges do not wait for it. */
-  async function attempt(stored: StoredRange, record: AuditRecord, range: BlockRange, first: Client): Promise<boolean> {
-    if (range.from <= cut.block && performance.now() - cut.sinceMs < againMs) return false
-    try {
-      await audit(stored, record, range, first)
-      return true
-    } catch (error) {
-      if (!isPruned(error)) throw error
-      cut = { block: Math.max(cut.block, range.from), sinceMs: performance.now() }
-      report({ kind: 'audit-waiting', network: network.name, error, retryMs: againMs })
-      return false
-    }
+    report(auditFact(stored, blocks, found))
   }
 
   return async function step() {
@@ -124,7 +107,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const before = goingTo(stored, record.next)
       const isFew = to === stored.to && to - record.next + 1 < ENOUGH_BLOCKS
       if (isFew && before && performance.now() - before.sinceMs < everyMs) continue
-      if (await attempt(stored, record, { from: record.next, to }, first)) return true
+      const range = { from: record.next, to }
+      if (await expired.attempt(range.from, () => audit(stored, record, range, first))) return true
     }
     if (owed.length === 0 && performance.now() - lookedAt > againMs) {
       lookedAt = performance.now()
@@ -133,7 +117,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const again = owed.shift()
     if (!again) return false
     const { stored, block } = again
-    await attempt(stored, recordOf(stored), { from: block, to: block }, first)
+    await expired.attempt(block, () => audit(stored, recordOf(stored), { from: block, to: block }, first))
     return true
   }
 }
