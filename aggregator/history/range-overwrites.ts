@@ -1,5 +1,6 @@
 /** Range overwrites of jobs, in the order of their log, beside the stream. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { untilAborted } from '../../ingest/lib/wait.ts'
 import { type RangeOverwrite, ticksIn } from '../../ingest/model/message.ts'
 import { checkpointEverything } from '../ledger/checkpoint.ts'
 import { untilStored } from '../ledger/until-stored.ts'
@@ -65,10 +66,4 @@ export async function overwriteRanges(
       })
     }
   }
-}
-
-/** An aborted signal tells no listener that is added later. */
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return
-  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -1,7 +1,9 @@
 /** Serves the application on a port until the signal aborts: running requests are then answered, new ones refused. */
+
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { onAbort } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { ApiFact } from '../lib/fact.ts'
 import { PROBLEMS, Problem, problemBody } from '../lib/problem.ts'
@@ -142,8 +144,7 @@ function untilClosed(
       })
       server.closeIdleConnections()
     }
-    if (signal.aborted) void stop()
-    else signal.addEventListener('abort', () => void stop(), { once: true })
+    onAbort(signal, () => void stop())
   })
 }
 

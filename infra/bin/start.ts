@@ -2,7 +2,7 @@
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { openPageCode } from '../../api/http/page-code.ts'
-import { pause } from '../../ingest/lib/wait.ts'
+import { pause, untilAborted } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type SqlPort, startSqlPort } from '../clickhouse/sql-port.ts'
 import { openStore, type Store } from '../clickhouse/store.ts'
@@ -129,7 +129,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   const notes = await notesOf(networks, unanswered, store, run)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })
   if (notes.length > 0) await untilRead(networks, store, run)
-  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  await untilAborted(signal)
   await Promise.all(stages)
 }
 

@@ -5,12 +5,14 @@
  * by the engine first, as a user without rights, and runs only where the rules pass its parse: see sql-rules.ts. Behind them, Landlock keeps other
  * files from that process: see `allowanceOf`.
  */
+
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { type ConcurrencyLimit, limitConcurrency } from '../../api/lib/concurrency-limit.ts'
+import { onAbort } from '../../ingest/lib/wait.ts'
 import type { EngineAccess } from './engine-access.ts'
 import { ANALYST_LIMITS, type EngineUser } from './engine-users.ts'
 import { SqlPortError, sqlPortErrorOf, TOO_MANY, UNANSWERED, UNAUTHENTICATED } from './sql-error.ts'
@@ -56,8 +58,7 @@ export async function startSqlPort({ engine, host, port, signal }: SqlPortOption
     server.close()
     server.closeAllConnections()
   }
-  if (signal.aborted) stop()
-  else signal.addEventListener('abort', stop, { once: true })
+  onAbort(signal, stop)
   return { host, port: (server.address() as AddressInfo).port, closed }
 }
 

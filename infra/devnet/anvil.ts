@@ -1,8 +1,10 @@
 /** Anvil, an Ethereum node for development, as a child process on a port of its own. */
+
 import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import type { Hex } from 'viem'
+import { onAbort } from '../../ingest/lib/wait.ts'
 import { type Child, type Exit, startChild } from '../lib/child.ts'
 import { type Rpc, rpcOver } from './rpc.ts'
 
@@ -151,8 +153,7 @@ async function listenAddress(
     throw new AnvilEnded(exit)
   })
   const stopped = new Promise<never>((_, reject) => {
-    if (given.aborted) reject(given.reason)
-    given.addEventListener('abort', () => reject(given.reason), { once: true })
+    onAbort(given, () => reject(given.reason))
   })
   stopped.catch(() => undefined)
   ended.catch(() => undefined)

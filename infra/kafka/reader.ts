@@ -1,7 +1,7 @@
 /** The reading end: one member of the network's group reads, the others stand by; positions are the caller's, never Kafka's. */
 
 import type { Kafka } from 'kafkajs'
-import { backOff } from '../../ingest/lib/wait.ts'
+import { backOff, onAbort } from '../../ingest/lib/wait.ts'
 import type { Offset } from '../../ingest/model/tick-log.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
@@ -43,8 +43,7 @@ export async function* readTopic(
     }
     const reader = openReader(kafka, context, options, from, askedAt)
     onOpened(reader)
-    const onStop = () => reader.stop()
-    stop.addEventListener('abort', onStop)
+    const forget = onAbort(stop, () => reader.stop())
     try {
       yield* acknowledging(context, reader)
       return
@@ -54,7 +53,7 @@ export async function* readTopic(
       if (reader.assigned() || error instanceof LogRefused) throw error
       if (!stop.aborted) await backOff(error, attempt, retriesOf('read', { ...context, closed: stop }))
     } finally {
-      stop.removeEventListener('abort', onStop)
+      forget()
       await reader.leave()
     }
   }

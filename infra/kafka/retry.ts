@@ -1,5 +1,5 @@
 /** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
-import { type RetryOptions, retried } from '../../ingest/lib/wait.ts'
+import { onAbort, type RetryOptions, retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
@@ -67,16 +67,14 @@ export function refusalOf(topic: string, step: Step, cause: unknown): LogRefused
 }
 
 export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, error: () => Error): Promise<T> {
-  let stop = () => {}
+  let forget = () => {}
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(error())
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop)
+    forget = onAbort(signal, () => reject(error()))
   })
   try {
     return await Promise.race([work, aborted])
   } finally {
-    signal.removeEventListener('abort', stop)
+    forget()
   }
 }
 

@@ -1,10 +1,12 @@
 /** Wires the stages of one network: its logs, its listener and its aggregator, each halted and restarted by itself. */
+
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { applyRetention } from '../../aggregator/candles/retention.ts'
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
 import { untilStored } from '../../aggregator/ledger/until-stored.ts'
 import type { VerifyShare } from '../../aggregator/verify/verify-worker.ts'
+import { onAbort } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { prepareDisk } from '../clickhouse/disk.ts'
@@ -28,7 +30,7 @@ export function withLogs(
   return runHaltable(stage, network, store, run, async (attempt) => {
     const logs = await run.deployment.log.open(network, store, attempt)
     // Rejects pending appends, so that their listeners end.
-    attempt.signal.addEventListener('abort', () => void logs.close(), { once: true })
+    onAbort(attempt.signal, () => void logs.close())
     await use(logs, attempt)
     await logs.close()
   })

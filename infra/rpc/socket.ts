@@ -12,7 +12,7 @@ import {
 import type { AnnouncedHead } from '../../ingest/follow/announced-heads.ts'
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { quantityIn } from '../../ingest/lib/hex.ts'
-import { pause } from '../../ingest/lib/wait.ts'
+import { pause, untilAborted } from '../../ingest/lib/wait.ts'
 import { headerVerdict } from '../../ingest/proof/header-hash.ts'
 import { headerIn } from '../../ingest/rpc/rpc.ts'
 import { BadAnswer, isFault, isNodeError } from '../../ingest/rpc/rpc-error.ts'
@@ -60,7 +60,7 @@ export function openSocket(address: EndpointAddress, signal: AbortSignal): Socke
     try {
       const id = await limited(subscribed(connection, onHead, gone, name))
       onHead()
-      await aborted(AbortSignal.any([gone.signal, stopped]))
+      await untilAborted(AbortSignal.any([gone.signal, stopped]))
       const body = { method: 'eth_unsubscribe', params: [id] }
       if (stopped.aborted) connection.request({ body, onResponse: () => undefined })
     } catch (error) {
@@ -196,13 +196,6 @@ function connectionTo(address: EndpointAddress, signal: AbortSignal) {
 
   signal.addEventListener('abort', () => current && forget(current), { once: true })
   return { connect, drop, limited, chain }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
 
 /** A socket that can't be opened fails with an event whose message may hold the HTTP status. */

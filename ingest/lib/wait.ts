@@ -1,5 +1,16 @@
 /** Waits that an `AbortSignal` can end. */
 
+/** Calls back when the signal aborts, at once where it has: an aborted signal calls no listener that is added later. Returns what takes it back. */
+export function onAbort(signal: AbortSignal, aborted: () => void): () => void {
+  if (signal.aborted) aborted()
+  else signal.addEventListener('abort', aborted, { once: true })
+  return () => signal.removeEventListener('abort', aborted)
+}
+
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => onAbort(signal, resolve))
+}
+
 /** Resolves after `ms` or when the signal aborts, whichever is first. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -358,6 +358,14 @@ describe.skipIf(skip)('Kafka', () => {
       expect(group.groups[0]?.members).toStrictEqual([])
     })
 
+    test('ends where it is stopped before the group is joined', async () => {
+      const { log } = await open()
+      const stop = new AbortController()
+      const first = log.read(0, stop.signal)[Symbol.asyncIterator]().next()
+      stop.abort()
+      expect(await first).toMatchObject({ done: true })
+    })
+
     test('shows operators what is stored, and never reads from there', async () => {
       const { log, prefix, topic } = await open()
       await log.append(blockMessages(1, 4))
