@@ -10,15 +10,15 @@
  * All of them share one priority queue: batches of the stream and rewinds go first, tasks of overwrites and rebuilds run between them.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { runVerifyWorker, type VerifyShare } from './extras/verify/verify-worker.ts'
 import { overwriteRanges } from './history/range-overwrites.ts'
 import { watchJobs } from './jobs/open-jobs.ts'
 import { runRebuildWorker } from './maintenance/rebuild-worker.ts'
 import { openNetwork } from './open-network.ts'
-import { withStreamPriority } from './publish/stream-priority.ts'
 import { rewindStream } from './rewind-stream.ts'
 import { PriorityQueue } from './store/priority-queue.ts'
+import { withStreamPriority } from './store/stream-priority.ts'
 import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
-import { runVerifyWorker, type VerifyShare } from './verify/verify-worker.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
 import type { OpenNetwork } from './write/writer-state.ts'
 

@@ -7,7 +7,7 @@ import { SOURCES } from './support/sources.ts'
 const MAX_FILE_LINES = 250
 const MAX_FUNCTION_LINES = 70
 const MAX_FILES = 25
-const GENERATED = 'api/clients/typescript/src/schema.ts'
+const GENERATED = 'api/extras/clients/typescript/src/schema.ts'
 
 const FILES = SOURCES.filter(({ path }) => path.endsWith('.ts') && !path.startsWith('test/') && path !== GENERATED).map(
   ({ path, text }) => ({

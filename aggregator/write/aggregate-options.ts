@@ -5,10 +5,10 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { WriteEvent } from '../candles/changes.ts'
+import type { PublishOptions } from '../extras/publish/publish-options.ts'
 import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { PublishOptions } from '../publish/publish-options.ts'
 import type { LogPosition } from '../store/version.ts'
 
 export type AggregateOptions = {

@@ -2,9 +2,9 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { OpenCandles } from '../candles/open-candles.ts'
 import type { RecomputeContext } from '../candles/recompute.ts'
+import type { Publisher } from '../extras/publish/publisher.ts'
 import type { Checkpointer } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { Publisher } from '../publish/publisher.ts'
 import type { Version } from '../store/version.ts'
 
 /** A network whose writer epoch this process holds. */

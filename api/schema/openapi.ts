@@ -43,8 +43,8 @@ export type OpenApi = {
 type Examples = Readonly<Record<string, { request: string; body: unknown } | undefined>>
 
 export function openApi(): OpenApi {
-  const overview = readFileSync(new URL('../docs/overview.md', import.meta.url), 'utf8')
-  const examples: Examples = JSON.parse(readFileSync(new URL('../docs/examples.json', import.meta.url), 'utf8'))
+  const overview = readFileSync(new URL('./overview.md', import.meta.url), 'utf8')
+  const examples: Examples = JSON.parse(readFileSync(new URL('./examples.json', import.meta.url), 'utf8'))
   const paths = Object.entries(OPERATIONS).map(([path, plan]) => [path, { get: operation(plan, examples) }])
   return {
     openapi: '3.1.1',

@@ -1,9 +1,9 @@
 /** `npm run export`: histories as files for pandas, polars, DuckDB and spreadsheets, beside a running process or alone. */
 import { rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type ExportProgress, ExportRefused, exportHistory } from '../../api/export/export.ts'
-import type { ExportedDay } from '../../api/export/manifest.ts'
-import { EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from '../../api/export/request.ts'
+import { type ExportProgress, ExportRefused, exportHistory } from '../../api/extras/export/export.ts'
+import type { ExportedDay } from '../../api/extras/export/manifest.ts'
+import { EXPORTED_KINDS, type ExportRequest, FILE_FORMATS, type FileFormat } from '../../api/extras/export/request.ts'
 import { Problem } from '../../api/lib/problem.ts'
 import { type Market, openMarket } from '../../api/market/market.ts'
 import type { IntervalSeconds } from '../../api/query/interval.ts'

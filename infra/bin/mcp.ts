@@ -1,6 +1,6 @@
 /** `npm run -s mcp`: the operations of a running service as tools of the Model Context Protocol, over standard input and output. */
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
-import { mcpServer } from '../../api/mcp/server.ts'
+import { mcpServer } from '../../api/extras/mcp/server.ts'
 import { BadConfiguration } from '../config/bad-configuration.ts'
 import { readServiceAccess } from '../config/config.ts'
 import { printLine } from '../lib/output.ts'

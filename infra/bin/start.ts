@@ -1,7 +1,7 @@
 /** `npm start`: all stages in one process, with an embedded ClickHouse and a devnet where none is configured. */
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import { openPageCode } from '../../api/http/page-code.ts'
+import { openPageCode } from '../../api/extras/page/page-code.ts'
 import { pause, untilAborted } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type SqlPort, startSqlPort } from '../clickhouse/sql-port.ts'

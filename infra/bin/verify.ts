@@ -1,7 +1,8 @@
 /** `npm run verify`: compares every candle with its ticks and every block with its digest; `--repair` fixes differences. */
+
+import type { Difference } from '../../aggregator/extras/verify/differences.ts'
+import { verify } from '../../aggregator/extras/verify/verify.ts'
 import { isAnyKnown } from '../../aggregator/history/known-ranges.ts'
-import type { Difference } from '../../aggregator/verify/differences.ts'
-import { verify } from '../../aggregator/verify/verify.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { readHistory } from '../jobs/read-history.ts'

@@ -1,11 +1,11 @@
 /** The environment, read once into what the processes need. Nothing else reads it. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { PROOF_SHARE } from '../../aggregator/audit/audit.ts'
 import type { Retention } from '../../aggregator/candles/retention.ts'
+import { PROOF_SHARE } from '../../aggregator/extras/audit/audit.ts'
 import { KEY_CHARACTERS } from '../../api/accounts/keys.ts'
+import type { ServiceAccess } from '../../api/extras/mcp/tools.ts'
 import type { TrustedProxies } from '../../api/http/client-address.ts'
-import type { ServiceAccess } from '../../api/mcp/tools.ts'
 import type { StartBlock } from '../../ingest/follow/start-block.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { NETWORK_NAMES, type Network, type NetworkName } from '../../ingest/model/network.ts'

@@ -5,7 +5,7 @@ import {
   PUBLISHED_KINDS,
   type PublishedKind,
   type PublishFinality,
-} from '../../aggregator/publish/publication.ts'
+} from '../../aggregator/extras/publish/publication.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { list } from './values.ts'
 

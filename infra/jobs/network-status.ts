@@ -1,11 +1,12 @@
 /** How far a network is read, stored and audited, and what is missing in between. */
+
+import { readVerification, type Verification } from '../../aggregator/extras/verify/position.ts'
 import { type AuditRecord, readRecords } from '../../aggregator/history/audit-record.ts'
 import { gapsBetween, type KnownRange, knownRanges } from '../../aggregator/history/known-ranges.ts'
 import { type JobKind, type JobState, recentJobs } from '../../aggregator/jobs/job.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import { newestBlock } from '../../aggregator/ledger/stored-blocks.ts'
 import { ask } from '../../aggregator/store/store.ts'
-import { readVerification, type Verification } from '../../aggregator/verify/position.ts'
 import type { BlockRange } from '../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'

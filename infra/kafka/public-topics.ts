@@ -1,7 +1,7 @@
-/** The public topics of a network: changes of the tables as JSON records, keyed by pool. api/docs/topics.md has their contract. */
-import type { Publication, PublishedKind, PublishSink } from '../../aggregator/publish/publication.ts'
-import { candleRecord, poolRecord, tickRecord } from '../../api/topics/records.ts'
-import { RECORD_SCHEMA_VERSION } from '../../api/topics/schemas.ts'
+/** The public topics of a network: changes of the tables as JSON records, keyed by pool. api/extras/docs/topics.md has their contract. */
+import type { Publication, PublishedKind, PublishSink } from '../../aggregator/extras/publish/publication.ts'
+import { candleRecord, poolRecord, tickRecord } from '../../api/extras/topics/records.ts'
+import { RECORD_SCHEMA_VERSION } from '../../api/extras/topics/schemas.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { KafkaConnection } from '../config/kafka-connection.ts'

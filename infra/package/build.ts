@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import { chmod, cp, mkdir, rm, writeFile } from 'node:fs/promises'
 import { extname, join, relative, sep } from 'node:path'
-import { bundlePage } from '../../api/page/bundle.ts'
+import { bundlePage } from '../../api/extras/page/bundle.ts'
 import { withoutArguments } from '../process/help.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -15,8 +15,8 @@ const TSC = ['--noCheck', '--outDir', DIST]
 const ROOMS = ['ingest', 'aggregator', 'api', 'infra']
 /** Files that no process reads. */
 const LEFT_OUT = [
-  'api/clients',
-  'api/page/browser',
+  'api/extras/clients',
+  'api/extras/page/browser',
   'infra/Dockerfile',
   'infra/clickhouse/server',
   'infra/docs',
@@ -40,7 +40,7 @@ for (const room of ROOMS) await cp(join(ROOT, room), join(DIST, room), { recursi
 await cp(join(ROOT, 'package.json'), join(DIST, 'package.json'))
 // The image runs it by its path.
 await chmod(join(DIST, 'infra/bin/candlepool.js'), 0o755)
-const page = join(DIST, 'api/page/bundle')
+const page = join(DIST, 'api/extras/page/bundle')
 await mkdir(page)
 for (const [name, text] of await bundlePage()) await writeFile(join(page, name), text)
 

@@ -2,7 +2,7 @@
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createApp } from '../../api/app.ts'
-import type { PageCode } from '../../api/http/page-code.ts'
+import type { PageCode } from '../../api/extras/page/page-code.ts'
 import { type Serving, serve } from '../../api/http/server.ts'
 import { openMarket } from '../../api/market/market.ts'
 import type { Network } from '../../ingest/model/network.ts'

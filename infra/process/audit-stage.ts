@@ -1,5 +1,5 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
-import { createAudit } from '../../aggregator/audit/audit.ts'
+import { createAudit } from '../../aggregator/extras/audit/audit.ts'
 import { pause, repeated } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'

@@ -1,5 +1,5 @@
 /** A configuration resolved into its parts: tables, log and request budgets. Callers use the parts and never ask which kind was configured. */
-import type { PublishOptions } from '../../aggregator/publish/publish-options.ts'
+import type { PublishOptions } from '../../aggregator/extras/publish/publish-options.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { EngineFact } from '../clickhouse/engine.ts'

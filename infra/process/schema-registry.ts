@@ -1,7 +1,7 @@
 /** Registers the schemas of public topics with a registry that has Confluent's API. Records are the same with and without one. */
 import { z } from 'zod'
-import type { PublishedKind } from '../../aggregator/publish/publication.ts'
-import { CandleRecordSchema, PoolRecordSchema, TickRecordSchema } from '../../api/topics/schemas.ts'
+import type { PublishedKind } from '../../aggregator/extras/publish/publication.ts'
+import { CandleRecordSchema, PoolRecordSchema, TickRecordSchema } from '../../api/extras/topics/schemas.ts'
 import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { SchemaRegistry } from '../config/publish-config.ts'

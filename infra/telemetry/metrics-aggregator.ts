@@ -1,7 +1,7 @@
 /** Metrics of the aggregators: the stored tip and how late it is, flushes, rollbacks, and failed writes. */
 import { Gauge, type Registry } from 'prom-client'
+import { PHASES } from '../../aggregator/extras/verify/position.ts'
 import type { AuditCounts } from '../../aggregator/ledger/fact.ts'
-import { PHASES } from '../../aggregator/verify/position.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'

@@ -1,10 +1,10 @@
 /** One seed of the chaos: the story of a chain, told to processes that die one after the other, and in the end to one that lives. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { PUBLISHED_KINDS, type PublishSink } from '../../aggregator/publish/publication.ts'
+import { PUBLISHED_KINDS, type PublishSink } from '../../aggregator/extras/publish/publication.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import { expectAsStored } from '../aggregator/extras/publish/folded-topics.ts'
 import { tell } from '../aggregator/listening.ts'
-import { expectAsStored } from '../aggregator/publish/folded-topics.ts'
 import { networkOf } from '../aggregator/running.ts'
 import { Died } from '../aggregator/statements.ts'
 import { type Random, randomOf } from '../simulation/random.ts'

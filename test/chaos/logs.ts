@@ -1,7 +1,7 @@
 /** The logs between a listener, jobs and the aggregator of a network, over the runs of its processes: in-process, or topics of a real Kafka. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { PUBLISHED_KINDS, type PublishSink } from '../../aggregator/extras/publish/publication.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
-import { PUBLISHED_KINDS, type PublishSink } from '../../aggregator/publish/publication.ts'
 import type { LogPosition } from '../../aggregator/store/version.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { kafkaBackfillLog, kafkaLog } from '../../infra/kafka/kafka.ts'
@@ -10,7 +10,7 @@ import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import { foldTopics, rowsOfFolded, rowsOfReader, type TopicRows } from '../aggregator/publish/folded-topics.ts'
+import { foldTopics, rowsOfFolded, rowsOfReader, type TopicRows } from '../aggregator/extras/publish/folded-topics.ts'
 import { openTopicReader, type TopicReader } from '../client/topics.ts'
 import { kafkaClient } from '../e2e/cluster.ts'
 

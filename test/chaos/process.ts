@@ -1,8 +1,8 @@
 /** One process of a network, from its start to its end or its death, and the ends that the listener and jobs hold of its logs. */
 import { aggregate } from '../../aggregator/aggregate.ts'
+import type { PublishOptions } from '../../aggregator/extras/publish/publish-options.ts'
 import { type Disk, truncateToCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
-import type { PublishOptions } from '../../aggregator/publish/publish-options.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'

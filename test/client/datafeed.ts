@@ -3,7 +3,7 @@
  * chart before the service. The library calls it, and it calls back.
  */
 import type { Client } from 'openapi-fetch'
-import type { paths } from '../../api/clients/typescript/src/schema.ts'
+import type { paths } from '../../api/extras/clients/typescript/src/schema.ts'
 
 /** `time` is the start of the bar, in ms. */
 export type Bar = { time: number; open: number; high: number; low: number; close: number; volume: number }

@@ -1,6 +1,6 @@
 /** Folded rows that also count events that were left out or came twice. */
-import { FoldedRows } from '../../api/clients/typescript/src/folded.ts'
-import type { StreamEvent } from '../../api/clients/typescript/src/stream.ts'
+import { FoldedRows } from '../../api/extras/clients/typescript/src/folded.ts'
+import type { StreamEvent } from '../../api/extras/clients/typescript/src/stream.ts'
 
 export class FoldedStream extends FoldedRows {
   /** That of the last event. */

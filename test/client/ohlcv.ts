@@ -1,6 +1,6 @@
 /** Candles as trading bots know them from ccxt: `[ms, open, high, low, close, volume]`, oldest first. */
 import type { Client } from 'openapi-fetch'
-import type { paths } from '../../api/clients/typescript/src/schema.ts'
+import type { paths } from '../../api/extras/clients/typescript/src/schema.ts'
 import { parseInterval } from '../../api/query/interval.ts'
 
 export type Ohlcv = readonly [number, number, number, number, number, number]

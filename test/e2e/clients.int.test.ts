@@ -10,7 +10,7 @@ import {
   CandlepoolError,
   createClient,
   FoldedRows,
-} from '../../api/clients/typescript/src/client.ts'
+} from '../../api/extras/clients/typescript/src/client.ts'
 import { FoldedStream } from '../client/event-stream.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { openCheckout } from '../support/checkout.ts'
@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
   })
 
   test('TypeScript: the example of the README keeps the direction of the symbol', { timeout: 120_000 }, async () => {
-    const readme = await readFile(join(ROOT, 'api/clients/typescript/README.md'), 'utf8')
+    const readme = await readFile(join(ROOT, 'api/extras/clients/typescript/README.md'), 'utf8')
     const [, example = ''] = /```ts\nimport .*?\n(.*?)^```/ms.exec(readme) ?? []
     const prices: number[] = []
     const ended = new Error('The example has no end.')
@@ -168,14 +168,14 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
 
   test('TypeScript: the package builds', inSoak, async () => {
     const out = join(folder.path, 'dist')
-    const project = join(ROOT, 'api/clients/typescript/tsconfig.json')
+    const project = join(ROOT, 'api/extras/clients/typescript/tsconfig.json')
     await execute(join(ROOT, 'node_modules/.bin/tsc'), ['--project', project, '--outDir', out])
     const built = (await import(join(out, 'client.js'))) as { createClient: typeof createClient }
     expect((await built.createClient({ url, key }).usage()).subscription_plan).toBe('operator')
   })
 
   describe('Python', { timeout: 300_000 }, () => {
-    const README = 'api/clients/python/README.md'
+    const README = 'api/extras/clients/python/README.md'
     let checkout: Awaited<ReturnType<typeof temporaryFolder>>
     let unavailable: string | undefined
 
@@ -231,14 +231,14 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
 
     test('its tests say what they need where there is no service', async ({ skip }) => {
       if (unavailable) return skip(unavailable)
-      const said = await python('-m', 'pytest', '-p', 'no:cacheprovider', 'api/clients/python').run()
+      const said = await python('-m', 'pytest', '-p', 'no:cacheprovider', 'api/extras/clients/python').run()
       expect(said).toMatch(/These tests need CANDLEPOOL_URL \(a running service, .*CANDLEPOOL_FREE_KEY/)
       expect(said).not.toMatch(/Traceback|KeyError/)
     })
 
     test('its own tests pass', inSoak, async ({ skip }) => {
       if (unavailable) return skip(unavailable)
-      const tests = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'api/clients/python']
+      const tests = ['-m', 'pytest', '-q', '-p', 'no:cacheprovider', 'api/extras/clients/python']
       const service = { CANDLEPOOL_URL: url, CANDLEPOOL_KEY: key, CANDLEPOOL_FREE_KEY: freeKey }
       const said = await python(...tests).run(service)
       expect(said).toMatch(/\d+ passed/)

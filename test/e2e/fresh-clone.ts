@@ -15,10 +15,10 @@ const ROOT = join(import.meta.dirname, '../..')
 
 const DOCUMENTS = [
   'README.md',
-  'api/docs/api.md',
-  'api/docs/udf.md',
-  'api/docs/SKILL.md',
-  'api/clients/typescript/README.md',
+  'api/extras/docs/api.md',
+  'api/extras/docs/udf.md',
+  'api/extras/docs/SKILL.md',
+  'api/extras/clients/typescript/README.md',
   'infra/docs/configuration.md',
   'infra/docs/deployment.md',
   'infra/docs/monitoring.md',

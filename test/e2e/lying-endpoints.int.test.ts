@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAudit } from '../../aggregator/audit/audit.ts'
+import { createAudit } from '../../aggregator/extras/audit/audit.ts'
 import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
 import { run, until } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'

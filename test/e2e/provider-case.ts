@@ -1,6 +1,6 @@
 /** One fault of a provider: a listener from an empty store, a backfill and an audit over it, and what the tables have then. */
 import { type Hash, numberToHex } from 'viem'
-import { createAudit } from '../../aggregator/audit/audit.ts'
+import { createAudit } from '../../aggregator/extras/audit/audit.ts'
 import { readRecords } from '../../aggregator/history/audit-record.ts'
 import { rpcOver } from '../../infra/devnet/rpc.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'

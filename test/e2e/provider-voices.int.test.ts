@@ -1,7 +1,7 @@
 /** Two addresses of one provider: an audit that read from the second would confirm the faults of the first. */
 import type { Hash } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAudit } from '../../aggregator/audit/audit.ts'
+import { createAudit } from '../../aggregator/extras/audit/audit.ts'
 import { readRecords } from '../../aggregator/history/audit-record.ts'
 import { rpcOver } from '../../infra/devnet/rpc.ts'
 import type { BlockRef } from '../../ingest/model/message.ts'

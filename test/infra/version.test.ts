@@ -9,10 +9,10 @@ const { version } = JSON.parse(textOf('package.json')) as { version: string }
 
 test.each([
   ['package-lock.json', /^ {2}"version": "([^"]+)"/m],
-  ['api/clients/typescript/package.json', /^ {2}"version": "([^"]+)"/m],
-  ['api/clients/python/pyproject.toml', /^version = "([^"]+)"/m],
-  ['api/docs/server.json', /^ {2}"version": "([^"]+)"/m],
-  ['api/docs/server.json', /^ {6}"version": "([^"]+)"/m],
+  ['api/extras/clients/typescript/package.json', /^ {2}"version": "([^"]+)"/m],
+  ['api/extras/clients/python/pyproject.toml', /^version = "([^"]+)"/m],
+  ['api/extras/docs/server.json', /^ {2}"version": "([^"]+)"/m],
+  ['api/extras/docs/server.json', /^ {6}"version": "([^"]+)"/m],
   ['infra/Dockerfile', /^ARG VERSION=(\S+)/m],
   ['CHANGELOG.md', /^## (\d\S*)/m],
 ])('%s has the version of the package', (path, pattern) => {

@@ -1,10 +1,10 @@
 /** A rewind through the real aggregator: whatever was stored above a block, final or not, the tables are those of a reader that never saw it. `STRIDE=1` cuts it off before each statement. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verify } from '../../../aggregator/extras/verify/verify.ts'
 import { beginRecord, readRecords, writeRecord } from '../../../aggregator/history/audit-record.ts'
 import { type Job, openJob, readJob } from '../../../aggregator/jobs/job.ts'
 import { storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
-import { verify } from '../../../aggregator/verify/verify.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'

@@ -5,7 +5,7 @@
 
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { verify } from '../../../aggregator/verify/verify.ts'
+import { verify } from '../../../aggregator/extras/verify/verify.ts'
 import { inProcessLog } from '../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'

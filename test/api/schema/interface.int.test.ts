@@ -1,6 +1,6 @@
 /** The fields of every element of the four operations, in their order: written from the interface, not from the code. */
 import { beforeAll, describe, expect, test } from 'vitest'
-import { eventsOf } from '../../../api/clients/typescript/src/stream.ts'
+import { eventsOf } from '../../../api/extras/clients/typescript/src/stream.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { POOLS } from '../scenario.ts'
 import { scenarioServices } from '../scenario-services.ts'

@@ -47,7 +47,7 @@ describe.skipIf(withoutClickHouse)('over a recorded day', () => {
       while (name === 'minute_credits_exceeded' && reply.status === 200) reply = await ask()
       examples[name] = { request, body: withoutAccidents(reply.body) }
     }
-    await expect(`${JSON.stringify(examples, null, 2)}\n`).toMatchFileSnapshot('../../../api/docs/examples.json')
+    await expect(`${JSON.stringify(examples, null, 2)}\n`).toMatchFileSnapshot('../../../api/schema/examples.json')
   })
 
   /** The port and the request's own id are others each time. */

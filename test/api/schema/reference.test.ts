@@ -3,8 +3,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { referencePage } from '../../../api/docs/page.ts'
-import { escapeHtml } from '../../../api/docs/prose.ts'
+import { referencePage } from '../../../api/extras/docs/page.ts'
+import { escapeHtml } from '../../../api/extras/docs/prose.ts'
 import { PROBLEMS, Problem } from '../../../api/lib/problem.ts'
 import { readCandleQuery } from '../../../api/query/query.ts'
 import { openApi, type Schema } from '../../../api/schema/openapi.ts'
@@ -40,11 +40,13 @@ test('generators of clients find each answer as one named schema, and none that 
 })
 
 test('the typed client is what the document generates', async () => {
-  await expect(await clientTypes(document)).toMatchFileSnapshot('../../../api/clients/typescript/src/schema.ts')
+  await expect(await clientTypes(document)).toMatchFileSnapshot('../../../api/extras/clients/typescript/src/schema.ts')
 })
 
 test('the models of the Python client are those of the document', async () => {
-  await expect(pythonModels(document)).toMatchFileSnapshot('../../../api/clients/python/src/candlepool/_models.py')
+  await expect(pythonModels(document)).toMatchFileSnapshot(
+    '../../../api/extras/clients/python/src/candlepool/_models.py',
+  )
 })
 
 /** Texts that come near to what a parameter takes. */

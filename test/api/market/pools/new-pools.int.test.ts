@@ -1,6 +1,6 @@
 /** New pools of the page, and swaps by side: what counts is held over time, whatever is created or traded beside it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PairsBody } from '../../../../api/routes/page-pairs.ts'
+import type { PairsBody } from '../../../../api/extras/page/page-pairs.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { addressOf, block, liquidity, openStore, poolOf, tick } from '../../../support/store.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { PairsBody } from '../../../../api/routes/page-pairs.ts'
+import type { PairsBody } from '../../../../api/extras/page/page-pairs.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { addressOf, block, openStore, poolOf } from '../../../support/store.ts'
 import { ProblemBody } from '../../body.ts'

@@ -1,0 +1,87 @@
+/** The difference between stored ticks and those that will replace them. */
+import type { ClickHouseClient } from '@clickhouse/client'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { Tick } from '../../../ingest/model/tick.ts'
+import { FINAL_HISTORY, finalRowVersion } from '../../store/version.ts'
+import type { VersionedTick } from './publication.ts'
+import { inChainOrder, readStoredTicks, readTombstonedTicks } from './stored-ticks.ts'
+
+/** The complete content of some blocks for some pools, or for all where `pools` is empty. */
+export type TickReplacement = {
+  first: number
+  last: number
+  pools: readonly PoolId[]
+  ticks: readonly VersionedTick[]
+  /** Stored rows of later jobs stay. */
+  job: number
+}
+
+export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }
+
+/**
+ * Both ascending by block and log index. Above the block `published`, ticks are inserted with the stream; there only rows of jobs are
+ * retracted: they stay published where a power cut takes their blocks off the ledger.
+ */
+export async function readTickDifference(
+  client: ClickHouseClient,
+  network: NetworkName,
+  change: TickReplacement,
+  published: number,
+): Promise<TickDifference> {
+  const { first, last, job, pools } = change
+  // Rows that a job replaces may be stored under any time.
+  const range = { first, last }
+  const [live, taken] = await Promise.all([
+    readStoredTicks(client, network, range, pools),
+    readTombstonedTicks(client, network, { ...range, job }, pools),
+  ])
+  // An earlier try has taken some rows back, and the stream may have been published after it.
+  const stored = taken.length === 0 ? live : [...live, ...taken].sort(inChainOrder)
+  const { retracted, inserted } = tickDifference(stored, change)
+  return {
+    retracted: retracted.filter(({ block, version }) => block.number <= published || version >= FINAL_HISTORY),
+    inserted: inserted.filter(({ block }) => block.number <= published),
+  }
+}
+
+/**
+ * Ticks that stay as they are are in neither, unless they are of the job itself: an earlier try wrote those, and the stream may have been
+ * published after that try.
+ */
+function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickReplacement): TickDifference {
+  const version = finalRowVersion(job)
+  const next = new Map(ticks.map((tick) => [identityOf(tick), tick]))
+  const unchanged = new Set<string>()
+  const retracted: VersionedTick[] = []
+  for (const old of stored) {
+    const identity = identityOf(old)
+    const fresh = next.get(identity)
+    const isKept = old.version > version || (fresh !== undefined && isSame(old, fresh))
+    if (!isKept) retracted.push(old)
+    else if (old.version !== version) unchanged.add(identity)
+  }
+  return { retracted, inserted: ticks.filter((tick) => !unchanged.has(identityOf(tick))) }
+}
+
+function identityOf({ block, tick }: VersionedTick): string {
+  return `${tick.pool} ${block.number} ${tick.logIndex}`
+}
+
+const FIELDS: readonly (keyof Tick)[] = [
+  'transactionHash',
+  'sender',
+  'amount0',
+  'amount1',
+  'sqrtPriceX96',
+  'liquidity',
+  'poolTick',
+  'fee',
+  'price',
+  'spotPrice',
+  'amountUsdMicros',
+]
+
+function isSame(one: VersionedTick, other: VersionedTick): boolean {
+  return one.block.timestamp === other.block.timestamp && FIELDS.every((field) => one.tick[field] === other.tick[field])
+}

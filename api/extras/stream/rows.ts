@@ -1,0 +1,33 @@
+/** The rows that the readers of a feed know of one pool, and what changes them into the rows of a newer answer. */
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
+
+/** `key`: a tick's id or a candle's time, as it is written in `json`, the row of the answer. */
+export type FeedRow = { key: string; time: UnixSeconds; json: string }
+
+export function feedRow(key: string, time: UnixSeconds, row: object): FeedRow {
+  return { key, time, json: JSON.stringify(row) }
+}
+
+/** `from`: rows before it are no longer watched, and leave without an event. `isCut`: rows between those of before and these are left out. */
+export type Reading = { rows: readonly FeedRow[]; from: UnixSeconds; isCut: boolean }
+
+/** In the order of the events: what was removed, newest first, then what is new or different, oldest first. */
+export type RowDifference = { retracted: readonly FeedRow[]; changed: readonly FeedRow[] }
+
+/** The rows that readers know, and the keys of those among them that the last answer had: a reader may keep no others. */
+export type Known = { rows: readonly FeedRow[]; shown: ReadonlySet<string> }
+
+/** `shown`: the rows of the newer answer. One that comes back into it is told again. */
+export function difference(
+  known: Known,
+  { rows, from }: Omit<Reading, 'isCut'>,
+  shown: readonly FeedRow[],
+): RowDifference {
+  const jsonOf = new Map(known.rows.map((row) => [row.key, row.json]))
+  const kept = new Set(rows.map(({ key }) => key))
+  const entered = new Set(shown.flatMap(({ key }) => (known.shown.has(key) ? [] : [key])))
+  return {
+    retracted: known.rows.filter(({ key, time }) => time >= from && !kept.has(key)).reverse(),
+    changed: rows.filter(({ key, json }) => jsonOf.get(key) !== json || entered.has(key)),
+  }
+}

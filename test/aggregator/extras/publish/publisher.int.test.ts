@@ -1,0 +1,196 @@
+/**
+ * Publications, folded by the rule of their contract, are what the tables say: over random histories with forks, ranges, jobs and restarts, with
+ * a sink that fails now and then, and in both finalities. `STREAMS=100` asks for that many histories.
+ */
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { PublishFinality } from '../../../../aggregator/extras/publish/publication.ts'
+import { readStoredCandles } from '../../../../aggregator/extras/publish/stored-candles.ts'
+import type { AggregatorFact } from '../../../../aggregator/ledger/fact.ts'
+import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
+import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
+import { type Random, randomOf } from '../../../simulation/random.ts'
+import { until } from '../../../support/candlepool.ts'
+import {
+  asBlocks,
+  asRange,
+  asRestatement,
+  type BlockPlan,
+  blockPlan,
+  type Chain,
+  mine,
+  POOLS,
+} from '../../../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { sample } from '../../../support/sample.ts'
+import { networkOf, startAggregator } from '../../running.ts'
+import { expectAsStored, type FoldedTopics, foldTopics, rowsOfFolded } from './folded-topics.ts'
+
+const SEEDS = sample('STREAMS', 2, 12)
+const FIRST_SEED = Number(process.env['SEED'] ?? 1)
+const ACTS = 14
+const MAX_FORK = 6
+const ACT = ['grow', 'grow', 'grow', 'range', 'fork', 'fork', 'restart', 'restate'] as const
+const KINDS = new Set(['ticks', 'pools', 'candles'] as const)
+
+describe.skipIf(withoutClickHouse)('publications', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await freshDatabase()
+  })
+  afterAll(() => database?.drop())
+
+  test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
+    'folded by their version are the rows of the tables, SEED=%i',
+    { timeout: 120_000 },
+    async (seed) => {
+      const random = randomOf(seed)
+      const folded = foldTopics(async () => {
+        if (random.chance(0.05)) throw new Error('The broker is away.')
+      })
+      const history = await run(seed, random, folded)
+      const { client } = database
+      await until(
+        () => expectAsStored(client, history.network, rowsOfFolded(folded), `SEED=${seed}`).then(() => true),
+        'all is there',
+      )
+      await history.stop()
+      expect(new Set(folded.pools.keys())).toEqual(new Set(POOLS.map(({ id }) => id)))
+    },
+  )
+
+  test('have the pools that are named late, and what was not published for want of them', async () => {
+    const { client } = database
+    const network = networkOf('published late')
+    const chain = mine([], fc.sample(blockPlan({ full: true }), { numRuns: 8, seed: 5 }))
+    const folded = foldTopics()
+    const publish = { sink: folded.sink, kinds: KINDS, finality: 'instant' as const }
+    const aggregator = await startAggregator(client, { network, publish })
+    await aggregator.append(
+      asBlocks(
+        network,
+        chain.map((block) => ({ ...block, pools: [] })),
+      ),
+    )
+    const isPublished = (fact: AggregatorFact) => fact.kind === 'published' && fact.number === chain.at(-1)?.number
+    await until(async () => aggregator.facts.some(isPublished) || undefined, 'the blocks are published')
+    expect(folded.publications).toStrictEqual([])
+    await aggregator.append(asBlocks(network, chain))
+    await expectAsStored(client, network, rowsOfFolded(folded), 'after the pools')
+    expect([...folded.pools.keys()].sort()).toStrictEqual(
+      [...new Set(chain.flatMap(({ pools }) => pools.map(({ id }) => id)))].sort(),
+    )
+    await aggregator.stop()
+  })
+
+  test('of final blocks alone are never retracted, and have closed candles', async () => {
+    const { client } = database
+    const network = networkOf('published when final')
+    const [first, ...rest] = fc.sample(blockPlan({ full: true }), { numRuns: 30, seed: 4 })
+    const plans = [{ ...(first as BlockPlan), pools: POOLS }, ...rest].map((plan) => ({ ...plan, secondsLater: 20 }))
+    const base = mine([], plans.slice(0, 20))
+    const left = mine(base, plans.slice(20, 25), 'left')
+    const stays = mine(base, plans.slice(24, 30), 'stays')
+    const final = (base.at(-1)?.number ?? 0) - 2
+    const folded = foldTopics()
+    const open = () =>
+      startAggregator(client, { network, publish: { sink: folded.sink, kinds: KINDS, finality: 'final' } })
+    // No later block is final when a block is read.
+    const tell = (chain: Chain, finalized: number) =>
+      asBlocks(network, chain).map((block) => ({ ...block, finalized: Math.min(finalized, block.number) }))
+    const isPublished = (number: number) =>
+      until(async () => (publishedBlocks(folded).includes(number) ? true : undefined), `block ${number} is published`)
+    let aggregator = await open()
+    await aggregator.append(tell(base.slice(0, 10), final - 8))
+    await isPublished(final - 8)
+    // What is still open is known to the next process.
+    await aggregator.stop()
+    aggregator = await open()
+    await aggregator.append(tell(left.slice(10), final))
+    await aggregator.append(tell(stays.slice(20), final))
+    await isPublished(final)
+    await aggregator.stop()
+
+    const at = base.find(({ number }) => number === final)?.timestamp ?? 0
+    const wanted = base.filter(({ number }) => number <= final).flatMap(({ ticks }) => ticks)
+    expect(folded.ticks.size).toBe(wanted.length)
+    expect(folded.publications.flatMap(({ ticks }) => ticks.filter(({ op }) => op === 'retract'))).toEqual([])
+    const closed = [...folded.candles.values()]
+    expect(closed.every(({ isFinal, bucket }) => isFinal && bucket.start + bucket.resolution <= at)).toBe(true)
+    const answer = await client.query({
+      query: `SELECT count() AS count FROM candles FINAL
+              WHERE network = {network:String} AND trades > 0 AND toUnixTimestamp(time) + resolution <= {at:UInt32}`,
+      query_params: { network, at },
+      format: 'JSONEachRow',
+    })
+    expect((await answer.json<{ count: string }>()).map(({ count }) => Number(count))).toEqual([closed.length])
+  })
+
+  test('read the candles of each stretch where a pool is named twice', async () => {
+    const { client } = database
+    const network = networkOf('named twice')
+    const plans = fc
+      .sample(blockPlan({ full: true }), { numRuns: 3, seed: 5 })
+      .map((plan) => ({ ...plan, secondsLater: 90 }))
+    const chain = mine([], plans)
+    const aggregator = await startAggregator(client, { network })
+    await aggregator.append(asBlocks(network, chain))
+    await aggregator.stop()
+    const [first, , last] = chain
+    const pool = first?.ticks.map((tick) => tick.pool).find((id) => last?.ticks.some((tick) => tick.pool === id))
+    if (!first || !last || !pool) throw new Error('A full block trades all pools.')
+    const at = (second: number) => ({ pool, first: second, last: second })
+    const found = await readStoredCandles(client, network, [at(first.timestamp), at(last.timestamp)])
+    const seconds = found.flatMap(({ bucket }) => (bucket.resolution === 1 ? [bucket.start] : []))
+    expect(new Set(seconds)).toEqual(new Set([first.timestamp, last.timestamp]))
+  })
+
+  /** A random history of one network, told to aggregators that restart. */
+  async function run(seed: number, random: Random, folded: FoldedTopics, finality: PublishFinality = 'instant') {
+    const network = networkOf(`published ${seed}`)
+    const plans = fc.sample(blockPlan(), { numRuns: 200, seed }) as [BlockPlan, ...BlockPlan[]]
+    const some = (count: number): BlockPlan[] => Array.from({ length: count }, () => random.pick(plans))
+    const first: BlockPlan = { ...plans[0], pools: POOLS }
+    let chain: Chain = mine([], [first, ...some(3)])
+    let job = 0
+    const open = async () => {
+      const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
+      const publish = { sink: folded.sink, kinds: KINDS, finality }
+      return { aggregator: await startAggregator(database.client, { network, history, publish }), history }
+    }
+    let { aggregator, history } = await open()
+    const stop = async () => {
+      const failure = await aggregator.stop()
+      await history.close()
+      if (failure) throw failure
+    }
+    await aggregator.append(asBlocks(network, chain))
+    for (let act = 0; act < ACTS; act++) {
+      const kind = random.pick(ACT)
+      if (kind === 'restart') {
+        await stop()
+        ;({ aggregator, history } = await open())
+      } else if (kind === 'restate') {
+        const from = random.between(0, chain.length - 1)
+        const to = random.between(from, Math.min(chain.length - 1, from + 8))
+        const isStated = (index: number) => from <= index && index <= to
+        chain = chain.map((block, index) =>
+          isStated(index) ? { ...block, ticks: block.ticks.filter(() => random.chance(0.8)) } : block,
+        )
+        job += 1
+        await history.append([asRestatement(network, chain.slice(from, to + 1), { job })])
+      } else {
+        const kept = kind === 'fork' ? Math.max(1, chain.length - random.between(1, MAX_FORK)) : chain.length
+        chain = mine(chain.slice(0, kept), some(random.between(1, 6)), `act ${act}`)
+        const fresh = chain.slice(kept)
+        await aggregator.append(kind === 'range' ? [asRange(network, fresh)] : asBlocks(network, fresh))
+      }
+    }
+    return { network, stop }
+  }
+})
+
+function publishedBlocks({ publications }: FoldedTopics): number[] {
+  return publications.flatMap(({ ticks }) => ticks.map(({ block }) => block.number))
+}

@@ -1,0 +1,111 @@
+/** Verification finds every wrong row, a rebuild repairs it, and right tables have no finding. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Difference } from '../../../../aggregator/extras/verify/differences.ts'
+import { verify } from '../../../../aggregator/extras/verify/verify.ts'
+import { type Job, openJob, readJob } from '../../../../aggregator/jobs/job.ts'
+import { until } from '../../../support/candlepool.ts'
+import { asBlocks, fullBlocks, mine, POOLS } from '../../../support/chain.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { rowsOf } from '../../../support/rows.ts'
+import { networkOf, type Running, startAggregator } from '../../running.ts'
+
+const network = networkOf('ethereum')
+const CHAIN = mine([], fullBlocks(30, 11))
+const [A, B, C] = POOLS.map(({ id }) => id)
+const never = new AbortController().signal
+
+describe.skipIf(withoutClickHouse)('verify', () => {
+  let database: TestDatabase
+  let aggregator: Running
+  let clean: string[]
+
+  beforeAll(async () => {
+    database = await freshDatabase()
+    aggregator = await startAggregator(database.client, { network })
+    await aggregator.append(asBlocks(network, CHAIN.slice(0, 28)))
+    clean = await rowsOf(database.client, 'candles')
+  })
+  afterAll(async () => {
+    await aggregator?.stop()
+    await database?.drop()
+  })
+
+  async function found(): Promise<Difference[]> {
+    const differences: Difference[] = []
+    for await (const one of verify(database.client, { network, signal: never })) differences.push(one)
+    return differences
+  }
+  const command = (query: string) => database.client.command({ query })
+  /** Over whatever is stored, and over all that this owner has written. */
+  const spoil = (where: string, change: string) =>
+    command(
+      `INSERT INTO candles SELECT * REPLACE (${change}, version + 1 AS version) FROM candles FINAL WHERE ${where}`,
+    )
+
+  async function rebuilt(request: Partial<Job>): Promise<void> {
+    const job = await openJob(
+      database.client,
+      { network, from: 0, to: 2 ** 32 - 1, pools: undefined, concurrency: 1, ...request },
+      'rebuild',
+    )
+    const ended = async () => {
+      const { state, reason } = (await readJob(database.client, network, job.id)) ?? {}
+      return state === 'open' ? undefined : { state, reason }
+    }
+    expect(await until(ended, 'the rebuild has ended')).toMatchObject({ state: 'done' })
+  }
+
+  test('finds nothing where nothing is wrong', async () => {
+    expect(await found()).toEqual([])
+  })
+
+  test('finds a changed price in the last digit, a bucket that is missing, and one that nothing was traded in; a rebuild mends them', async () => {
+    await spoil(`pool = '${A}' AND resolution = 60`, 'high * (1 + 1e-15) AS high')
+    await spoil(`pool = '${B}' AND resolution = 1`, '0 AS trades')
+    await command(
+      `INSERT INTO candles SELECT * REPLACE (time + INTERVAL 7 DAY AS time) FROM candles FINAL
+       WHERE pool = '${C}' AND resolution = 86400`,
+    )
+    const differences = await found()
+    const by = (pool: string | undefined) => differences.filter((one) => one.kind === 'candle' && one.pool === pool)
+    expect(new Set(by(A).map((one) => one.kind === 'candle' && one.resolution))).toEqual(new Set([60]))
+    expect(by(B).every((one) => one.stored === undefined)).toBe(true)
+    expect(by(B).length).toBeGreaterThan(3)
+    expect(by(C).length).toBeGreaterThan(0)
+    expect(by(C).every((one) => one.kind === 'candle' && one.counted === undefined)).toBe(true)
+    await rebuilt({ pools: A && B && [A, B] })
+    expect((await found()).every((one) => one.kind === 'candle' && one.pool === C)).toBe(true)
+    await rebuilt({ resolutions: [86_400] })
+    expect(await found()).toEqual([])
+    expect(await rowsOf(database.client, 'candles')).toEqual(clean)
+  })
+
+  test('blocks after a rebuild extend its open buckets', async () => {
+    await spoil(`pool = '${A}'`, 'trades + 5 AS trades')
+    await rebuilt({})
+    await aggregator.append(asBlocks(network, CHAIN.slice(28)))
+    expect(await found()).toEqual([])
+    const fresh = networkOf('never rebuilt')
+    const other = await startAggregator(database.client, { network: fresh })
+    await other.append(asBlocks(fresh, CHAIN))
+    await other.stop()
+    const of = async (name: string) =>
+      (await rowsOf(database.client, 'candles'))
+        .filter((row) => row.includes(`"${name}"`))
+        .map((row) => row.replace(name, ''))
+    expect(await of(network)).toEqual(await of(fresh))
+    clean = await rowsOf(database.client, 'candles')
+  })
+
+  test('finds a tick that is gone, with its block and its buckets, and one of a block that is not on the ledger', async () => {
+    const where = `network = '${network}' AND pool = '${A}'`
+    const bury = '1 AS is_deleted, version + 1 AS version'
+    const first = `(block, log_index) = (SELECT min((block, log_index)) FROM ticks WHERE ${where})`
+    await command(`INSERT INTO ticks SELECT * REPLACE (${bury}) FROM ticks FINAL WHERE ${where} AND ${first}`)
+    await command(
+      `INSERT INTO ticks SELECT * REPLACE (block + 1000000 AS block, time + 1 AS time) FROM ticks FINAL WHERE ${where} LIMIT 1`,
+    )
+    const kinds = (await found()).map((one) => [one.kind, one.kind === 'block' && one.stored !== undefined].join(' '))
+    expect(new Set(kinds)).toEqual(new Set(['candle false', 'block true', 'block false']))
+  })
+})
