@@ -4,20 +4,11 @@ import compression from 'compression'
 import express, { type RequestHandler } from 'express'
 import type { Report } from '../ingest/model/report.ts'
 import type { Accounts } from './accounts/accounts.ts'
-import { getDocument, getReference, getText } from './extras/docs/docs.ts'
-import { postMcp } from './extras/mcp/post-mcp.ts'
-import { getPage } from './extras/page/page.ts'
-import { openPageCode, type PageCode } from './extras/page/page-code.ts'
-import { getPagePairs } from './extras/page/page-pairs.ts'
-import { postPageCode } from './extras/page/post-page-code.ts'
-import { openFeeds } from './extras/stream/feeds.ts'
-import { streamCandles, streamTicks } from './extras/stream/streams.ts'
-import { asyncApi } from './extras/topics/asyncapi.ts'
-import { udfRoutes } from './extras/udf/udf.ts'
 import { openAuthThrottle } from './http/auth-throttle.ts'
 import { limitHeaders, openAuthenticate, openIdentify } from './http/authenticate.ts'
 import { openClientAddress, type TrustedProxies } from './http/client-address.ts'
 import { CANDLES_PATH, type DirectCandles, openDirectCandles } from './http/direct-candles.ts'
+import type { OpenExtras } from './http/extra.ts'
 import { inForms } from './http/forms.ts'
 import {
   crossOrigin,
@@ -40,7 +31,6 @@ import { getHealth, type ReadProblems } from './routes/health.ts'
 import { getPools } from './routes/pools.ts'
 import { getTicks } from './routes/ticks.ts'
 import { getUsage } from './routes/usage.ts'
-import { openApi } from './schema/openapi.ts'
 
 export type AppOptions = {
   market: Market
@@ -49,19 +39,17 @@ export type AppOptions = {
   report: Report<ApiFact>
   /** Origins that may read answers; all where absent. */
   origins?: readonly string[] | undefined
-  /** Origins whose pages may frame the chart at /embed, beside this one. */
-  embedOrigins?: readonly string[] | undefined
   concurrency?: ConcurrencyBounds
   /** Proxies whose X-Forwarded-For counts; without them, a request counts for its peer. */
   trustedProxies?: TrustedProxies | undefined
-  /** Exchanges the code of the printed link for a key; without it no code is valid. */
-  pageCode?: PageCode | undefined
   /** See `getHealth`. */
   problems?: ReadProblems | undefined
+  /** Interfaces beside the four operations; none where absent. */
+  extras?: OpenExtras | undefined
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { market, accounts, clock, report, origins, concurrency: limits, pageCode = openPageCode(clock) } = options
+  const { market, accounts, clock, report, origins, concurrency: limits } = options
   const limit = limitConcurrency(limits)
   // A query that waits for credits of its key takes no slot of the concurrency limit.
   const charging: Accounts = {
@@ -69,37 +57,20 @@ export function createApp(options: AppOptions): RequestListener {
     charge: (account, known, query) => accounts.charge(account, known, () => limit(query)),
   }
   const addressOf = openClientAddress(options.trustedProxies)
-  const streaming = {
-    market,
-    addressOf,
-    accounts: charging,
-    feeds: openFeeds(market, report),
-    clock,
-    report,
-    open: new Map(),
-  }
   const identify = openIdentify({ accounts, failures: openAuthThrottle(), clock })
   const authenticate = openAuthenticate(identify, accounts, addressOf)
   const bodies = openKeptBodies()
   const bodyOf = (answer: MarketAnswer<CandleView>) => candlesBody(bodies, answer)
   const direct = openDirectCandles({ market, accounts: charging, identify, addressOf, origins, report, bodyOf })
-  const document = openApi()
-  const udf = Object.fromEntries(
-    Object.entries(udfRoutes(market, charging, clock)).map(([path, handler]) => [path, authenticate(handler)]),
-  )
+  const service = { market, accounts: charging, clock, report, identify, authenticate, addressOf }
+  const extras = options.extras?.(service)
   const routes: Readonly<Record<string, RequestHandler>> = {
-    ...getPage({ networks: market.networks, embedOrigins: options.embedOrigins ?? [] }),
-    [CANDLES_PATH]: authenticate(inForms(getCandles(market, charging, bodies, direct.note), streamCandles(streaming))),
-    '/v0/ticks': authenticate(inForms(getTicks(market, charging), streamTicks(streaming))),
+    [CANDLES_PATH]: authenticate(inForms(getCandles(market, charging, bodies, direct.note), extras?.streams.candles)),
+    '/v0/ticks': authenticate(inForms(getTicks(market, charging), extras?.streams.ticks)),
     '/v0/pools': authenticate(getPools(market, charging)),
-    ...udf,
     '/v0/usage': authenticate(getUsage(accounts)),
     '/v0/health': getHealth(market, clock, options.problems),
-    '/v0/openapi.json': getDocument(document),
-    '/v0/asyncapi.json': getDocument(asyncApi()),
-    '/v0/docs': getReference(document, clock),
-    '/v0/skill.md': getText('SKILL.md', 'text/markdown'),
-    '/llms.txt': getText('llms.txt', 'text/plain'),
+    ...extras?.get,
   }
   const app = express()
   app.disable('x-powered-by')
@@ -108,19 +79,11 @@ export function createApp(options: AppOptions): RequestListener {
   app.set('query parser', false)
   app.use(requestIds(report), securityHeaders(), crossOrigin(origins), requireHost(), limitUrlLength(), compression())
   app.use(directFailures(direct, accounts))
-  // Before the page's files, which are in the same folder.
-  app
-    .route('/page/code')
-    .post(postPageCode(pageCode, clock, addressOf))
-    .all(methodNotAllowed('POST'))
-  app
-    .route('/v0/mcp')
-    .post(...postMcp(identify, accounts, addressOf))
-    .all(methodNotAllowed('POST'))
-  app
-    .route('/page/pairs')
-    .get(authenticate(getPagePairs(market, charging)))
-    .all(methodNotAllowed())
+  for (const [path, handlers] of Object.entries(extras?.post ?? {}))
+    app
+      .route(path)
+      .post(...handlers)
+      .all(methodNotAllowed('POST'))
   for (const [path, handler] of Object.entries(routes)) app.route(path).get(handler).all(methodNotAllowed())
   app.use(notFound())
   app.use(problems(report))

@@ -55,6 +55,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/schema',
     'api/http',
     'api/routes',
+    'api',
     'api/extras/clients/typescript/src',
     'api/extras/export',
     'api/extras/topics',
@@ -68,7 +69,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'api/extras/page/browser/market',
     'api/extras/page/browser/account',
     'api/extras/page/browser',
-    'api',
+    'api/extras',
   ],
   [
     'infra/lib',

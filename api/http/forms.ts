@@ -8,8 +8,8 @@ import { type AnswerText, CREDITS_USED, sendText } from './headers.ts'
 const STREAM_FORM = 'text/event-stream'
 const FORMS: string[] = ['application/json', STREAM_FORM, ...Object.keys(ROW_FORMS)]
 
-/** `stream` answers the requests that prefer a stream. */
-export function inForms(once: AccountHandler, stream: AccountHandler): AccountHandler {
+/** `stream` answers the requests that prefer a stream, `once` all where it is absent. */
+export function inForms(once: AccountHandler, stream: AccountHandler = once): AccountHandler {
   return (account, req, res) => {
     res.vary('Accept')
     const isStream = req.method === 'GET' && req.accepts(FORMS) === STREAM_FORM

@@ -2,6 +2,7 @@
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createApp } from '../../api/app.ts'
+import { openExtras } from '../../api/extras/extras.ts'
 import type { PageCode } from '../../api/extras/page/page-code.ts'
 import { type Serving, serve } from '../../api/http/server.ts'
 import { openMarket } from '../../api/market/market.ts'
@@ -39,7 +40,8 @@ export async function startApi(
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const problems = watchProblems(run, store)
   const { host, port, corsOrigins: origins, embedOrigins, trustedProxies } = config
-  const app = createApp({ market, accounts, clock, report, origins, embedOrigins, trustedProxies, pageCode, problems })
+  const extras = openExtras({ embedOrigins, pageCode })
+  const app = createApp({ market, accounts, clock, report, origins, trustedProxies, problems, extras })
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })

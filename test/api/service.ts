@@ -4,12 +4,16 @@ import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { openAccounts } from '../../api/accounts/accounts.ts'
 import { createKey } from '../../api/accounts/keys.ts'
 import { createApp } from '../../api/app.ts'
-import { openPageCode } from '../../api/extras/page/page-code.ts'
 import type { TrustedProxies } from '../../api/http/client-address.ts'
 import { type ServerTimeouts, serve } from '../../api/http/server.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'
 import { openMarket } from '../../api/market/market.ts'
 import type { Network } from '../../ingest/model/network.ts'
+import { HAS_EXTRAS } from '../support/extras.ts'
+
+const { openExtras, openPageCode } = HAS_EXTRAS
+  ? { ...(await import('../../api/extras/extras.ts')), ...(await import('../../api/extras/page/page-code.ts')) }
+  : {}
 
 export type Service = {
   /** With the service's key, unless headers say otherwise. */
@@ -69,15 +73,16 @@ export async function startService(options: {
   })
   const accounts = openAccounts({ client: accountClient, clock, report })
   const stopping = new AbortController()
-  const pageCode = openPageCode(clock)
+  const pageCode = openPageCode?.(clock)
   const { embedOrigins, trustedProxies } = options
-  const app = createApp({ market, accounts, clock, report, pageCode, embedOrigins, trustedProxies })
+  const extras = openExtras?.({ embedOrigins, pageCode })
+  const app = createApp({ market, accounts, clock, report, trustedProxies, extras })
   const serving = await serve({ app, host: '127.0.0.1', port: 0, signal: stopping.signal, report, ...timeouts })
   const url = `http://127.0.0.1:${serving.port}`
   return {
     url,
     key,
-    code: () => pageCode.issue(key),
+    code: () => pageCode?.issue(key) ?? '',
     facts,
     look: market.onFlush,
     warm: market.warm,
