@@ -5,12 +5,11 @@
  *   log of jobs         → history/range-overwrites.ts    final history replaces whatever is stored of its blocks
  *   open jobs           → maintenance/rebuild-worker.ts  rebuilds, and rewinds (rewind-stream.ts)
  *
- * Beside them verify/verify-worker.ts reads what is stored, and writes nothing but its own place.
+ * Beside them `workers` run, such as extras/verify/verify-worker.ts, which reads what is stored.
  *
  * All of them share one priority queue: batches of the stream and rewinds go first, tasks of overwrites and rebuilds run between them.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { runVerifyWorker, type VerifyShare } from './extras/verify/verify-worker.ts'
 import { overwriteRanges } from './history/range-overwrites.ts'
 import { watchJobs } from './jobs/open-jobs.ts'
 import { runRebuildWorker } from './maintenance/rebuild-worker.ts'
@@ -22,14 +21,26 @@ import { createStreamWriter, type StreamWriter } from './stream-writer.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
 import type { OpenNetwork } from './write/writer-state.ts'
 
-/** Absent: nothing is verified beside the writer. */
-export type Verifying = { verify?: VerifyShare | undefined }
+/** Work beside the writer, from its start to the abort of the signal. */
+export type WriterWorker = (client: ClickHouseClient, writer: RunningWriter) => Promise<void>
+export type RunningWriter = Queues &
+  Pick<AggregateOptions, 'network' | 'report' | 'signal'> &
+  Pick<OpenNetwork, 'ledger'>
+
+type Queues = {
+  /** Where every write of the network takes its turn. */
+  writeQueue: PriorityQueue
+  /** Range overwrites and rewinds, one at a time. */
+  rangeQueue: PriorityQueue
+}
+
+export type WriterOptions = AggregateOptions & { workers?: readonly WriterWorker[] }
 
 /**
  * Runs until the signal aborts. The writer epoch is acquired with the first batch, which may be empty: before that the log is not
  * assigned to this process, and another aggregator may be writing.
  */
-export async function aggregate(client: ClickHouseClient, options: AggregateOptions & Verifying): Promise<void> {
+export async function aggregate(client: ClickHouseClient, options: WriterOptions): Promise<void> {
   const { log, position, signal } = options
   const writeQueue = new PriorityQueue()
   // Where one log ends, the reading of the other ends too.
@@ -51,8 +62,7 @@ export async function aggregate(client: ClickHouseClient, options: AggregateOpti
     try {
       await writer?.workers
     } finally {
-      await writer?.opened.publisher?.close()
-      await writer?.opened.checkpointer?.close()
+      await writer?.opened.observer.close()
     }
   }
 }
@@ -61,17 +71,17 @@ type Writer = { opened: OpenNetwork; stream: StreamWriter; workers: Promise<unkn
 
 async function startWriter(
   client: ClickHouseClient,
-  options: AggregateOptions & Verifying,
+  options: WriterOptions,
   writeQueue: PriorityQueue,
   ended: AbortController,
   signal: AbortSignal,
 ): Promise<Writer> {
-  const { shards = [client], hasOpenJobs = watchJobs(client).hasOpenJobs, network, verify, report } = options
+  const { shards = [client], hasOpenJobs = watchJobs(client).hasOpenJobs, network, workers = [], report } = options
   const opened = await openNetwork(client, options)
   const stream = createStreamWriter(client, options, opened)
   // A range overwrite takes many tasks of `writeQueue`: a rewind comes before or after all of them.
-  const queues = { writeQueue, rangeQueue: new PriorityQueue() }
-  const workers = Promise.all([
+  const queues: Queues = { writeQueue, rangeQueue: new PriorityQueue() }
+  const running = Promise.all([
     overwriteRanges(client, options, opened, queues, signal).finally(() => ended.abort()),
     runRebuildWorker(client, {
       ...options,
@@ -82,11 +92,9 @@ async function startWriter(
       rewindBy: (job) => rewindStream(client, options, opened, stream, job),
       signal,
     }),
-    ...(verify
-      ? [runVerifyWorker(client, { network, report, ledger: opened.ledger, ...queues, ...verify, signal })]
-      : []),
+    ...workers.map((work) => work(client, { network, report, ledger: opened.ledger, ...queues, signal })),
   ])
   // Awaited when the log ends.
-  workers.catch(() => undefined)
-  return { opened, stream, workers }
+  running.catch(() => undefined)
+  return { opened, stream, workers: running }
 }

@@ -6,11 +6,10 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { OpenCandles } from './candles/open-candles.ts'
 import { readHorizon } from './candles/retention.ts'
 import { acquireEpoch } from './candles/writer-epoch.ts'
-import { BEFORE_ALL } from './extras/publish/cursor.ts'
-import { openPublisher } from './extras/publish/publisher.ts'
 import { readStoredOverwrites, type StoredOverwrites } from './history/coverage.ts'
-import { checkpointEverything, createCheckpointer, readCheckpoint, readCompleteVersion } from './ledger/checkpoint.ts'
-import { Ledger } from './ledger/ledger.ts'
+import { checkpointing, readCheckpoint, readCompleteVersion } from './ledger/checkpoint.ts'
+import { BEFORE_ALL, Ledger } from './ledger/ledger.ts'
+import { inOrder, type LedgerObserver, type OpenObserver } from './ledger/observer.ts'
 import { recover } from './ledger/recover.ts'
 import { newestTick } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
@@ -23,7 +22,7 @@ export async function openNetwork(
   client: ClickHouseClient,
   options: AggregateOptions,
 ): Promise<OpenNetwork & { overwrites: StoredOverwrites }> {
-  const { network, log, position, disk, publish, report, signal } = options
+  const { network, log, position, disk, observers = [], report, signal } = options
   const { generation, offset } = position
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const versions = await persist(() => acquireEpoch(client, network))
@@ -35,21 +34,20 @@ export async function openNetwork(
   const checkpoint = await persist(() => readCheckpoint(client, network))
   const completeVersion = await persist(() => readCompleteVersion(client, network))
   const { tip } = ledger
-  const publisher =
-    publish && (await persist(() => openPublisher(client, { ...publish, network, ledger, versions, report, signal })))
+  const opened: Partial<LedgerObserver>[] = []
+  const open = (one: OpenObserver) => persist(() => one(client, { network, ledger, versions, report, signal }))
+  for (const one of observers) opened.push(await open(one))
+  const observer = inOrder(opened)
   // A power cut may have taken published blocks off the ledger.
-  await persist(async () => publisher?.retractAbove(tip ?? BEFORE_ALL, tombstoneVersion(position)))
-  const onRecomputed = publisher?.onRecomputed
+  await persist(() => observer.retract(tip ?? BEFORE_ALL, tombstoneVersion(position)))
   await persist(() =>
-    recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext, onRecomputed }),
+    recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext, observer }),
   )
-  const first = { number: tip?.number ?? -1, version: versions.next() }
-  const checkpointer = disk && createCheckpointer(client, network, disk, first, report)
-  if (checkpointer) await persist(checkpointer.save)
-  else await persist(() => checkpointEverything(client, network, versions))
+  // What it records first holds only now.
+  const checkpointer = await open(checkpointing(disk))
   const since = await persist(() => newestTick(client, network, tip))
   const isFenced = log.confirm !== undefined
   const state: WriterState = { ...recomputeContext, isFenced, open: new OpenCandles(since), history: undefined }
   report({ kind: 'aggregator-started', network, tip, epoch: versions.epoch, generation, offset })
-  return { state, ledger, overwrites, checkpointer, publisher }
+  return { state, ledger, overwrites, observer: inOrder([checkpointer, ...opened]) }
 }

@@ -14,11 +14,11 @@ import type { OpenNetwork } from './write/writer-state.ts'
 export async function rewindStream(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, overwrites, checkpointer, publisher }: OpenNetwork & { overwrites: StoredOverwrites },
+  { state, ledger, overwrites, observer }: OpenNetwork & { overwrites: StoredOverwrites },
   stream: StreamWriter,
   job: Job,
 ): Promise<void> {
-  const { network, log, position, shards = [client], report, onWritten, signal } = options
+  const { network, log, position, shards = [client], report, signal } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   const began = performance.now()
   await stream.store()
@@ -31,18 +31,17 @@ export async function rewindStream(
   )
   stream.skipBefore(offset)
   const version = tombstoneVersion({ generation: position.generation, offset })
-  await persist(async () => checkpointer?.lowerTo({ number: to.number, version: state.versions.next() }))
-  await persist(async () => publisher?.retractAbove(to))
-  const rewinding = { network, to, version, recomputeContext: state, shards, signal }
-  const pools = await persist(() => rewind(client, { ...rewinding, onRecomputed: publisher?.onRecomputed }))
+  await persist(() => observer.retract(to))
+  const rewinding = { network, to, version, recomputeContext: state, shards, observer, signal }
+  const pools = await persist(() => rewind(client, rewinding))
   state.open.invalidateAll(tip.timestamp)
   state.history = undefined
   ledger.rollBack(to)
   overwrites.rewound({ job: job.id, first })
   stream.rewound(tip)
-  await persist(async () => checkpointer?.save())
+  await persist(observer.sync)
   await persist(() => finishJob(client, job))
-  onWritten?.({ network })
+  observer.written()
   const depth = tip.number - to.number
   const ms = performance.now() - began
   report({ kind: 'rewound', network, job: job.id, to: to.number, depth, pools: pools.length, ms })

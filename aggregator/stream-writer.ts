@@ -11,9 +11,9 @@ import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
 import type { Pool } from '../ingest/model/pool.ts'
 import type { Entry, Offset } from '../ingest/model/tick-log.ts'
-import { sightingsIn } from './extras/publish/emitter.ts'
 import type { AggregatorFact } from './ledger/fact.ts'
 import { knownSightings } from './ledger/ledger.ts'
+import { sightingsIn } from './ledger/observer.ts'
 import { RecentMessages } from './ledger/recent-messages.ts'
 import { rollBack } from './ledger/rollback.ts'
 import { newestBlock } from './ledger/stored-blocks.ts'
@@ -21,14 +21,7 @@ import { untilStored } from './ledger/until-stored.ts'
 import { storedPools } from './store/stored-pools.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
-import {
-  firstBlock,
-  firstTime,
-  flushedFact,
-  MAX_TICKS_PER_FLUSH,
-  type PlacedMessage,
-  versionBlocks,
-} from './write/flush.ts'
+import { firstBlock, firstTime, flushedFact, MAX_TICKS_PER_FLUSH, type PlacedMessage } from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
 import { insertPools } from './write/insert-blocks.ts'
 import { reject, rejectIfInvalid } from './write/reject-invalid.ts'
@@ -141,7 +134,7 @@ function openBatch(flushes: FlushPipeline, state: OpenNetwork['state']) {
 async function insertKnownPools(
   client: ClickHouseClient,
   { network }: AggregateOptions,
-  { publisher }: OpenNetwork,
+  { observer }: OpenNetwork,
   blocks: readonly BlockContent[],
 ): Promise<void> {
   const named = sightingsIn(blocks)
@@ -154,7 +147,7 @@ async function insertKnownPools(
   })
   const insert = () => insertPools(client, versioned)
   const late = named.filter(({ pool }) => !known.has(pool.id))
-  await (publisher && late.length > 0 ? publisher.withLatePools(late, insert) : insert())
+  await (late.length > 0 ? observer.aroundLatePools(late, insert) : insert())
 }
 
 function descriptionOf({ protocol, fee, token0, token1 }: Pool): string {
@@ -190,16 +183,14 @@ function stallReporter({ network, report }: AggregateOptions, { ledger }: OpenNe
 function openPipeline(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, checkpointer, publisher }: OpenNetwork,
+  { state, observer }: OpenNetwork,
 ): FlushPipeline {
-  const { network, report, onWritten } = options
+  const { network, report } = options
   return createFlushPipeline(client, network, state, (task) => untilStored(options, task), {
-    onStored: (event) => onWritten?.({ network, flushed: { ...event, isRecorded: false } }),
-    onRecorded(event, placed, ms) {
+    onStored: observer.stored,
+    onRecorded({ placed, blocks, event }, ms) {
       report(flushedFact(network, placed, ms))
-      checkpointer?.advance({ number: event.tip.number, version: event.sequence })
-      publisher?.onRecorded({ first: firstBlock(placed), blocks: versionBlocks(network, placed), event })
-      onWritten?.({ network, flushed: { ...event, isRecorded: true } })
+      observer.recorded({ first: firstBlock(placed), blocks, event })
     },
   })
 }
@@ -208,21 +199,19 @@ function openPipeline(
 async function undoBranch(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, checkpointer, publisher }: OpenNetwork,
+  { state, ledger, observer }: OpenNetwork,
   to: BlockRef & { timestamp: number },
   version: Version,
 ): Promise<void> {
-  const { network, report, onWritten } = options
+  const { network, report } = options
   const persist = <T>(task: () => Promise<T>) => untilStored(options, task)
   markDisturbed(state, to.timestamp)
   const tip = ledger.tip ?? to
-  await persist(async () => checkpointer?.lowerTo({ number: to.number, version: state.versions.next() }))
-  await persist(async () => publisher?.retractAbove(to, version))
-  const onRecomputed = publisher?.onRecomputed
-  const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext: state, onRecomputed }))
+  await persist(() => observer.retract(to, version))
+  const pools = await persist(() => rollBack(client, { network, to, version, recomputeContext: state, observer }))
   state.open.invalidate(pools, tip.timestamp)
   ledger.rollBack(to)
-  onWritten?.({ network })
+  observer.written()
   report({ kind: 'rolled-back', network, to: to.number, depth: tip.number - to.number, pools: pools.length })
 }
 

@@ -9,10 +9,9 @@ import { bucketStart } from '../candles/candle.ts'
 import { recordChanges } from '../candles/changes.ts'
 import { OpenCandles } from '../candles/open-candles.ts'
 import { mergeTouched, type TouchedPool } from '../candles/recompute.ts'
-import { sightingsIn } from '../extras/publish/emitter.ts'
-import type { Publisher } from '../extras/publish/publisher.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerObserver } from '../ledger/observer.ts'
 import { filterGroups, poolGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, insertBinary, loadSql, together } from '../store/store.ts'
@@ -38,7 +37,7 @@ export type OverwriteOptions = {
   /** The stream writes between two of these tasks. */
   enqueue: Enqueue
   disk?: Pick<Disk, 'sync'> | undefined
-  publisher?: Publisher | undefined
+  observer: Pick<LedgerObserver, 'aroundOverwrite' | 'recomputed'>
 }
 
 /** May be repeated after a failure at any statement, until the coverage is recorded, which comes last. */
@@ -47,21 +46,13 @@ export async function overwriteRange(
   overwrites: OverwriteRun,
   options: OverwriteOptions,
 ): Promise<void> {
-  const write = () => writeRange(client, overwrites, options)
-  const { publisher } = options
-  if (!publisher) return write()
-  const [{ job, from: first, pools = [] }] = overwrites
-  const { to: last = first } = overwrites.at(-1) ?? {}
-  const version = finalRowVersion(job)
-  const blocks = overwrites.flatMap((one) => one.blocks)
-  const ticks = blocks.flatMap((block) => block.ticks.map((tick) => ({ block, tick, version })))
-  await publisher.aroundOverwrite({ first, last, pools, ticks, job }, sightingsIn(blocks), write)
+  await options.observer.aroundOverwrite(overwrites, () => writeRange(client, overwrites, options))
 }
 
 async function writeRange(
   client: ClickHouseClient,
   overwrites: OverwriteRun,
-  { state, ledger, enqueue, disk, publisher }: OverwriteOptions,
+  { state, ledger, enqueue, disk, observer }: OverwriteOptions,
 ): Promise<void> {
   const [first] = overwrites
   const last = overwrites.at(-1) ?? first
@@ -102,7 +93,7 @@ async function writeRange(
     announced = await replaceRange(client, range, blocks, { state, ledger, enqueue })
     await announce(announced)
   }
-  await publisher?.onRecomputed(announced)
+  await observer.recomputed(announced)
   ledger.retime(await retime(client, { ...range, blocks: blocks.map(({ block }) => block) }, enqueue))
   // A covered range is not read again, so its rows have to be on the disk.
   await disk?.sync()

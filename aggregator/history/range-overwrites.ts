@@ -2,7 +2,6 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { untilAborted } from '../../ingest/lib/wait.ts'
 import { type RangeOverwrite, ticksIn } from '../../ingest/model/message.ts'
-import { checkpointEverything } from '../ledger/checkpoint.ts'
 import { untilStored } from '../ledger/until-stored.ts'
 import type { Enqueue, PriorityQueue } from '../store/priority-queue.ts'
 import type { AggregateOptions } from '../write/aggregate-options.ts'
@@ -18,23 +17,18 @@ import { type OverwriteRun, runsOf } from './overwrite-run.ts'
 export async function overwriteRanges(
   client: ClickHouseClient,
   options: AggregateOptions,
-  { state, ledger, checkpointer, publisher, overwrites }: OpenNetwork & { overwrites: StoredOverwrites },
+  { state, ledger, observer, overwrites }: OpenNetwork & { overwrites: StoredOverwrites },
   { writeQueue, rangeQueue }: { writeQueue: PriorityQueue; rangeQueue: PriorityQueue },
   signal: AbortSignal,
 ): Promise<void> {
-  const { history, network, disk, report, onWritten } = options
+  const { history, network, disk, report } = options
   const enqueue: Enqueue = (task) => writeQueue.low(task)
-  /** Every candle has its ticks. Call it while no flush is under way. */
-  async function confirmCandles(): Promise<void> {
-    if (checkpointer) checkpointer.advance({ number: ledger.tip?.number ?? -1, version: state.versions.next() })
-    else await checkpointEverything(client, network, state.versions)
-  }
   async function overwriteRun(run: OverwriteRun): Promise<void> {
     const began = performance.now()
-    await untilStored(options, () => overwriteRange(client, run, { state, ledger, publisher, enqueue, disk }))
+    await untilStored(options, () => overwriteRange(client, run, { state, ledger, observer, enqueue, disk }))
     await enqueue(async () => {
-      await untilStored(options, confirmCandles)
-      onWritten?.({ network })
+      await untilStored(options, observer.overwritten)
+      observer.written()
       const ms = performance.now() - began
       for (const message of run) {
         const { job, from, to } = message

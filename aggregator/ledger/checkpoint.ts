@@ -5,11 +5,9 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { serial } from '../../ingest/lib/serial.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Report } from '../../ingest/model/report.ts'
-import type { CandleVersions } from '../candles/writer-epoch.ts'
 import { ask, insertRows } from '../store/store.ts'
 import { tombstoneVersion } from '../store/version.ts'
-import type { AggregatorFact } from './fact.ts'
+import type { LedgerObserver, ObserverContext, OpenObserver } from './observer.ts'
 import { positionAbove } from './resume.ts'
 import { shrinkLedger } from './shrink-ledger.ts'
 import { storedChain } from './stored-blocks.ts'
@@ -24,17 +22,6 @@ export type Disk = {
 
 /** Everything up to a block is on the disk, with candles up to a version. Number −1: nothing. */
 export type Checkpoint = { number: number; version: bigint }
-
-export type Checkpointer = {
-  /** A flush is on the ledger. */
-  advance(point: Checkpoint): void
-  /** Syncs all writes so far, and records the tip. */
-  save(): Promise<void>
-  /** Call it before anything above a block is taken back: a start must not expect those blocks. */
-  lowerTo(to: Checkpoint): Promise<void>
-  /** Saves the last checkpoint. */
-  close(): Promise<void>
-}
 
 /** In place of a block number: all of the ledger is on the disk. */
 const EVERYTHING = (1n << 63n) - 1n
@@ -76,24 +63,27 @@ export async function truncateToCheckpoint(client: ClickHouseClient, network: Ne
   await shrinkLedger(client, { network, block: settled.number, version })
 }
 
-/** Where every write is synced, or none has to be: records only which candles have all their ticks. */
-export function checkpointEverything(
-  client: ClickHouseClient,
-  network: NetworkName,
-  versions: CandleVersions,
-): Promise<void> {
-  return writeCheckpoint(client, network, EVERYTHING, versions.next())
+/** Records the first checkpoint. Without a disk, every acknowledged write is on it, or none has to be: only which candles have all their ticks is recorded. */
+export function checkpointing(disk: Disk | undefined): OpenObserver {
+  return (client, context) => (disk ? openCheckpointer(client, disk, context) : openEverything(client, context))
 }
 
-/** The first `save` has to come before the first write. */
-export function createCheckpointer(
+async function openEverything(
   client: ClickHouseClient,
-  network: NetworkName,
+  { network, versions }: ObserverContext,
+): Promise<Partial<LedgerObserver>> {
+  const overwritten = () => writeCheckpoint(client, network, EVERYTHING, versions.next())
+  await overwritten()
+  return { overwritten }
+}
+
+async function openCheckpointer(
+  client: ClickHouseClient,
   disk: Disk,
-  standing: Checkpoint,
-  report: Report<AggregatorFact>,
-): Checkpointer {
-  let newest = standing
+  { network, ledger, versions, report }: ObserverContext,
+): Promise<Partial<LedgerObserver>> {
+  const pointAt = (number = -1): Checkpoint => ({ number, version: versions.next() })
+  let newest = pointAt(ledger.tip?.number)
   let settled: Checkpoint | undefined
   let timer: NodeJS.Timeout | undefined
   let isEnding = false
@@ -106,12 +96,12 @@ export function createCheckpointer(
     settled = point
   }
 
-  const save = () => inOrder(() => saveAt(newest))
+  const sync = () => inOrder(() => saveAt(newest))
 
-  async function trySave(): Promise<void> {
+  async function trySync(): Promise<void> {
     timer = undefined
     try {
-      await save()
+      await sync()
     } catch (error) {
       report({ kind: 'store-failed', network, error, retryMs: disk.everyMs })
       schedule()
@@ -119,25 +109,31 @@ export function createCheckpointer(
   }
 
   function schedule(): void {
-    if (!isEnding) timer ??= setTimeout(trySave, disk.everyMs)
+    if (!isEnding) timer ??= setTimeout(trySync, disk.everyMs)
   }
 
+  function advance(point: Checkpoint): void {
+    newest = point
+    schedule()
+  }
+
+  await sync()
   return {
-    save,
-    advance(point) {
+    sync,
+    recorded: ({ event }) => advance({ number: event.tip.number, version: event.sequence }),
+    overwritten: async () => advance(pointAt(ledger.tip?.number)),
+    /** A start must not expect blocks that are taken back. */
+    retract(to) {
+      const point = pointAt(to.number)
       newest = point
-      schedule()
-    },
-    lowerTo(to) {
-      newest = to
       return inOrder(async () => {
-        if (!settled || settled.number > to.number) await saveAt(to)
+        if (!settled || settled.number > to.number) await saveAt(point)
       })
     },
     async close() {
       isEnding = true
       clearTimeout(timer)
-      await trySave()
+      await trySync()
     },
   }
 }

@@ -17,6 +17,9 @@ export type Placement =
 
 export type LedgerBlock = BlockRef & { timestamp: number }
 
+/** In the place of a tip where the ledger is empty. */
+export const BEFORE_ALL: LedgerBlock = { number: -1, hash: `0x${'0'.repeat(64)}`, timestamp: 0 }
+
 /** A view of the chain: its newest block, and those below it by number. */
 export type KnownChain = {
   readonly tip: LedgerBlock | undefined

@@ -5,8 +5,9 @@ import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
 import { ask, loadSql } from '../store/store.ts'
 import { type LogPosition, tombstoneVersion } from '../store/version.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import type { LedgerBlock } from './ledger.ts'
-import { type RollbackOptions, rollBack } from './rollback.ts'
+import { BEFORE_ALL, type LedgerBlock } from './ledger.ts'
+import type { LedgerObserver } from './observer.ts'
+import { rollBack } from './rollback.ts'
 
 const candlesBeyond = loadSql(import.meta.url, './candles_above_tip.sql')
 const candlesUnsettled = loadSql(import.meta.url, './candles_above_checkpoint.sql')
@@ -21,14 +22,13 @@ export type RecoverOptions = {
   /** Candles up to this version have their ticks. */
   completeVersion: bigint
   recomputeContext: RecomputeContext
-  /** See `rollBack`. */
-  onRecomputed?: RollbackOptions['onRecomputed']
+  observer?: Pick<LedgerObserver, 'recomputed'>
 }
 
 /** Tombstones for the remains of a flush or rollback that was cut off. May be repeated. */
 export async function recover(client: ClickHouseClient, options: RecoverOptions): Promise<void> {
-  const { network, position, tip, checkpoint, completeVersion, recomputeContext, onRecomputed } = options
-  const to = tip ?? { number: -1, timestamp: 0 }
+  const { network, position, tip, checkpoint, completeVersion, recomputeContext, observer } = options
+  const to = tip ?? BEFORE_ALL
   const above = { network, since: to.timestamp }
   const [beyond, unsettled] = await Promise.all([
     ask<TouchedPool>(client, candlesBeyond, { ...above, completeVersion: completeVersion.toString() }),
@@ -41,6 +41,6 @@ export async function recover(client: ClickHouseClient, options: RecoverOptions)
     version: tombstoneVersion(position),
     recomputeContext,
     unverified,
-    onRecomputed,
+    ...(observer && { observer }),
   })
 }

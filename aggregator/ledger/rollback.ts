@@ -8,6 +8,7 @@ import { poolGroups } from '../store/pool-groups.ts'
 import { ask, loadSql, run } from '../store/store.ts'
 import { tombstoneRows } from '../store/tombstone-rows.ts'
 import { FINAL_HISTORY, type Version } from '../store/version.ts'
+import type { LedgerObserver } from './observer.ts'
 import { shrinkLedger } from './shrink-ledger.ts'
 
 const touched = loadSql(import.meta.url, './touched.sql')
@@ -22,13 +23,12 @@ export type RollbackOptions = {
   recomputeContext: RecomputeContext
   /** More pools whose candles are recomputed. */
   unverified?: readonly TouchedPool[]
-  /** Called once the candles of these pools are recomputed. */
-  onRecomputed?: ((touched: readonly TouchedPool[]) => Promise<void>) | undefined
+  observer?: Pick<LedgerObserver, 'recomputed'>
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */
 export async function rollBack(client: ClickHouseClient, options: RollbackOptions): Promise<PoolId[]> {
-  const { network, to, version, recomputeContext, unverified = [], onRecomputed } = options
+  const { network, to, version, recomputeContext, unverified = [], observer } = options
   const above = { network, block: to.number, version: version.toString() }
   const ofTicks = { ...above, since: to.timestamp }
   const rows = { network, first: to.number + 1, below: version, tombstone: version }
@@ -49,7 +49,7 @@ export async function rollBack(client: ClickHouseClient, options: RollbackOption
   }
   await run(client, restoreBalanceHours, ofTicks)
   await recompute(client, network, scopeOf(pools), recomputeContext)
-  await onRecomputed?.(pools)
+  await observer?.recomputed(pools)
   await recordChanges(client, network, pools, { sequence: recomputeContext.versions.next() })
   return pools.map(({ pool }) => pool)
 }

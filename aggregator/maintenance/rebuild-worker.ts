@@ -4,7 +4,7 @@ import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { RESOLUTIONS } from '../candles/candle.ts'
-import { recordChanges, type WriteEvent } from '../candles/changes.ts'
+import { recordChanges } from '../candles/changes.ts'
 import { failJob, finishJob, type Job, recordProgress, runOpenJobs } from '../jobs/job.ts'
 import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
@@ -25,7 +25,6 @@ export type RebuildWorkerOptions = OpenNetwork & {
   /** Range overwrites and rewinds, one at a time. */
   rangeQueue: PriorityQueue
   report: Report<AggregatorFact>
-  onWritten?: ((written: WriteEvent) => void) | undefined
   signal: AbortSignal
 }
 
@@ -54,7 +53,7 @@ async function runRewind(client: ClickHouseClient, job: Job, options: RebuildWor
 }
 
 async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
-  const { network, shards, state, ledger, checkpointer, publisher, writeQueue, report, onWritten, signal } = options
+  const { network, shards, state, ledger, observer, writeQueue, report, signal } = options
   const began = performance.now()
   try {
     await recordProgress(client, job, '0 %').catch(() => undefined)
@@ -70,16 +69,16 @@ async function runRebuild(client: ClickHouseClient, job: Job, options: RebuildWo
     for (const [index, shard] of shards.entries()) {
       const onProgress = (share: number) =>
         recordProgress(client, job, `${Math.floor(((index + share) / shards.length) * 100)} %`)
-      // Between two flushes: what it is made of must not be lost where it is not.
-      const beforeSwap = checkpointer && (() => writeQueue.low(checkpointer.save))
+      // Fsync the ticks first, between two flushes: rebuilt candles must not outlive them.
+      const beforeSwap = () => writeQueue.low(observer.sync)
       const rebuilt = await rebuild(shard, { ...job, from, resolutions, version, onProgress, beforeSwap, signal })
       // A task of its own, so that changes are recorded in the order of their sequence.
-      await publisher?.onRecomputed(rebuilt)
+      await observer.recomputed(rebuilt)
       await writeQueue.low(() => recordChanges(client, network, rebuilt, { sequence: state.versions.next() }))
     }
-    await checkpointer?.save()
+    await observer.sync()
     await finishJob(client, job)
-    onWritten?.({ network })
+    observer.written()
     report({ kind: 'rebuilt', network, job: job.id, ms: performance.now() - began })
   } catch (error) {
     if (signal.aborted) return

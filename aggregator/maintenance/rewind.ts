@@ -8,7 +8,8 @@ import { readRecords, writeRecord } from '../history/audit-record.ts'
 import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
 import type { LedgerBlock } from '../ledger/ledger.ts'
-import { type RollbackOptions, rollBack } from '../ledger/rollback.ts'
+import type { LedgerObserver } from '../ledger/observer.ts'
+import { rollBack } from '../ledger/rollback.ts'
 import { shrinkLedger } from '../ledger/shrink-ledger.ts'
 import { ask, loadSql, type QueryParameters, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
@@ -27,8 +28,7 @@ export type RewindOptions = {
   /** Where the tables themselves are. */
   shards: readonly ClickHouseClient[]
   signal: AbortSignal
-  /** See `rollBack`. */
-  onRecomputed?: RollbackOptions['onRecomputed']
+  observer: Pick<LedgerObserver, 'recomputed'>
 }
 
 /**
@@ -37,7 +37,7 @@ export type RewindOptions = {
  * statement: pools are found by their candles, which are the last to change.
  */
 export async function rewind(client: ClickHouseClient, options: RewindOptions): Promise<PoolId[]> {
-  const { network, to, version, recomputeContext, shards, signal, onRecomputed } = options
+  const { network, to, version, recomputeContext, shards, signal, observer } = options
   await shrinkLedger(client, { network, block: to.number, version }, recomputeContext.versions)
   for (const job of await openJobs(client, network, 'backfill')) {
     if (job.to > to.number)
@@ -57,7 +57,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
       await deleteRows(shard, table, 'network = {network:String} AND block > {block:UInt64}', above, signal)
     }
   }
-  return rollBack(client, { network, to, version, recomputeContext, unverified, onRecomputed })
+  return rollBack(client, { network, to, version, recomputeContext, unverified, observer })
 }
 
 /** Blocks above `to` are to be audited again. What was counted of them stays counted. */

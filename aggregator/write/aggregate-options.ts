@@ -4,11 +4,10 @@ import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { WriteEvent } from '../candles/changes.ts'
-import type { PublishOptions } from '../extras/publish/publish-options.ts'
 import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
+import type { OpenObserver } from '../ledger/observer.ts'
 import type { LogPosition } from '../store/version.ts'
 
 export type AggregateOptions = {
@@ -24,10 +23,8 @@ export type AggregateOptions = {
   shards?: readonly ClickHouseClient[]
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
-  /** Where changes are published, if anywhere. */
-  publish?: PublishOptions | undefined
+  /** Called at each write, in this order. */
+  observers?: readonly OpenObserver[]
   report: Report<AggregatorFact>
-  /** For caches of candles in the same process. */
-  onWritten?: (written: WriteEvent) => void
   signal: AbortSignal
 }

@@ -15,7 +15,7 @@ export type FlushListener = {
   /** Its ticks and candles are stored, and those of all flushes before it. Called again where a later step fails. */
   onStored(flush: StartedFlush['event']): void
   /** It is on the ledger. */
-  onRecorded(flush: StartedFlush['event'], placed: readonly PlacedMessage[], ms: number): void
+  onRecorded(flush: StartedFlush, ms: number): void
 }
 
 /** `persist` retries until the tables answer. */
@@ -56,7 +56,7 @@ export function createFlushPipeline(
   async function finish(before: Promise<void>, flush: StartedFlush, began: number): Promise<void> {
     await insertAndRecord(flush, before)
     unfinished = unfinished.slice(flush.placed.length)
-    onRecorded(flush.event, flush.placed, performance.now() - began)
+    onRecorded(flush, performance.now() - began)
   }
 
   /** The last statement that took effect is unknown: all unfinished messages are flushed again as one, and ClickHouse recomputes their candles. */
@@ -77,7 +77,7 @@ export function createFlushPipeline(
       await insertAndRecord(flush)
     })
     unfinished = []
-    if (flush) onRecorded(flush.event, placed, performance.now() - began)
+    if (flush) onRecorded(flush, performance.now() - began)
   }
 
   return { begin, done: () => finishing.catch(repeat) }

@@ -2,19 +2,15 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { OpenCandles } from '../candles/open-candles.ts'
 import type { RecomputeContext } from '../candles/recompute.ts'
-import type { Publisher } from '../extras/publish/publisher.ts'
-import type { Checkpointer } from '../ledger/checkpoint.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { LedgerObserver } from '../ledger/observer.ts'
 import type { Version } from '../store/version.ts'
 
 /** A network whose writer epoch this process holds. */
 export type OpenNetwork = {
   state: WriterState
   ledger: Ledger
-  /** Absent where every write is synced, or none has to be. */
-  checkpointer: Checkpointer | undefined
-  /** Absent where nothing is published. */
-  publisher: Publisher | undefined
+  observer: LedgerObserver
 }
 
 export type WriterState = RecomputeContext & {

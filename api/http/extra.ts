@@ -1,4 +1,4 @@
-/** What other interfaces add to the four operations, and what they are given for it. The core imports none of them. */
+/** The port of the interfaces beside the four operations: they get the service, and give their routes. The core imports none of them. */
 import type { RequestHandler } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Accounts } from '../accounts/accounts.ts'

@@ -23,9 +23,8 @@ export async function withStandaloneAggregator(
   const position = await positionAfterStored(store.owner, network)
   const { config, deployment, report } = run
   const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
-  const publishing = deployment.publish?.(NETWORKS[network], { report, signal })
-  const publish = publishing?.options
-  const aggregating = aggregate(store.owner, { network, log, history, position, disk, publish, report, signal })
+  const { observers, close } = deployment.openPublishing(NETWORKS[network], { report, signal })
+  const aggregating = aggregate(store.owner, { network, log, history, position, disk, observers, report, signal })
   aggregating.catch(run.fail)
   try {
     await use(history)
@@ -33,6 +32,6 @@ export async function withStandaloneAggregator(
     stopping.abort()
     await Promise.all([log.close(), history.close()])
     await Promise.allSettled([aggregating])
-    await publishing?.close()
+    await close()
   }
 }

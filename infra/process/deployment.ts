@@ -1,5 +1,6 @@
 /** A configuration resolved into its parts: tables, log and request budgets. Callers use the parts and never ask which kind was configured. */
-import type { PublishOptions } from '../../aggregator/extras/publish/publish-options.ts'
+import { publishing } from '../../aggregator/extras/publish/publisher.ts'
+import type { OpenObserver } from '../../aggregator/ledger/observer.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { EngineFact } from '../clickhouse/engine.ts'
@@ -16,11 +17,11 @@ export type Deployment = {
   tables: Tables
   log: LogBackend
   budgets: RequestBudgets
-  /** Where changes of a network are published; absent where nothing is. */
-  publish?: (network: Network, context: Pick<Run, 'report' | 'signal'>) => OpenedPublishing
+  /** The publisher of a network's changes; no observer where no topic is configured. */
+  openPublishing(network: Network, context: Pick<Run, 'report' | 'signal'>): OpenedPublishing
 }
 
-export type OpenedPublishing = { options: PublishOptions; close(): Promise<void> }
+export type OpenedPublishing = { observers: readonly OpenObserver[]; close(): Promise<void> }
 
 export type Tables = {
   /** The configured server, or the engine of another process; undefined where none runs. Without `waiting` it fails at once. */
@@ -34,7 +35,7 @@ export function resolveDeployment(config: Config): Deployment {
   return {
     log: logBackendOf(config.log),
     budgets: new RequestBudgets(),
-    ...publishingOf(config),
+    openPublishing: publishingOf(config),
     tables: {
       find: async (waiting) => findStore(config, await folder(), waiting),
       open: async (report, signal) => openStore(config, await folder(), report, signal),
@@ -42,16 +43,14 @@ export function resolveDeployment(config: Config): Deployment {
   }
 }
 
-function publishingOf({ log, publish }: Config): Pick<Deployment, 'publish'> {
-  if (log.kind !== 'kafka' || !publish) return {}
-  return {
-    publish(network, { report, signal }) {
-      const { kinds, registry } = publish
-      const sink = openPublicTopics(log, { network, kinds, report, closed: signal })
-      // Publishing does not wait for the registry. Only the signal ends the repetitions.
-      if (registry) void registerSchemas(registry, sink.topics, { report, signal }).catch(() => undefined)
-      return { options: { ...publish, sink }, close: sink.close }
-    },
+function publishingOf({ log, publish }: Config): Deployment['openPublishing'] {
+  if (log.kind !== 'kafka' || !publish) return () => ({ observers: [], close: async () => {} })
+  return (network, { report, signal }) => {
+    const { kinds, registry } = publish
+    const sink = openPublicTopics(log, { network, kinds, report, closed: signal })
+    // Publishing does not wait for the registry. Only the signal ends the repetitions.
+    if (registry) void registerSchemas(registry, sink.topics, { report, signal }).catch(() => undefined)
+    return { observers: [publishing({ ...publish, sink })], close: sink.close }
   }
 }
 

@@ -3,8 +3,9 @@
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import { applyRetention } from '../../aggregator/candles/retention.ts'
-import type { VerifyShare } from '../../aggregator/extras/verify/verify-worker.ts'
+import { type VerifyShare, verifying } from '../../aggregator/extras/verify/verify-worker.ts'
 import type { HaltedStage } from '../../aggregator/ledger/halts.ts'
+import { notifying } from '../../aggregator/ledger/observer.ts'
 import { untilStored } from '../../aggregator/ledger/until-stored.ts'
 import { onAbort } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -69,20 +70,20 @@ async function aggregateOnce(
     const disk = await prepareDisk(store, config.fsync, deployment.log.resumesAtStoredTip)
     return { disk, position: await deployment.log.findPosition(owner, network, log) }
   })
-  const publishing = deployment.publish?.(NETWORKS[network], { report, signal })
+  const publishing = deployment.openPublishing(NETWORKS[network], { report, signal })
   try {
-    const publish = publishing?.options
     const logs = { log, history: backfillLog }
     const tables = { shards, disk, hasOpenJobs }
-    const verify = verifyShareOf(config)
-    await aggregate(owner, { network, ...logs, position, ...tables, publish, verify, report, onWritten, signal })
+    const observers = [...publishing.observers, notifying(onWritten)]
+    const workers = verifyShareOf(config).map(verifying)
+    await aggregate(owner, { network, ...logs, position, ...tables, observers, workers, report, signal })
   } finally {
-    await publishing?.close()
+    await publishing.close()
   }
 }
 
 /** The networks of a process divide the share; a devnet is the only one. */
-function verifyShareOf(config: Config): VerifyShare | undefined {
+function verifyShareOf(config: Config): VerifyShare[] {
   const networks = Math.max(1, configuredNetworks(config).length)
-  return config.verifyShare > 0 ? { share: config.verifyShare / networks } : undefined
+  return config.verifyShare > 0 ? [{ share: config.verifyShare / networks }] : []
 }

@@ -1,10 +1,12 @@
 /** An aggregator at work on real tables, over either kind of log. Many networks share a database: each is a case of its own. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { aggregate, type Verifying } from '../../aggregator/aggregate.ts'
+import { aggregate } from '../../aggregator/aggregate.ts'
 import type { WriteEvent } from '../../aggregator/candles/changes.ts'
 import type { PublishOptions } from '../../aggregator/extras/publish/publish-options.ts'
+import type { VerifyShare } from '../../aggregator/extras/verify/verify-worker.ts'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
+import { notifying } from '../../aggregator/ledger/observer.ts'
 import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resume.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -20,7 +22,7 @@ export type Running = {
   stop(): Promise<unknown>
 }
 
-export type RunningOptions = Verifying & {
+export type RunningOptions = {
   network: NetworkName
   /** One that keeps its messages; absent: the hand-over of a single process. */
   log?: ArrayLog | undefined
@@ -32,6 +34,7 @@ export type RunningOptions = Verifying & {
   /** Where writes are not synced one by one. */
   disk?: Disk | undefined
   publish?: PublishOptions | undefined
+  verify?: VerifyShare | undefined
   /** Aborts when the process is to die. */
   death?: AbortSignal
 }
@@ -70,7 +73,9 @@ export async function startAggregator(
     if (fact.kind === 'aggregator-started') start()
   }
   let failure: unknown
-  const options = { network, log, history, position, shards, disk, publish, verify, report, onWritten, signal }
+  const observers = [...(publish ? [await publisherOf(publish)] : []), notifying(onWritten)]
+  const workers = verify ? [await verifierOf(verify)] : []
+  const options = { network, log, history, position, shards, disk, observers, workers, report, signal }
   const ended = aggregate(client, options).catch((error: unknown) => {
     failure = error
   })
@@ -91,6 +96,17 @@ export async function startAggregator(
       return failure
     },
   }
+}
+
+/** The core's suites run without the extras, too. */
+async function publisherOf(options: PublishOptions) {
+  const { publishing } = await import('../../aggregator/extras/publish/publisher.ts')
+  return publishing(options)
+}
+
+async function verifierOf(share: VerifyShare) {
+  const { verifying } = await import('../../aggregator/extras/verify/verify-worker.ts')
+  return verifying(share)
 }
 
 /** The log, and when its reader has asked for more than these messages. */

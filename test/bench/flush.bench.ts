@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { aggregate } from '../../aggregator/aggregate.ts'
 import { PUBLISHED_KINDS } from '../../aggregator/extras/publish/publication.ts'
+import { publishing } from '../../aggregator/extras/publish/publisher.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import { RowBinary } from '../../aggregator/store/row-binary.ts'
 import { tickRow } from '../../aggregator/write/rows.ts'
@@ -112,7 +113,7 @@ async function fromKafka(
     network,
     log,
     position: { generation: 0, offset: 0 },
-    publish: topics && { sink: topics, kinds: KINDS, finality: 'instant' },
+    observers: topics ? [publishing({ sink: topics, kinds: KINDS, finality: 'instant' })] : [],
     report(fact) {
       complain(fact)
       if (fact.kind === 'published') publishedTo = fact.number
@@ -177,7 +178,7 @@ async function live(shape: Shape, publishedTo?: readonly string[]): Promise<void
     network: shape.network,
     log,
     position: { generation: 0, offset: 0 },
-    publish: topics && { sink: topics, kinds: KINDS, finality: 'instant' },
+    observers: topics ? [publishing({ sink: topics, kinds: KINDS, finality: 'instant' })] : [],
     report: complain,
     signal: stopping.signal,
   })

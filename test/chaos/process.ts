@@ -1,6 +1,7 @@
 /** One process of a network, from its start to its end or its death, and the ends that the listener and jobs hold of its logs. */
 import { aggregate } from '../../aggregator/aggregate.ts'
 import type { PublishOptions } from '../../aggregator/extras/publish/publish-options.ts'
+import { publishing } from '../../aggregator/extras/publish/publisher.ts'
 import { type Disk, truncateToCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import type { Message, RangeOverwrite } from '../../ingest/model/message.ts'
@@ -55,7 +56,8 @@ export async function startProcess({
     start()
   }
   let failure: unknown
-  const options = { network, log: stream.log, history: history.log, position, disk, publish, report, signal }
+  const observers = publish ? [publishing(publish)] : []
+  const options = { network, log: stream.log, history: history.log, position, disk, observers, report, signal }
   const ended = aggregate(crashClient.client, options).catch((error: unknown) => {
     failure = error
   })

@@ -1,6 +1,5 @@
 /** The newest published block of a network, which survives restarts. Blocks above it are published (again) after a crash. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { Hash } from 'viem'
 import type { BlockRef, UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { ask, insertRows, loadSql } from '../../store/store.ts'
@@ -10,9 +9,6 @@ const newestCoveredSql = loadSql(import.meta.url, './newest_covered.sql')
 
 /** Block −1 at time 0: nothing is published yet. */
 export type PublishCursor = BlockRef & { timestamp: UnixSeconds }
-
-const NO_HASH: Hash = `0x${'0'.repeat(64)}`
-export const BEFORE_ALL: PublishCursor = { number: -1, hash: NO_HASH, timestamp: 0 }
 
 /** Undefined where this network was never published. */
 export async function readCursor(client: ClickHouseClient, network: NetworkName): Promise<PublishCursor | undefined> {

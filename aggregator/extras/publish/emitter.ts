@@ -1,8 +1,9 @@
 /** Makes records of changed rows, with their pools and finality, and hands them to the sink. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { BlockContent, UnixSeconds } from '../../../ingest/model/message.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
+import type { PoolSighting } from '../../ledger/observer.ts'
 import { askGroups, poolGroups } from '../../store/pool-groups.ts'
 import { ask, loadSql } from '../../store/store.ts'
 import { storedPools } from '../../store/stored-pools.ts'
@@ -11,12 +12,6 @@ import type { PublisherOptions } from './publish-options.ts'
 import type { VersionedBucket } from './stored-candles.ts'
 
 const sightedBelow = loadSql(import.meta.url, './sighted_below.sql')
-
-export type PoolSighting = { pool: Pool; block: number }
-
-export function sightingsIn(blocks: readonly Pick<BlockContent, 'number' | 'pools'>[]): PoolSighting[] {
-  return blocks.flatMap(({ number, pools }) => pools.map((pool) => ({ pool, block: number })))
-}
 
 /** Changes of one publication; each list in the order of its records. */
 export type EmittedChanges = {

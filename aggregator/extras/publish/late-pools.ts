@@ -1,9 +1,10 @@
 /** Pools that are stored later than blocks with their ticks: records name the tokens of a pool, so these ticks are not published yet. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolSighting } from '../../ledger/observer.ts'
 import type { CandleFeed } from './candle-feed.ts'
 import type { PublishCursor } from './cursor.ts'
-import type { EmittedChanges, PoolSighting } from './emitter.ts'
+import type { EmittedChanges } from './emitter.ts'
 import { touchedBy } from './stored-candles.ts'
 import { readStoredTicks } from './stored-ticks.ts'
 

@@ -1,16 +1,14 @@
 /** The next blocks to publish: from memory while the publisher keeps up, else from the tables. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hash } from 'viem'
-import type { BlockContent, UnixSeconds } from '../../../ingest/model/message.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Pool } from '../../../ingest/model/pool.ts'
 import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
-import type { FlushEvent } from '../../candles/changes.ts'
+import { type PoolSighting, type RecordedFlush, sightingsIn } from '../../ledger/observer.ts'
 import { ledgerStart, MAX_RANGE_BLOCKS } from '../../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../../store/store.ts'
-import type { Version } from '../../store/version.ts'
 import type { PublishCursor } from './cursor.ts'
-import { type PoolSighting, sightingsIn } from './emitter.ts'
 import type { VersionedTick } from './publication.ts'
 import type { VersionedBucket } from './stored-candles.ts'
 import { readStoredTicks } from './stored-ticks.ts'
@@ -25,14 +23,6 @@ export type PublishBatch = {
   buckets?: readonly VersionedBucket[]
   /** The newest block of the batch. */
   last: PublishCursor
-}
-
-/** A flush that is on the ledger. */
-export type RecordedFlush = {
-  /** The first block that it covers, with or without content. */
-  first: number
-  blocks: readonly { block: BlockContent; version: Version }[]
-  event: Pick<FlushEvent, 'tip' | 'buckets' | 'version'>
 }
 
 /** Ticks of recorded flushes that are kept in memory; with more, the tables are read. */

@@ -1,9 +1,5 @@
 /** Options of publishing a network. */
-import type { NetworkName } from '../../../ingest/model/network.ts'
-import type { Report } from '../../../ingest/model/report.ts'
-import type { CandleVersions } from '../../candles/writer-epoch.ts'
-import type { AggregatorFact } from '../../ledger/fact.ts'
-import type { Ledger } from '../../ledger/ledger.ts'
+import type { ObserverContext } from '../../ledger/observer.ts'
 import type { PublishedKind, PublishFinality, PublishSink } from './publication.ts'
 
 export type PublishOptions = {
@@ -13,10 +9,4 @@ export type PublishOptions = {
   finality: PublishFinality
 }
 
-export type PublisherOptions = PublishOptions & {
-  network: NetworkName
-  ledger: Pick<Ledger, 'tip' | 'finalized' | 'at'>
-  versions: CandleVersions
-  report: Report<AggregatorFact>
-  signal: AbortSignal
-}
+export type PublisherOptions = PublishOptions & ObserverContext

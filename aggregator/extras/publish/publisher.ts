@@ -11,38 +11,27 @@
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause, retried, Waker } from '../../../ingest/lib/wait.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { TouchedPool } from '../../candles/recompute.ts'
-import type { LedgerBlock } from '../../ledger/ledger.ts'
+import { BEFORE_ALL, type LedgerBlock } from '../../ledger/ledger.ts'
+import {
+  type LedgerObserver,
+  type OpenObserver,
+  type PoolSighting,
+  type RecordedFlush,
+  sightingsIn,
+} from '../../ledger/observer.ts'
 import { PriorityQueue } from '../../store/priority-queue.ts'
 import { whenStored } from '../../store/stream-priority.ts'
 import type { Version } from '../../store/version.ts'
 import { type CandleFeed, openCandleFeed } from './candle-feed.ts'
-import { BEFORE_ALL, newestCovered, type PublishCursor, readCursor, writeCursor } from './cursor.ts'
-import { type Emitter, openEmitter, type PoolSighting } from './emitter.ts'
+import { newestCovered, type PublishCursor, readCursor, writeCursor } from './cursor.ts'
+import { type Emitter, openEmitter } from './emitter.ts'
 import { latePoolChanges } from './late-pools.ts'
-import { RecentFlushes, type RecordedFlush, readBatch, readSightings } from './publish-batch.ts'
-import type { PublisherOptions } from './publish-options.ts'
+import { RecentFlushes, readBatch, readSightings } from './publish-batch.ts'
+import type { PublisherOptions, PublishOptions } from './publish-options.ts'
 import { readStoredTicks } from './stored-ticks.ts'
-import { readTickDifference, type TickReplacement } from './tick-difference.ts'
-
-/** Every call may be repeated after a failure. */
-export type Publisher = {
-  /** A flush is on the ledger. */
-  onRecorded(flush: RecordedFlush): void
-  /**
-   * Retracts what was published above a block. Call it before any row above it is taken back: those of versions below `below`, or all
-   * where it is absent.
-   */
-  retractAbove(to: LedgerBlock, below?: Version): Promise<void>
-  /** Runs `write`, which replaces stored ticks, once the difference is published. No block from `change.first` on is published meanwhile. */
-  aroundOverwrite(change: TickReplacement, pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>
-  /** Runs `write`, which stores unknown pools that blocks of the ledger name, once what was not published for want of them is. */
-  withLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>
-  /** Candles of these pools were recomputed. */
-  onRecomputed(touched: readonly TouchedPool[]): Promise<void>
-  /** Ends with the batch under way, and stores the cursor. */
-  close(): Promise<void>
-}
+import { readTickDifference, replacementBy, type TickReplacement } from './tick-difference.ts'
 
 const IDLE_MS = 1_000
 /** The cursor is stored at most so often: after a crash, the blocks since then are published again. */
@@ -60,7 +49,12 @@ function firstHighest({ ledger, finality }: PublisherOptions, stored: PublishCur
   return finality === 'final' ? Math.max(stored.number, ledger.finalized) : Number.MAX_SAFE_INTEGER
 }
 
-export async function openPublisher(client: ClickHouseClient, options: PublisherOptions): Promise<Publisher> {
+/** Publishes what the writer stores: an observer of its ledger. */
+export function publishing(options: PublishOptions): OpenObserver {
+  return (client, context) => openPublisher(client, { ...options, ...context })
+}
+
+async function openPublisher(client: ClickHouseClient, options: PublisherOptions): Promise<LedgerPublisher> {
   const { network, ledger, versions, finality, kinds } = options
   const stored = await readCursor(client, network)
   const cursor = stored ?? ledger.tip ?? BEFORE_ALL
@@ -86,7 +80,7 @@ type FirstState = {
   candles: CandleFeed
 }
 
-class LedgerPublisher implements Publisher {
+class LedgerPublisher implements Partial<LedgerObserver> {
   readonly #client: ClickHouseClient
   readonly #options: PublisherOptions
   readonly #state: FirstState
@@ -117,23 +111,22 @@ class LedgerPublisher implements Publisher {
     this.#running.catch(() => undefined)
   }
 
-  onRecorded(flush: RecordedFlush): void {
+  recorded(flush: RecordedFlush): void {
     this.#recorded = flush.event.tip.number
     this.#recent.add(flush)
     this.#waker.wake()
   }
 
-  retractAbove(to: LedgerBlock, below?: Version): Promise<void> {
+  retract(to: LedgerBlock, below?: Version): Promise<void> {
     return this.#queue.high(() => this.#retractAbove(to, below))
   }
 
-  async aroundOverwrite(
-    change: TickReplacement,
-    pools: readonly PoolSighting[],
-    write: () => Promise<void>,
-  ): Promise<void> {
+  /** The difference is published first; no block from the first one on is published while `write` runs. */
+  async aroundOverwrite(run: readonly RangeOverwrite[], write: () => Promise<void>): Promise<void> {
+    const blocks = run.flatMap((one) => one.blocks)
+    const change = replacementBy(run)
     await this.#queue.high(async () => {
-      await this.#publishDifference(change, pools)
+      await this.#publishDifference(change, sightingsIn(blocks))
       this.#held.add(change.first)
     })
     try {
@@ -144,7 +137,8 @@ class LedgerPublisher implements Publisher {
     }
   }
 
-  async withLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void> {
+  /** Publishes the withheld ticks of these pools, then runs `write`. */
+  async aroundLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void> {
     await this.#queue.high(async () => {
       this.#state.coveredUntil = Math.max(this.#state.coveredUntil, this.#recorded)
       await this.#emitter.emit(await latePoolChanges(this.#client, this.#options.network, pools, this.#state))
@@ -152,12 +146,13 @@ class LedgerPublisher implements Publisher {
     })
   }
 
-  onRecomputed = (touched: readonly TouchedPool[]): Promise<void> =>
-    this.#queue.high(async () => {
+  recomputed(touched: readonly TouchedPool[]): Promise<void> {
+    return this.#queue.high(async () => {
       const { candles, cursor } = this.#state
       const buckets = await candles.ofRecomputed(touched, cursor.timestamp)
       await this.#emitter.emit({ buckets, at: cursor.timestamp })
     })
+  }
 
   async close(): Promise<void> {
     this.#closing.abort()

@@ -1,5 +1,6 @@
 /** The difference between stored ticks and those that will replace them. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Tick } from '../../../ingest/model/tick.ts'
@@ -15,6 +16,17 @@ export type TickReplacement = {
   ticks: readonly VersionedTick[]
   /** Stored rows of later jobs stay. */
   job: number
+}
+
+/** The ranges of a run follow each other, and are of one job and the same pools. */
+export function replacementBy(run: readonly RangeOverwrite[]): TickReplacement {
+  const [first, last] = [run[0], run.at(-1)]
+  if (!first || !last) throw new Error('A run has range overwrites.')
+  const { job, pools = [] } = first
+  const version = finalRowVersion(job)
+  const blocks = run.flatMap((one) => one.blocks)
+  const ticks = blocks.flatMap((block) => block.ticks.map((tick) => ({ block, tick, version })))
+  return { first: first.from, last: last.to, pools, ticks, job }
 }
 
 export type TickDifference = { retracted: readonly VersionedTick[]; inserted: readonly VersionedTick[] }

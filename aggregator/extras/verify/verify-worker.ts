@@ -7,6 +7,7 @@ import { backOff, pause } from '../../../ingest/lib/wait.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { Report } from '../../../ingest/model/report.ts'
+import type { WriterWorker } from '../../aggregate.ts'
 import type { AggregatorFact } from '../../ledger/fact.ts'
 import type { PriorityQueue } from '../../store/priority-queue.ts'
 import { nextBlockSlice, nextCoverageSlice } from './block-slices.ts'
@@ -56,6 +57,11 @@ const MAX_REPORTED = 10
 const RETRY = { firstMs: 5_000, maxMs: 60_000 }
 
 const SLICES = { candles: nextCandleSlice, blocks: nextBlockSlice, coverage: nextCoverageSlice } as const
+
+/** Verifies beside a writer. */
+export function verifying(share: VerifyShare): WriterWorker {
+  return (client, writer) => runVerifyWorker(client, { ...writer, ...share })
+}
 
 /** Returns when the signal aborts. Failures are retried without a limit. */
 export async function runVerifyWorker(client: ClickHouseClient, options: VerifyWorkerOptions): Promise<void> {
