@@ -8,10 +8,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { startRpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 import { figure, quantile, title } from './figure.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 15)

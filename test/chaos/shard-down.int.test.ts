@@ -7,10 +7,10 @@ import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
 import { ProblemBody } from '../api/body.ts'
 import { startService } from '../api/service.ts'
-import { until } from '../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { type Shards, startShards } from '../support/shards.ts'
+import { until } from '../support/until.ts'
 import { cleanRun } from './clean.ts'
 
 /** Its pools are on both shards, its ledger is on the second. */

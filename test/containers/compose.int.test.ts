@@ -1,10 +1,11 @@
 /** The whole cluster in containers: a recorded day of Ethereum goes in by JSON-RPC, and its candles come out over HTTP. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Ask, asker, until } from '../support/candlepool.ts'
+import { type Ask, asker } from '../support/candlepool.ts'
 import { inContainers } from '../support/containers.ts'
 import { DAY, DAY_POOL } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 import { type Cluster, composeCluster, hostGateway, rightsOf } from './compose.ts'
 
 const KEY = 'cp_key-of-the-cluster-in-containers'

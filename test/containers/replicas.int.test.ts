@@ -3,11 +3,12 @@
  * images: the engine of the stand-ins has no Keeper.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Ask, asker, until } from '../support/candlepool.ts'
+import { type Ask, asker } from '../support/candlepool.ts'
 import { inContainers } from '../support/containers.ts'
 import { DAY } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 import { type Cluster, composeCluster, hostGateway } from './compose.ts'
 
 const KEY = 'cp_key-of-the-replicas-in-containers'

@@ -7,10 +7,11 @@ import { findEngine } from '../../infra/clickhouse/engine-access.ts'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { FINALIZED, FIRST, type Nodes, startNodes } from '../aggregator/extras/audit/audited.ts'
-import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { rowsOf } from '../support/rows.ts'
 import { inSoak } from '../support/sample.ts'
+import { until } from '../support/until.ts'
 
 const TABLES = ['ticks', 'candles', 'liquidity_changes'] as const
 

@@ -1,10 +1,11 @@
 /** `npm run backfill -- --again` over parts of what earlier jobs have read: the range stays covered before, while and after it is read. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Running, run, type Script, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Running, run, type Script, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 const FIRST = DAY.firstBlock
 const MIDDLE = FIRST + 500

@@ -4,7 +4,7 @@ import { gapsIn, readCoverage } from '../../aggregator/history/coverage.ts'
 import { ask } from '../../aggregator/store/store.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { DAY } from '../support/recorded.ts'
@@ -13,6 +13,7 @@ import { rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
 import { scrape, sum } from '../support/scrape.ts'
+import { until } from '../support/until.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const MIDDLE = DAY.firstBlock + 5_000

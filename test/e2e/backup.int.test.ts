@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { type Running, run, type Script, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Running, run, type Script, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
+import { until } from '../support/until.ts'
 
 const FROM = DAY.lastBlock - 900
 

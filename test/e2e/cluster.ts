@@ -16,9 +16,10 @@ import type { Message } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { MARKET_TABLES, tablesOf } from '../aggregator/tables.ts'
-import { type Running, run, type Script, until } from '../support/candlepool.ts'
+import { type Running, run, type Script } from '../support/candlepool.ts'
 import { asBlocks, type Chain } from '../support/chain.ts'
 import type { TestDatabase } from '../support/clickhouse.ts'
+import { until } from '../support/until.ts'
 
 /** Tests run side by side, so that each cleans up for itself. */
 export type Context = Pick<TestContext, 'onTestFinished'>

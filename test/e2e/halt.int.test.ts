@@ -1,7 +1,7 @@
 /** A halted network of a process: it halts alone, is reported everywhere, and resumes after `npm run rewind`. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NETWORKS } from '../../ingest/model/networks.ts'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { DAY, madeUpHash } from '../support/recorded.ts'
@@ -9,6 +9,7 @@ import { recordedDayChain } from '../support/recorded-day.ts'
 import { dayReplacedFrom } from '../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
+import { until } from '../support/until.ts'
 
 const FINAL = DAY.lastBlock - 60
 const FROM = FINAL - 200

@@ -11,10 +11,11 @@ import type { AnyMessage } from '../../infra/kafka/wire/wire-format.ts'
 import type { Message } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { networkOf } from '../aggregator/running.ts'
-import { run, until } from '../support/candlepool.ts'
+import { run } from '../support/candlepool.ts'
 import { asBlocks, asRange, asRestatement, type Chain, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
+import { until } from '../support/until.ts'
 import { type Aggregating, type Context, kafkaClient, openNetwork } from './cluster.ts'
 
 const { skip, brokers } = kafkaOrSkip()

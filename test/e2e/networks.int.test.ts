@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { ask } from '../../aggregator/store/store.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
-import { type Running, run, until } from '../support/candlepool.ts'
+import { type Running, run } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 // No other suite uses their topics.
 const NAMES = ['polygon', 'optimism'] as const

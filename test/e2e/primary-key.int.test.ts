@@ -25,11 +25,12 @@ import { networkOf, startAggregator } from '../aggregator/running.ts'
 import { type Asked, recorded } from '../aggregator/statements.ts'
 import { buyEther, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
 import { startService } from '../api/service.ts'
-import { temporaryFolder, until } from '../support/candlepool.ts'
+import { temporaryFolder } from '../support/candlepool.ts'
 import { asBlocks, asRestatement, fullBlocks, mine } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY_POOL } from '../support/recorded.ts'
 import { addressOf, block, openStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
 
 /** How rows of each growing table are found: columns of its key, or another index. */
 const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }> = {

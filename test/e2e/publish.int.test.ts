@@ -9,7 +9,7 @@ import kafkajs, { Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { RECORD_SCHEMAS } from '../../api/extras/topics/asyncapi.ts'
 import { candlesOf, openTopicReader, type TopicReader, ticksOf } from '../client/topics.ts'
-import { type Ask, asker, type Running, run, until } from '../support/candlepool.ts'
+import { type Ask, asker, type Running, run } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { kafkaOrSkip } from '../support/kafka.ts'
@@ -20,6 +20,7 @@ import { dayReplacedFrom } from '../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
 import { sample } from '../support/sample.ts'
 import { scrape, sum } from '../support/scrape.ts'
+import { until } from '../support/until.ts'
 
 const FORKS = sample('FORKS', 4, 10)
 const DEPTH = 6

@@ -3,12 +3,13 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { type Ask, asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Ask, asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY, DAY_POOL, recordedMinutes } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import { MARKET_TABLES, rowsOf } from '../support/rows.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 /** The last blocks of the day are not final yet, so that both paths are taken: ranges, then single blocks. */
 const FINALIZED = DAY.lastBlock - 40

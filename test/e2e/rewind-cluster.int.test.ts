@@ -4,9 +4,9 @@ import { openJob, readJob } from '../../aggregator/jobs/job.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { kafkaBackfillLog } from '../../infra/kafka/kafka.ts'
 import { networkOf } from '../aggregator/running.ts'
-import { until } from '../support/candlepool.ts'
 import { asRange, asRestatement, fullBlocks, mine, newTo } from '../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
+import { until } from '../support/until.ts'
 import { openNetwork } from './cluster.ts'
 
 const PLANS = fullBlocks(24, 5)

@@ -1,7 +1,8 @@
 /** `npm run rewind` beside one `npm start`: the listener reads the removed blocks again by itself, and no part reports a stall. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
+import { until } from '../support/until.ts'
 
 type Health = { networks: { tip: { number: number } | null }[] }
 

@@ -6,12 +6,13 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { VARIABLES } from '../../infra/config/config.ts'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { openCheckout } from '../support/checkout.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
+import { until } from '../support/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const [, section = ''] =

@@ -20,11 +20,12 @@ import { minute, NETWORKS_SERVED, POOLS as PAIRS, storeScenario, TIP } from '../
 import { type Service, startService } from '../api/service.ts'
 import { tellStory } from '../chaos/story.ts'
 import { randomOf } from '../simulation/random.ts'
-import { run, type Script, temporaryFolder, until } from '../support/candlepool.ts'
+import { run, type Script, temporaryFolder } from '../support/candlepool.ts'
 import { POOLS } from '../support/chain.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { inSoak } from '../support/sample.ts'
 import { type Shards, startShards } from '../support/shards.ts'
+import { until } from '../support/until.ts'
 
 const SEED = Number(process.env['SEED'] ?? 1)
 const STEPS = 30

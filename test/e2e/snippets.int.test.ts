@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../infra/config/config.ts'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { openCheckout, RESTORE } from '../support/checkout.ts'
 import { inputOf } from '../support/child-input.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { commandsOf, NOT_RUN, type Reasons, reasonOf } from '../support/commands.ts'
 import { DOCUMENTS } from '../support/documents.ts'
 import { freePorts } from '../support/free-ports.ts'
+import { until } from '../support/until.ts'
 
 const TEXTS = DOCUMENTS.map(({ text }) => text)
 

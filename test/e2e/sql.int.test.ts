@@ -8,10 +8,11 @@ import { readRunning } from '../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import { readConfig } from '../../infra/config/config.ts'
 import { currentStoreFolder } from '../../infra/config/folders.ts'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { freePorts } from '../support/free-ports.ts'
 import { fetchedJars, javaAtLeast } from '../support/maven.ts'
+import { until } from '../support/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const JDBC = join(ROOT, 'test/support/jdbc')

@@ -5,9 +5,10 @@ import { readCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
 import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
 import { findStore } from '../../infra/clickhouse/store.ts'
 import { currentStoreFolder } from '../../infra/config/folders.ts'
-import { type Ask, asker, type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Ask, asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { inSoak } from '../support/sample.ts'
 import { readiness, scrape, sum } from '../support/scrape.ts'
+import { until } from '../support/until.ts'
 
 type Candle = { time: string; open: number; high: number; low: number; close: number; volume: number }
 type Candles = { data: Candle[]; credits_used: number; warning?: { message: string } }

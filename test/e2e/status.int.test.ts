@@ -2,12 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { findEngine } from '../../infra/clickhouse/engine-access.ts'
-import { type Running, run, temporaryFolder, until, untilReady } from '../support/candlepool.ts'
+import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
 import { inSoak } from '../support/sample.ts'
+import { until } from '../support/until.ts'
 
 const FINALIZED = DAY.lastBlock - 40
 const LIVE_FROM = DAY.lastBlock - 200

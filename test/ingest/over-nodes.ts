@@ -9,10 +9,10 @@ import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { RetryPolicy } from '../../ingest/rpc/retry-policy.ts'
 import { type ArrayLog, arrayLog } from '../support/array-log.ts'
-import { until } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { type RpcServer, startRpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 export const FROM = DAY.lastBlock - 1_200
 export const FINALIZED = DAY.lastBlock - 40

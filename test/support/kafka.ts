@@ -1,10 +1,10 @@
 /** A real Apache Kafka for tests: the one that is named, else Apache's own jars; in `npm run test:containers` a container. */
 import type { Admin, ITopicConfig } from 'kafkajs'
 import { inject } from 'vitest'
-import { until } from './candlepool.ts'
 import { inContainers, startImage } from './containers.ts'
 import { freePorts } from './free-ports.ts'
 import { KAFKA_VERSION, startJarBroker } from './kafka-jars.ts'
+import { until } from './until.ts'
 
 export type StartedKafka = { brokers: string[]; what: string; stop(): Promise<void> }
 /** Provided by `servers.ts` under `kafka`. */

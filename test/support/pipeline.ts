@@ -16,8 +16,8 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Endpoints, HeaderProofMode } from '../../ingest/rpc/endpoints.ts'
 import type { RetryPolicy } from '../../ingest/rpc/retry-policy.ts'
-import { until } from './candlepool.ts'
 import type { TestDatabase } from './clickhouse.ts'
+import { until } from './until.ts'
 
 export type Pipeline = {
   facts: (IngestFact | AggregatorFact)[]

@@ -13,10 +13,10 @@ import {
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
 import { arrayLog } from '../support/array-log.ts'
-import { until } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 /** The node calls all but the newest forty blocks final. */
 const FINALIZED = DAY.lastBlock - 40

@@ -7,9 +7,9 @@ import { listen } from '../../ingest/follow/listener.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
-import { until } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
+import { until } from '../support/until.ts'
 
 /** The tables of `client` are empty before, and hold the whole day when it resolves. */
 export async function storeDay(client: ClickHouseClient, log: TickLog): Promise<void> {

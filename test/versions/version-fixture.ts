@@ -6,10 +6,11 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Ask, asker, until } from '../support/candlepool.ts'
+import { type Ask, asker } from '../support/candlepool.ts'
 import { DAY, DAY_POOL } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 import type { RpcServer } from '../support/rpc-server.ts'
+import { until } from '../support/until.ts'
 
 const run = promisify(execFile)
 

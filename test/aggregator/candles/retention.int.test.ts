@@ -4,10 +4,10 @@ import { RESOLUTIONS } from '../../../aggregator/candles/candle.ts'
 import { applyRetention, oldestWholeDay, readHorizon } from '../../../aggregator/candles/retention.ts'
 import type { Difference } from '../../../aggregator/extras/verify/differences.ts'
 import { verify } from '../../../aggregator/extras/verify/verify.ts'
-import { until } from '../../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine } from '../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { rowsOf } from '../../support/rows.ts'
+import { until } from '../../support/until.ts'
 import { networkOf, startAggregator } from '../running.ts'
 
 const DAY = 86_400

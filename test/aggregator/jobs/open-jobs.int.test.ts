@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { finishJob, JOB_KINDS, openJob } from '../../../aggregator/jobs/job.ts'
 import { watchJobs } from '../../../aggregator/jobs/open-jobs.ts'
 import { NETWORK_NAMES } from '../../../ingest/model/network.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { until } from '../../support/until.ts'
 import { intercepted } from '../statements.ts'
 
 const RANGE = { from: 0, to: 1_000, pools: undefined, concurrency: 1 }

@@ -6,9 +6,9 @@ import { mergeParts } from '../../../aggregator/maintenance/part-merges.ts'
 import { ask, run } from '../../../aggregator/store/store.ts'
 import { runPartMerges } from '../../../infra/process/part-merges.ts'
 import type { Fact } from '../../../infra/telemetry/fact.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { inSoak } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 import { intercepted } from '../statements.ts'
 
 /** The engine itself merges them where there are `merge_selector_base` of them. */

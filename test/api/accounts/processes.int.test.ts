@@ -6,9 +6,9 @@ import { createKey, ensureKey, hashKey, listKeys, revokeKey } from '../../../api
 import { PLANS } from '../../../api/lib/plan.ts'
 import { Problem } from '../../../api/lib/problem.ts'
 import { intercepted } from '../../aggregator/statements.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { inSoak } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 
 const PROCESSES = 5
 const LIMIT = PLANS.free.minute

@@ -1,8 +1,8 @@
 /** The lock of a migration: held as long as the migration runs, and released by the death of its owner. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { withMigrationLock } from '../../../infra/clickhouse/migration-lock.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { until } from '../../support/until.ts'
 
 describe.skipIf(withoutClickHouse)('the lock of a migration', () => {
   let database: TestDatabase

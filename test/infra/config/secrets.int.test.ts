@@ -2,10 +2,11 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { run, until } from '../../support/candlepool.ts'
+import { run } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { startProxy, type TcpProxy } from '../../support/proxy.ts'
 import { readiness, scrape } from '../../support/scrape.ts'
+import { until } from '../../support/until.ts'
 
 const KEYS = { user: 'n0de-user', password: 'n0de-passw0rd', path: 'p4th-k3y-0123456789', query: 'qu3ry-k3y' }
 const BOOTSTRAP = 'b00tstrap-key-of-this-test'

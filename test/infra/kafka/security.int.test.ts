@@ -8,12 +8,12 @@ import type { LogFact } from '../../../infra/kafka/facts.ts'
 import { type KafkaLog, kafkaLog } from '../../../infra/kafka/kafka.ts'
 import type { Entry } from '../../../ingest/model/tick-log.ts'
 import { kafkaClient } from '../../e2e/cluster.ts'
-import { until } from '../../support/candlepool.ts'
 import { makeAuthority } from '../../support/certificates.ts'
 import { asBlocks, fullBlocks, mine } from '../../support/chain.ts'
 import { kafkaOrSkip, makeTopic } from '../../support/kafka.ts'
 import { PASSWORD, type SecureCluster, startSecureCluster, USER } from '../../support/kafka-cluster.ts'
 import { inSoak } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 
 const BLOCKS = asBlocks('ethereum', mine([], fullBlocks(3, 1)))
 

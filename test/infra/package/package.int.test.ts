@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../../infra/clickhouse/engine.ts'
-import { asker, type Running, runNode, temporaryFolder, until, untilReady } from '../../support/candlepool.ts'
+import { asker, type Running, runNode, temporaryFolder, untilReady } from '../../support/candlepool.ts'
 import { inSoak } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 
 type Packed = { filename: string; unpackedSize: number; files: { path: string }[] }
 

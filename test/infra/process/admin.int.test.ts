@@ -11,11 +11,11 @@ import type { Fact } from '../../../infra/telemetry/fact.ts'
 import { openTelemetry } from '../../../infra/telemetry/telemetry.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { POOLS, storeScenario } from '../../api/scenario.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { startProxy, type TcpProxy } from '../../support/proxy.ts'
 import { readiness, scrape, sum } from '../../support/scrape.ts'
 import { block, openStore } from '../../support/store.ts'
+import { until } from '../../support/until.ts'
 
 describe.skipIf(withoutClickHouse)('the admin port', () => {
   let database: TestDatabase

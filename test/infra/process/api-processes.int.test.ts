@@ -5,11 +5,12 @@ import { createKey } from '../../../api/accounts/keys.ts'
 import { openStore, type Store } from '../../../infra/clickhouse/store.ts'
 import { Usage } from '../../api/body.ts'
 import { minute, POOLS, storeScenario } from '../../api/scenario.ts'
-import { asker, type Running, run, until } from '../../support/candlepool.ts'
+import { asker, type Running, run } from '../../support/candlepool.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { freePorts } from '../../support/free-ports.ts'
 import { readiness, scrape, sum } from '../../support/scrape.ts'
 import { type Shards, startShards } from '../../support/shards.ts'
+import { until } from '../../support/until.ts'
 
 const PROCESSES = 3
 const QUESTION = `/v0/candles?pool=${POOLS.main.id}&interval=1h&limit=1&to=${new Date(minute(121) * 1_000).toISOString()}`

@@ -3,9 +3,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { VARIABLES } from '../../../infra/config/config.ts'
-import { temporaryFolder, until } from '../../support/candlepool.ts'
+import { temporaryFolder } from '../../support/candlepool.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { ROOT } from '../../support/files.ts'
+import { until } from '../../support/until.ts'
 
 describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined)('npm start', () => {
   test('stops in order where its npm gets a SIGTERM', async ({ onTestFinished }) => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, test } from 'vitest'
 import { announcePresence, type Role } from '../../../infra/process/presence.ts'
 import { type Problems, watchProblems } from '../../../infra/process/problems.ts'
 import { openReadiness } from '../../../infra/telemetry/readiness.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { until } from '../../support/until.ts'
 
 const network = 'ethereum'
 

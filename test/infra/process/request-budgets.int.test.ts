@@ -9,11 +9,11 @@ import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { withHistoryPriority } from '../../../ingest/rpc/endpoints.ts'
 import { dayOf } from '../../../ingest/rpc/request-budget.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
-import { until } from '../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
 import { DAY } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 
 describe.skipIf(withoutClickHouse)('a budget of requests', () => {
   let database: TestDatabase

@@ -10,9 +10,9 @@ import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
 import { FAST_RETRIES } from '../../ingest/over-nodes.ts'
-import { until } from '../../support/candlepool.ts'
 import { realHeaders } from '../../support/proof-blocks.ts'
 import { madeUpHash } from '../../support/recorded.ts'
+import { until } from '../../support/until.ts'
 
 type Call = { id: number; method: string; params?: unknown[] }
 

@@ -6,8 +6,8 @@ import { connectChain, readHead } from '../../../infra/rpc/chain-client.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
-import { until } from '../../support/candlepool.ts'
 import { startProxy, type TcpProxy } from '../../support/proxy.ts'
+import { until } from '../../support/until.ts'
 
 let node: Anvil
 let proxy: TcpProxy

@@ -2,10 +2,10 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openMetrics } from '../../../infra/telemetry/metrics.ts'
 import { FINALIZED, FROM, hostOf, listenTo, startNode } from '../../ingest/over-nodes.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
 import { samplesIn, sum } from '../../support/scrape.ts'
+import { until } from '../../support/until.ts'
 
 let first: RpcServer
 let second: RpcServer

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
-import { asker, type Running, run, temporaryFolder, until, untilReady } from '../../support/candlepool.ts'
+import { asker, type Running, run, temporaryFolder, untilReady } from '../../support/candlepool.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 
 /** Finality of a block that is read live and becomes final later. */
 const FINAL = DAY.lastBlock - 30

@@ -8,12 +8,12 @@ import type { Message } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
 import { arrayLog } from '../../support/array-log.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash } from '../../support/recorded.ts'
 import { recordedDayChain } from '../../support/recorded-day.ts'
 import { dayReplacedFrom } from '../../support/replaced-day.ts'
 import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
 import { inSoak } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 
 const BLOCKS = 20
 const FROM = DAY.lastBlock - BLOCKS

@@ -12,10 +12,10 @@ import type { StoredChain } from '../../../ingest/model/stored-chain.ts'
 import { endpointsOf } from '../../../ingest/rpc/endpoints.ts'
 import { getHead, getHeader, type Header } from '../../../ingest/rpc/rpc.ts'
 import { type ArrayLog, arrayLog } from '../../support/array-log.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY, DAY_POOL, madeUpHash } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 
 const FAST = { coolDownMs: 20, maxCoolDownMs: 100, rateLimitMs: 20, minPerSecond: 1_000 }
 const nothingStored: StoredChain = { tip: async () => undefined, below: async () => [] }

@@ -3,9 +3,9 @@ import { type Hex, numberToHex } from 'viem'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY, DAY_POOL, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import type { Outcome, RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, FINALIZED, FROM, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })

@@ -3,10 +3,10 @@ import { encodeErrorResult, numberToHex, parseAbi } from 'viem'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { checkAnswer } from '../../../ingest/rpc/answers.ts'
 import { BadAnswer } from '../../../ingest/rpc/rpc-error.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
 import { drawn } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
 const OFFCHAIN_LOOKUP = encodeErrorResult({

@@ -6,9 +6,9 @@ import { ChainReplaced } from '../../../ingest/model/errors.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { getHead } from '../../../ingest/rpc/rpc.ts'
-import { until } from '../../support/candlepool.ts'
 import { madeUpHash } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 import { FAST_RETRIES, hostOf, startNode } from '../over-nodes.ts'
 
 let first: RpcServer

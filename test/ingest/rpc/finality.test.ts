@@ -8,11 +8,11 @@ import { type Message, tipOf } from '../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import type { StoredChain, StoredTip } from '../../../ingest/model/stored-chain.ts'
 import { type ArrayLog, arrayLog } from '../../support/array-log.ts'
-import { until } from '../../support/candlepool.ts'
 import { DAY, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import { startRecordedDay } from '../../support/recorded-day.ts'
 import type { Faults, RpcServer } from '../../support/rpc-server.ts'
 import { drawn } from '../../support/sample.ts'
+import { until } from '../../support/until.ts'
 import { FAST_RETRIES } from '../over-nodes.ts'
 
 /** On a rollup thousands of blocks are not final. */

@@ -4,9 +4,9 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { until } from '../../support/candlepool.ts'
 import { DAY } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
 const BLOCKS = 5

@@ -18,11 +18,11 @@ import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { TickLog } from '../../../../ingest/model/tick-log.ts'
 import { getFinality, getHeads, type RpcLog } from '../../../../ingest/rpc/rpc.ts'
-import { until } from '../../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { DAY_POOL, madeUpHash } from '../../../support/recorded.ts'
 import { rowsOf } from '../../../support/rows.ts'
 import { drawn, inSoak } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import {
   DOG,
   DOG_POOL,

@@ -17,11 +17,11 @@ import type { PoolId } from '../../../../ingest/model/pool.ts'
 import type { TickLog } from '../../../../ingest/model/tick-log.ts'
 import type { Endpoints } from '../../../../ingest/rpc/endpoints.ts'
 import type { RpcLog } from '../../../../ingest/rpc/rpc.ts'
-import { until } from '../../../support/candlepool.ts'
 import type { TestDatabase } from '../../../support/clickhouse.ts'
 import { DAY, madeUpHash } from '../../../support/recorded.ts'
 import { recordedDayChain } from '../../../support/recorded-day.ts'
 import { type RecordedChain, type RpcServer, startRpcServer } from '../../../support/rpc-server.ts'
+import { until } from '../../../support/until.ts'
 
 const { ethereum } = NETWORKS
 

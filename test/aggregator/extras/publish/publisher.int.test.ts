@@ -11,7 +11,6 @@ import type { AggregatorFact } from '../../../../aggregator/ledger/fact.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
-import { until } from '../../../support/candlepool.ts'
 import {
   asBlocks,
   asRange,
@@ -24,6 +23,7 @@ import {
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import { networkOf, startAggregator } from '../../running.ts'
 import { expectAsStored, type FoldedTopics, foldTopics, rowsOfFolded } from './folded-topics.ts'
 

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openJob } from '../../../../aggregator/jobs/job.ts'
 import { inProcessLog } from '../../../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../../../ingest/model/message.ts'
-import { until } from '../../../support/candlepool.ts'
 import { asRestatement, type Chain, type Step, steps, tellings } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import { networkOf, startAggregator } from '../../running.ts'
 
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9))

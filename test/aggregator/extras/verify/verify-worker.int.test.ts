@@ -5,10 +5,10 @@ import type { VerifyShare } from '../../../../aggregator/extras/verify/verify-wo
 import { type JobRequest, openJob, readJob } from '../../../../aggregator/jobs/job.ts'
 import type { AggregatorFact } from '../../../../aggregator/ledger/fact.ts'
 import type { NetworkName } from '../../../../ingest/model/network.ts'
-import { until } from '../../../support/candlepool.ts'
 import { asBlocks, type Chain, fullBlocks, mine, POOLS } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { inSoak } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import { networkOf, type Running, startAggregator } from '../../running.ts'
 import { intercepted } from '../../statements.ts'
 

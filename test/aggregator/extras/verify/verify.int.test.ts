@@ -3,10 +3,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Difference } from '../../../../aggregator/extras/verify/differences.ts'
 import { verify } from '../../../../aggregator/extras/verify/verify.ts'
 import { type Job, openJob, readJob } from '../../../../aggregator/jobs/job.ts'
-import { until } from '../../../support/candlepool.ts'
 import { asBlocks, fullBlocks, mine, POOLS } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { rowsOf } from '../../../support/rows.ts'
+import { until } from '../../../support/until.ts'
 import { networkOf, type Running, startAggregator } from '../../running.ts'
 
 const network = networkOf('ethereum')

@@ -1,10 +1,10 @@
 /** The page while something is amiss: what it shows is of one scene and of one chain, whatever comes in between. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { until } from '../../../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { drawn, inSoak } from '../../../support/sample.ts'
 import { addressOf, block, liquidity, openStore, poolOf } from '../../../support/store.ts'
+import { until } from '../../../support/until.ts'
 import { Candles } from '../../body.ts'
 import { NETWORKS_SERVED, POOLS, sqrtPrice } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'

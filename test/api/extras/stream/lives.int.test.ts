@@ -14,7 +14,6 @@ import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
 import { FoldedStream } from '../../../client/event-stream.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
-import { until } from '../../../support/candlepool.ts'
 import {
   asBlocks,
   asRange,
@@ -28,6 +27,7 @@ import {
 } from '../../../support/chain.ts'
 import { freshDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import { type Service, startService } from '../../service.ts'
 
 const LIVES = sample('LIVES', 1, 4)

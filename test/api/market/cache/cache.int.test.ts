@@ -10,7 +10,6 @@ import type { Pool, PoolId } from '../../../../ingest/model/pool.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
 import { held, intercepted } from '../../../aggregator/statements.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
-import { until } from '../../../support/candlepool.ts'
 import {
   asBlocks,
   asRange,
@@ -25,6 +24,7 @@ import {
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { sample } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
 import { openStream, type Reply, type Service, startService } from '../../service.ts'
 
 /** A network that knows the tokens of the chain's pools: all that they trade is called TT, for something that is always $1. */
