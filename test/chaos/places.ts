@@ -11,7 +11,7 @@ const FILES = new Map(
 
 /** Sent beside any step. */
 const OF_PUBLISHING: ReadonlySet<string> = new Set([
-  ...readdirSync(join(AGGREGATOR, 'publish'))
+  ...readdirSync(join(AGGREGATOR, 'extras/publish'))
     .filter((file) => file.endsWith('.sql'))
     .map((file) => basename(file, '.sql')),
   ...['ask published', 'insert published', 'stored_pools', 'oldest_block'],
