@@ -2,16 +2,17 @@
  * The start of a network's writer. The order matters: the epoch is acquired first, so that no earlier owner's candles count, and a
  * crash's remains are removed before anything is read into memory.
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { OpenCandles } from './candles/open-candles.ts'
 import { readHorizon } from './candles/retention.ts'
 import { acquireEpoch } from './candles/writer-epoch.ts'
 import { readStoredOverwrites, type StoredOverwrites } from './history/coverage.ts'
 import { checkpointing, readCheckpoint, readCompleteVersion } from './ledger/checkpoint.ts'
-import { BEFORE_ALL, Ledger } from './ledger/ledger.ts'
+import { Ledger } from './ledger/ledger.ts'
 import { inOrder, type LedgerObserver, type OpenObserver } from './ledger/observer.ts'
 import { recover } from './ledger/recover.ts'
-import { newestTick } from './ledger/stored-blocks.ts'
+import { BEFORE_ALL, newestTick } from './ledger/stored-blocks.ts'
 import { untilStored } from './ledger/until-stored.ts'
 import { tombstoneVersion } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'

@@ -6,6 +6,7 @@
  *         → PlacedMessage  waits until `MAX_TICKS_PER_FLUSH` or `store`
  *         → flush          fold, encode, insert, record                                       write/flush.ts
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { asTyped } from '../ingest/lib/as-typed.ts'
 import { type BlockContent, type BlockRef, type Message, ticksIn, tipOf } from '../ingest/model/message.ts'
@@ -21,10 +22,11 @@ import { untilStored } from './ledger/until-stored.ts'
 import { storedPools } from './store/stored-pools.ts'
 import { tombstoneVersion, type Version } from './store/version.ts'
 import type { AggregateOptions } from './write/aggregate-options.ts'
-import { firstBlock, firstTime, flushedFact, MAX_TICKS_PER_FLUSH, type PlacedMessage } from './write/flush.ts'
+import { firstBlock, firstTime, flushedFact, MAX_TICKS_PER_FLUSH } from './write/flush.ts'
 import { createFlushPipeline, type FlushPipeline } from './write/flush-pipeline.ts'
 import { insertPools } from './write/insert-blocks.ts'
 import { reject, rejectIfInvalid } from './write/reject-invalid.ts'
+import type { PlacedMessage } from './write/rows.ts'
 import { markDisturbed, type OpenNetwork } from './write/writer-state.ts'
 
 export type StreamWriter = {

@@ -181,6 +181,19 @@ describe('in this tree', () => {
     expect(missing).toEqual([])
   })
 
+  test('no files import each other in a circle, not even types', () => {
+    const left = new Map(
+      files
+        .filter(({ path }) => /\.(ts|mjs)$/.test(path) && !path.startsWith('test/'))
+        .map(({ path, text }) => [path, importedPaths(path, text)]),
+    )
+    for (let before = -1; before !== left.size; ) {
+      before = left.size
+      for (const [path, targets] of left) if (!targets.some((target) => left.has(target))) left.delete(path)
+    }
+    expect([...left.keys()]).toEqual([])
+  })
+
   test('nothing breaks the rules', () => {
     expect(files.flatMap(breaches)).toEqual([])
   }, 30_000)

@@ -1,16 +1,13 @@
 /** Known ranges of a network: the ledger and the ranges of jobs, joined into unbroken runs; and the gaps between them. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
-import type { BlockRange } from '../../ingest/model/block-range.ts'
-import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { newestBlock } from '../ledger/stored-blocks.ts'
 import { ask } from '../store/store.ts'
+import type { KnownRange } from './ledger-runs.ts'
 import { runsOfLedger } from './ledger-runs.ts'
 import { poolsOfFilters } from './pool-filter.ts'
-
-/** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
-export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }
 
 /** In order, none touching the next. A job's range for some pools counts only where `pools` are among them. */
 export async function knownRanges(

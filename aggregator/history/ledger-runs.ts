@@ -1,9 +1,14 @@
 /** The ledger as unbroken runs. A block is appended only to its parent: read are its oldest and its newest blocks, however long it is. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
+import type { BlockRange } from '../../ingest/model/block-range.ts'
+import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ledgerStart, MAX_RANGE_BLOCKS, storedChain } from '../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../store/store.ts'
-import type { KnownRange } from './known-ranges.ts'
+
+/** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
+export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }
 
 const ledgerRuns = loadSql(import.meta.url, './ledger_runs.sql')
 

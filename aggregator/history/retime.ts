@@ -1,7 +1,8 @@
 /** Retime: blocks that are stored under another time than the one that a job has read. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent } from '../../ingest/model/message.ts'
-import type { LedgerBlock } from '../ledger/ledger.ts'
+import type { LedgerBlock } from '../ledger/stored-blocks.ts'
 import { askGroups, filterGroups } from '../store/pool-groups.ts'
 import type { Enqueue } from '../store/priority-queue.ts'
 import { ask, loadSql, run } from '../store/store.ts'

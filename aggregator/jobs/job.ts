@@ -6,7 +6,9 @@ import type { PoolId } from '../../ingest/model/pool.ts'
 import type { Resolution } from '../candles/candle.ts'
 import { ask, insertRows, run } from '../store/store.ts'
 import { claimJobNumber } from './job-number.ts'
-import type { HasOpenJobs } from './open-jobs.ts'
+
+/** At most half a second old. False where the tables do not answer. */
+export type HasOpenJobs = (network: NetworkName, kind: JobKind) => Promise<boolean>
 
 /** A backfill reads final history on request; an audit opens its own job for each repair. A rebuild recomputes candles. A rewind takes back all blocks of its range. */
 export const JOB_KINDS = ['backfill', 'audit', 'rebuild', 'rewind'] as const

@@ -1,11 +1,9 @@
 /** Which kinds of jobs are open, and the newest rewind that is done: asked in one statement for all workers of a process, since mostly there is none. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ask } from '../store/store.ts'
-import type { JobKind } from './job.ts'
-
-/** At most half a second old. False where the tables do not answer. */
-export type HasOpenJobs = (network: NetworkName, kind: JobKind) => Promise<boolean>
+import type { HasOpenJobs, JobKind } from './job.ts'
 
 /** Number of the newest rewind that is done, at most half a second old; 0 where there is none, undefined where the tables do not answer. */
 export type NewestRewind = (network: NetworkName) => Promise<number | undefined>

@@ -1,7 +1,8 @@
 /** Facts that the aggregator reports. */
+
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import type { LedgerBlock } from './ledger.ts'
+import type { LedgerBlock } from './stored-blocks.ts'
 
 /** Logs, but for blocks that `mismatched`, that were `repriced`, or that are `undecided`. */
 export type AuditCounts = Record<'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced' | 'undecided', number>

@@ -1,9 +1,11 @@
 /** The ledger: which blocks are on the chain, as far as they are stored. The table `blocks` is its memory, and the only checkpoint. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent, BlockRef, Message, RangeMessage } from '../../ingest/model/message.ts'
 import { blocksOf, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { SettledFinality } from './settled.ts'
+import type { LedgerBlock } from './stored-blocks.ts'
 import { readBlocks, storedBlock } from './stored-blocks.ts'
 
 /** How a message relates to the ledger. */
@@ -14,11 +16,6 @@ export type Placement =
   | { kind: 'orphan' }
   /** It is set aside. */
   | { kind: 'refused'; reason: string }
-
-export type LedgerBlock = BlockRef & { timestamp: number }
-
-/** In the place of a tip where the ledger is empty. */
-export const BEFORE_ALL: LedgerBlock = { number: -1, hash: `0x${'0'.repeat(64)}`, timestamp: 0 }
 
 /** A view of the chain: its newest block, and those below it by number. */
 export type KnownChain = {

@@ -2,6 +2,7 @@
  * The observers of a network's writer: its checkpoint, the publisher, and caches of the same process. The writer calls them in the order of
  * its writes and knows none of them by name. Every call may be repeated after a failure.
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent, RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -12,7 +13,8 @@ import type { TouchedPool } from '../candles/recompute.ts'
 import type { CandleVersions } from '../candles/writer-epoch.ts'
 import type { Version } from '../store/version.ts'
 import type { AggregatorFact } from './fact.ts'
-import type { Ledger, LedgerBlock } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import type { LedgerBlock } from './stored-blocks.ts'
 
 /** A pool, and a block that names it. */
 export type PoolSighting = { pool: Pool; block: number }

@@ -1,13 +1,15 @@
 /** Recovery: removes rows that a crash or a power cut left above the ledger's tip. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
 import { ask, loadSql } from '../store/store.ts'
 import { type LogPosition, tombstoneVersion } from '../store/version.ts'
 import type { Checkpoint } from './checkpoint.ts'
-import { BEFORE_ALL, type LedgerBlock } from './ledger.ts'
 import type { LedgerObserver } from './observer.ts'
 import { rollBack } from './rollback.ts'
+import type { LedgerBlock } from './stored-blocks.ts'
+import { BEFORE_ALL } from './stored-blocks.ts'
 
 const candlesBeyond = loadSql(import.meta.url, './candles_above_tip.sql')
 const candlesUnsettled = loadSql(import.meta.url, './candles_above_checkpoint.sql')

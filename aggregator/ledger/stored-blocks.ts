@@ -1,12 +1,17 @@
 /** The ledger as it is stored: its newest and oldest blocks, and single ones. No question reads it in proportion to its length. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Hash } from 'viem'
-import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { BlockRef, UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 import { ask, loadSql } from '../store/store.ts'
 import { positionOf, type Version } from '../store/version.ts'
-import type { LedgerBlock } from './ledger.ts'
+
+/** In the place of a tip where the ledger is empty. */
+export const BEFORE_ALL: LedgerBlock = { number: -1, hash: `0x${'0'.repeat(64)}`, timestamp: 0 }
+
+export type LedgerBlock = BlockRef & { timestamp: number }
 
 const blockWindow = loadSql(import.meta.url, './block_window.sql')
 const newestBlocks = loadSql(import.meta.url, './newest_blocks.sql')

@@ -1,12 +1,13 @@
 /** Rebuild worker: runs open rebuild and rewind jobs in the process that writes the candles, beside the stream. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import { RESOLUTIONS } from '../candles/candle.ts'
 import { recordChanges } from '../candles/changes.ts'
+import type { HasOpenJobs } from '../jobs/job.ts'
 import { failJob, finishJob, type Job, recordProgress, runOpenJobs } from '../jobs/job.ts'
-import type { HasOpenJobs } from '../jobs/open-jobs.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { PriorityQueue } from '../store/priority-queue.ts'
 import { markDisturbed, type OpenNetwork, tipTime } from '../write/writer-state.ts'

@@ -1,4 +1,5 @@
 /** A rewind: a network as it was at an older block, final or not, because the chain itself was replaced above it. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -7,10 +8,10 @@ import type { RecomputeContext, TouchedPool } from '../candles/recompute.ts'
 import { readRecords, writeRecord } from '../history/audit-record.ts'
 import { lowerCoverage } from '../history/coverage.ts'
 import { failJob, openJobs } from '../jobs/job.ts'
-import type { LedgerBlock } from '../ledger/ledger.ts'
 import type { LedgerObserver } from '../ledger/observer.ts'
 import { rollBack } from '../ledger/rollback.ts'
 import { shrinkLedger } from '../ledger/shrink-ledger.ts'
+import type { LedgerBlock } from '../ledger/stored-blocks.ts'
 import { ask, loadSql, type QueryParameters, run } from '../store/store.ts'
 import type { Version } from '../store/version.ts'
 

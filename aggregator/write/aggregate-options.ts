@@ -1,10 +1,11 @@
 /** Options of one network's aggregator. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { HasOpenJobs } from '../jobs/open-jobs.ts'
+import type { HasOpenJobs } from '../jobs/job.ts'
 import type { Disk } from '../ledger/checkpoint.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
 import type { OpenObserver } from '../ledger/observer.ts'

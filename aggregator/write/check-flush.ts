@@ -2,10 +2,11 @@
  * The last gate before rows: rules that every flush of the stream keeps. Each is checked by an earlier step as well, or follows from it, so a
  * breach is a bug, of the listener or of this process: the stage halts before the ledger has any of these blocks.
  */
+
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { rowVersion } from '../store/version.ts'
-import type { PlacedMessage } from './flush.ts'
+import type { PlacedMessage } from './rows.ts'
 import type { FlushMark, WriterState } from './writer-state.ts'
 
 export class BrokenInvariant extends Error {

@@ -1,7 +1,9 @@
 /** The flush pipeline: a flush starts while the one before is being inserted, and they are recorded on the ledger in order. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { finishInsert, type PlacedMessage, recordFlush, type StartedFlush, startFlush } from './flush.ts'
+import { finishInsert, recordFlush, type StartedFlush, startFlush } from './flush.ts'
+import type { PlacedMessage } from './rows.ts'
 import type { WriterState } from './writer-state.ts'
 
 export type FlushPipeline = {

@@ -10,34 +10,27 @@
  *
  * Every row is keyed and versioned: a flush may be repeated after a failure at any statement, once its open candles are invalidated.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
-import { blocksOf, type Message, ticksIn, tipOf, type UnixSeconds } from '../../ingest/model/message.ts'
+import { blocksOf, ticksIn, tipOf, type UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { type FlushEvent, recordChanges } from '../candles/changes.ts'
 import { IS_NEWEST_EPOCH, inEpoch } from '../candles/writer-epoch.ts'
 import type { AggregatorFact } from '../ledger/fact.ts'
-import type { LedgerBlock } from '../ledger/ledger.ts'
 import { RowBinary } from '../store/row-binary.ts'
 import { insertBinary, together } from '../store/store.ts'
-import { type LogPosition, rowVersion } from '../store/version.ts'
+import { rowVersion } from '../store/version.ts'
 import { checkCounts, checkFlush, checkVersions } from './check-flush.ts'
 import { completeCandles } from './complete-candles.ts'
 import { type FoldedBlocks, foldBlocks, touchedPools } from './fold-blocks.ts'
 import { insertBalances, insertBlocks } from './insert-blocks.ts'
+import type { PlacedMessage } from './rows.ts'
 import { LEDGER_COLUMNS, ledgerRows, type VersionedBlock } from './rows.ts'
 import type { WriterState } from './writer-state.ts'
 
 /** Large inserts are cheap; this bounds the memory of one. */
 export const MAX_TICKS_PER_FLUSH = 50_000
-
-/** A message and its place in the log, which gives its rows their version. */
-export type PlacedMessage = {
-  message: Message
-  position: LogPosition
-  /** The tip of the ledger below it; absent where the ledger begins with it. */
-  parent: LedgerBlock | undefined
-}
 
 export type StartedFlush = {
   placed: readonly PlacedMessage[]

@@ -1,4 +1,5 @@
 /** Encode: rows of the market's tables, column by column in the order of their definition. */
+
 import { type BlockContent, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { LiquidityChange, Pool, PoolBalance } from '../../ingest/model/pool.ts'
@@ -6,10 +7,19 @@ import type { Tick } from '../../ingest/model/tick.ts'
 import { venueOf } from '../../ingest/model/venue.ts'
 import { bucketStart } from '../candles/candle.ts'
 import { estimatePrices } from '../candles/price-estimate.ts'
+import type { LedgerBlock } from '../ledger/stored-blocks.ts'
 import { digestOf } from '../store/digest.ts'
 import type { RowBinary } from '../store/row-binary.ts'
 import { UNKNOWN_SENDER } from '../store/sender.ts'
-import type { Version } from '../store/version.ts'
+import type { LogPosition, Version } from '../store/version.ts'
+
+/** A message and its place in the log, which gives its rows their version. */
+export type PlacedMessage = {
+  message: Message
+  position: LogPosition
+  /** The tip of the ledger below it; absent where the ledger begins with it. */
+  parent: LedgerBlock | undefined
+}
 
 /** A block whose rows get `version`. */
 export type VersionedBlock = { network: NetworkName; block: BlockContent; version: Version }

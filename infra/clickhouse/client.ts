@@ -1,9 +1,18 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
+
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings } from '@clickhouse/client'
-import type { EngineAccess } from './engine-access.ts'
+import type { EngineUser } from './engine-users.ts'
 import { ANALYST_LIMITS } from './engine-users.ts'
 import { openClient } from './requests.ts'
 import { watchedCommand } from './watched-command.ts'
+
+export type EngineAccess = {
+  url: string
+  database: string
+  users: Record<EngineUser, { username: EngineUser; password: string }>
+  /** The password of `analyst` at SQL_PORT. The engine's own differs, so statements can only pass through that port. */
+  sqlPassword: string
+}
 
 export type ClickHouseConnection = {
   url: string

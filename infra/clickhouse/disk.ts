@@ -1,8 +1,8 @@
 /** The disk under a folder. */
 import { open } from 'node:fs/promises'
+import type { ClickHouseClient } from '@clickhouse/client'
 import type { Disk } from '../../aggregator/ledger/checkpoint.ts'
 import { applyDurability } from '../../aggregator/store/durability.ts'
-import type { Store } from './store.ts'
 
 /** How much of the chain is read again after a power cut. */
 const CHECKPOINT_MS = 1_000
@@ -40,12 +40,18 @@ export async function syncOf(folder: string): Promise<(() => Promise<void>) | un
   )
 }
 
+export type SyncedServers = {
+  servers: readonly ClickHouseClient[]
+  /** See `syncOf`. */
+  sync?: (() => Promise<void>) | undefined
+}
+
 /**
  * Sets which writes ClickHouse syncs. Returns the disk of the checkpoints where the aggregator syncs instead, in groups: that needs a
  * stream that resumes at the stored tip, since a restart truncates the tables to the last checkpoint.
  */
 export async function prepareDisk(
-  { sync, servers }: Store,
+  { sync, servers }: SyncedServers,
   fsync: boolean,
   resumesAtStoredTip: boolean,
 ): Promise<Disk | undefined> {

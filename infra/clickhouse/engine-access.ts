@@ -1,19 +1,13 @@
 /** How a command finds the embedded ClickHouse that another process runs on the same data folder. */
+
 import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 import { ask } from '../../aggregator/store/store.ts'
+import type { EngineAccess } from './client.ts'
 import { connect } from './client.ts'
 import { type EnginePaths, enginePaths } from './engine-config.ts'
 import { ENGINE_DATABASE, ENGINE_USERS, type EngineUser } from './engine-users.ts'
-
-export type EngineAccess = {
-  url: string
-  database: string
-  users: Record<EngineUser, { username: EngineUser; password: string }>
-  /** The password of `analyst` at SQL_PORT. The engine's own differs, so statements can only pass through that port. */
-  sqlPassword: string
-}
 
 /** Written beside the data while the engine answers; no secret in it. */
 export type RunningEngine = {

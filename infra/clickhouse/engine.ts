@@ -1,4 +1,5 @@
 /** The embedded ClickHouse: the real engine from npm, in a child process, with its tables in a folder. */
+
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
@@ -6,9 +7,9 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Report } from '../../ingest/model/report.ts'
 import { type Child, type Exit, startChild } from '../lib/child.ts'
+import type { EngineAccess } from './client.ts'
 import {
   accessOf,
-  type EngineAccess,
   ensurePasswords,
   isAlive,
   isAnswering,

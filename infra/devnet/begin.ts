@@ -6,7 +6,6 @@ import { type Anvil, AnvilEnded, startAnvil } from './anvil.ts'
 import { type Chain, openChain } from './chain.ts'
 import { readBytecode } from './compile.ts'
 import { type DevContracts, deployContracts, deploymentOf } from './deploy.ts'
-import type { DevnetFact } from './devnet.ts'
 import type { DevMarket } from './market.ts'
 import { marketsOf, openMarkets } from './open-markets.ts'
 import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
@@ -22,6 +21,16 @@ import {
 } from './state-file.ts'
 import { TOKEN_PLANS } from './token.ts'
 import { type Traders, tradersOf } from './traders.ts'
+
+/** Facts that a devnet reports. */
+export type DevnetFact =
+  | { kind: 'devnet-begins'; historyHours: number }
+  | { kind: 'devnet-deployed'; contracts: number; pools: number }
+  | { kind: 'devnet-history'; blocks: number; of: number }
+  | { kind: 'devnet-started'; chain: 'new' | 'continued'; httpUrl: string; tip: number; tookMs: number }
+  /** The chain of the last run can't be continued, so a new one is begun. */
+  | { kind: 'devnet-state-unusable'; reason: string }
+  | { kind: 'devnet-block-failed'; reason: string }
 
 export type DevnetChain = {
   kind: 'new' | 'continued'

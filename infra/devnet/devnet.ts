@@ -1,10 +1,12 @@
 /** A local chain for runs without an endpoint: real Uniswap contracts on anvil, hours of history, and simulated traders. */
+
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hash } from 'viem'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Exit } from '../lib/child.ts'
 import { lockFolder } from '../lib/folder-lock.ts'
+import type { DevnetFact } from './begin.ts'
 import { type BeginOptions, continueChain, createChain, type DevnetChain } from './begin.ts'
 import { devnetNetwork } from './network.ts'
 import { readSpotPrices } from './spot-price.ts'
@@ -37,16 +39,6 @@ export type Devnet = {
   /** Resolves when the node has ended; `expected` is true where `stop` ended it. */
   exited: Promise<Exit & { expected: boolean }>
 }
-
-/** Facts that a devnet reports. */
-export type DevnetFact =
-  | { kind: 'devnet-begins'; historyHours: number }
-  | { kind: 'devnet-deployed'; contracts: number; pools: number }
-  | { kind: 'devnet-history'; blocks: number; of: number }
-  | { kind: 'devnet-started'; chain: 'new' | 'continued'; httpUrl: string; tip: number; tookMs: number }
-  /** The chain of the last run can't be continued, so a new one is begun. */
-  | { kind: 'devnet-state-unusable'; reason: string }
-  | { kind: 'devnet-block-failed'; reason: string }
 
 const BLOCK_SECONDS = 2
 const HISTORY_HOURS = 6

@@ -2,7 +2,8 @@
 
 import { readVerification, type Verification } from '../../aggregator/extras/verify/position.ts'
 import { type AuditRecord, readRecords } from '../../aggregator/history/audit-record.ts'
-import { gapsBetween, type KnownRange, knownRanges } from '../../aggregator/history/known-ranges.ts'
+import { gapsBetween, knownRanges } from '../../aggregator/history/known-ranges.ts'
+import type { KnownRange } from '../../aggregator/history/ledger-runs.ts'
 import { type JobKind, type JobState, recentJobs } from '../../aggregator/jobs/job.ts'
 import { type Halt, readHalts } from '../../aggregator/ledger/halts.ts'
 import { newestBlock } from '../../aggregator/ledger/stored-blocks.ts'

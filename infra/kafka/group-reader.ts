@@ -6,11 +6,13 @@ import { settledWithin } from '../lib/with-timeout.ts'
 import { backpressureBuffer } from './backpressure-buffer.ts'
 import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { OffsetCommitter } from './offset-committer.ts'
-import type { ReadContext, ReaderOptions } from './reader.ts'
+import type { ReadContext } from './record-batches.ts'
 import { type Batch, RecordBatches } from './record-batches.ts'
 import { OUTAGE_RETRY, refusalOf, retryStep } from './retry.ts'
 import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
 import { boundsOf } from './topic.ts'
+
+export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
 export type OpenedReader = {
   /** The next batch, of which the first is empty; undefined once stopped. */

@@ -4,20 +4,12 @@ import type { Kafka } from 'kafkajs'
 import { backOff, onAbort } from '../../ingest/lib/wait.ts'
 import type { Offset } from '../../ingest/model/tick-log.ts'
 import { LogClosed, LogRefused } from './errors.ts'
+import type { ReaderOptions } from './group-reader.ts'
 import { type OpenedReader, openReader } from './group-reader.ts'
-import type { LogFormat } from './log-format.ts'
 import type { Quarantine } from './quarantine.ts'
-import { type RetryContext, retriesOf } from './retry.ts'
+import type { ReadContext } from './record-batches.ts'
+import { retriesOf } from './retry.ts'
 import type { ReadEntry } from './wire/parts.ts'
-
-/** A topic that this process reads. */
-export type ReadContext = RetryContext & {
-  format: LogFormat
-  /** Makes the topic where it is missing: brokers may have lost it. */
-  ensure(): Promise<void>
-}
-
-export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
 /**
  * The first batch is empty: it says that the topic is now this process's to read. Ends when `signal` or the log's closing aborts, once

@@ -1,9 +1,18 @@
 /** Batches of records, in the order of their offsets, as batches of messages. */
+
 import type { KafkaMessage } from 'kafkajs'
 import { ticksIn } from '../../ingest/model/message.ts'
 import type { Offset } from '../../ingest/model/tick-log.ts'
-import type { ReadContext } from './reader.ts'
+import type { LogFormat } from './log-format.ts'
+import type { RetryContext } from './retry.ts'
 import { assembler, type ReadEntry, type Rejected } from './wire/parts.ts'
+
+/** A topic that this process reads. */
+export type ReadContext = RetryContext & {
+  format: LogFormat
+  /** Makes the topic where it is missing: brokers may have lost it. */
+  ensure(): Promise<void>
+}
 
 export type Batch = {
   entries: readonly ReadEntry[]

@@ -8,9 +8,8 @@ import { findStore, openStore, type Store, type StoreFact, type WaitOptions } fr
 import type { Config } from '../config/config.ts'
 import { currentStoreFolder } from '../config/folders.ts'
 import { openPublicTopics } from '../kafka/public-topics.ts'
-import { type LogBackend, logBackendOf } from './log-backend.ts'
+import { type LogBackend, logBackendOf, type RunContext } from './log-backend.ts'
 import { RequestBudgets } from './request-budgets.ts'
-import type { Run } from './run.ts'
 import { registerSchemas } from './schema-registry.ts'
 
 export type Deployment = {
@@ -18,7 +17,7 @@ export type Deployment = {
   log: LogBackend
   budgets: RequestBudgets
   /** The publisher of a network's changes; no observer where no topic is configured. */
-  openPublishing(network: Network, context: Pick<Run, 'report' | 'signal'>): OpenedPublishing
+  openPublishing(network: Network, context: RunContext): OpenedPublishing
 }
 
 export type OpenedPublishing = { observers: readonly OpenObserver[]; close(): Promise<void> }

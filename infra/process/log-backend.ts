@@ -3,13 +3,14 @@ import { positionAfterStored, positionInLog } from '../../aggregator/ledger/resu
 import { untilStored } from '../../aggregator/ledger/until-stored.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
+import type { Report } from '../../ingest/model/report.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Config } from '../config/config.ts'
 import type { KafkaConnection } from '../config/kafka-connection.ts'
 import { inProcessLog } from '../kafka/in-process.ts'
 import { type KafkaLog, kafkaBackfillLog, kafkaLog } from '../kafka/kafka.ts'
-import type { Run } from './run.ts'
+import type { Fact } from '../telemetry/fact.ts'
 
 /** The two logs of one network. */
 export type Logs = {
@@ -19,16 +20,16 @@ export type Logs = {
   close(): Promise<void>
 }
 
-type Context = Pick<Run, 'report' | 'signal'>
+export type RunContext = { report: Report<Fact>; signal: AbortSignal }
 
 export type LogBackend = {
-  open(network: NetworkName, store: Store, context: Context): Promise<Logs>
+  open(network: NetworkName, store: Store, context: RunContext): Promise<Logs>
   /** Where the aggregator resumes. */
   findPosition: typeof positionInLog
   /** Whether the stream resumes above the stored tip: then a restart may truncate the tables to a checkpoint. */
   resumesAtStoredTip: boolean
   /** How a process without an aggregator appends history; absent where the log ends at this process. */
-  openBackfillLog?: (network: NetworkName, context: Context) => Promise<KafkaLog<RangeOverwrite>>
+  openBackfillLog?: (network: NetworkName, context: RunContext) => Promise<KafkaLog<RangeOverwrite>>
 }
 
 export function logBackendOf(log: Config['log']): LogBackend {

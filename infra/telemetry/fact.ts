@@ -1,11 +1,12 @@
 /** All that a process may report: what its stages say, and what it says of itself. */
+
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { EngineFact } from '../clickhouse/engine.ts'
 import type { StoreFact } from '../clickhouse/store.ts'
-import type { DevnetFact } from '../devnet/devnet.ts'
+import type { DevnetFact } from '../devnet/begin.ts'
 import type { LogFact } from '../kafka/facts.ts'
 
 export type StageName = 'listener' | 'aggregator' | 'api'

@@ -3,9 +3,9 @@ import { type Client, type Hash, type Hex, hexToNumber } from 'viem'
 import type { Network } from '../model/network.ts'
 import { encodeHeader } from '../proof/header-hash.ts'
 import { encodeReceipt, pathTo } from '../proof/receipts-root.ts'
-import { agreedHash } from '../rpc/agreement.ts'
 import type { Endpoints } from '../rpc/endpoints.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
+import { agreedHash } from './agreed-hash.ts'
 import { type ReceiptsReading, readReceipts } from './audit-proof.ts'
 
 export type TickProof = {

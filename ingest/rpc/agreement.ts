@@ -1,9 +1,9 @@
 /** Asks the voices of a network about one block: which hash the chain has at a height. */
+
 import type { Client, Hash } from 'viem'
 import type { Endpoint } from './endpoint.ts'
 import { type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
-import type { Endpoints } from './endpoints.ts'
-import { getHeader } from './rpc.ts'
+import type { AgreeAt } from './finality.ts'
 import { BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
 export type VoiceAnswer<T> = { endpoint: Endpoint; answer: T }
@@ -43,32 +43,13 @@ async function askOne<T>(
   }
 }
 
-/** Undefined where the voices that answer disagree and no more than half of them have one hash. */
-export async function agreedHash(
-  endpoints: Pick<Endpoints, 'askVoices' | 'run'>,
-  number: number,
-): Promise<Hash | undefined> {
-  const answers = await endpoints.askVoices((client) => getHeader(client, number))
-  const hashes = answers.flatMap(({ answer }) => answer?.hash ?? [])
-  if (hashes.length > 0) return mostOf(hashes)
-  // All of them rest, or are behind.
-  return endpoints.run(async (client) => {
-    const header = await getHeader(client, number)
-    if (!header) throw new BadAnswer('behind', `The node has no block ${number}.`)
-    return header.hash
-  })
-}
-
 /** The hash that more than half have: of two, both. */
-function mostOf(hashes: readonly Hash[]): Hash | undefined {
+export function mostOf(hashes: readonly Hash[]): Hash | undefined {
   return hashes.find((hash) => hashes.filter((other) => other === hash).length > hashes.length / 2)
 }
 
 /** Disagreements of a network are reported once in this time. */
 const REPORT_MS = 60_000
-
-/** The hash at a height that all voices have that answer, or most of three or more; else undefined. */
-export type AgreeAt = (number: number) => Promise<Hash | undefined>
 
 /**
  * A disagreement is reported, and voices in the minority come last for a while. Voices that have answered before and fail for less than half a

@@ -2,10 +2,13 @@
  * Finality of a network: the newest final block that the leading endpoint reports and no other voice contradicts, and a fallback where none is
  * plausible.
  */
+import type { Hash } from 'viem'
 import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Network, NetworkName } from '../model/network.ts'
-import type { AgreeAt } from './agreement.ts'
 import type { RetryPolicy } from './retry-policy.ts'
+
+/** The hash at a height that all voices have that answer, or most of three or more; else undefined. */
+export type AgreeAt = (number: number) => Promise<Hash | undefined>
 
 /** Distance below the head that is read as history where no endpoint has the tag `finalized`. It never counts as final. */
 export const FALLBACK_FINALITY_BLOCKS = 256

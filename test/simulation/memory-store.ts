@@ -1,5 +1,7 @@
 /** The tables in memory: what the aggregator would hold, by the placements of its own ledger. */
-import { type KnownChain, knownSightings, type LedgerBlock, place } from '../../aggregator/ledger/ledger.ts'
+
+import { type KnownChain, knownSightings, place } from '../../aggregator/ledger/ledger.ts'
+import type { LedgerBlock } from '../../aggregator/ledger/stored-blocks.ts'
 import { type BlockContent, blocksOf, type Message, tipOf } from '../../ingest/model/message.ts'
 import type { StoredChain, StoredTip } from '../../ingest/model/stored-chain.ts'
 

@@ -9,11 +9,11 @@
  * A publication's version is the next one of the writer's epoch: a reader that keeps the highest version of each identity has what the
  * tables say, whatever was repeated, and whatever a stale writer sends late.
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause, retried, Waker } from '../../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { TouchedPool } from '../../candles/recompute.ts'
-import { BEFORE_ALL, type LedgerBlock } from '../../ledger/ledger.ts'
 import {
   type LedgerObserver,
   type OpenObserver,
@@ -21,6 +21,8 @@ import {
   type RecordedFlush,
   sightingsIn,
 } from '../../ledger/observer.ts'
+import type { LedgerBlock } from '../../ledger/stored-blocks.ts'
+import { BEFORE_ALL } from '../../ledger/stored-blocks.ts'
 import { PriorityQueue } from '../../store/priority-queue.ts'
 import { whenStored } from '../../store/stream-priority.ts'
 import type { Version } from '../../store/version.ts'

@@ -1,6 +1,8 @@
 /** Which time is stored completely: the ledger, and the runs of blocks that backfills have read. Trades of the gaps between them may be missing. */
+
 import type { ClickHouseClient } from '@clickhouse/client'
-import { gapsBetween, joined, type KnownRange } from '../../../aggregator/history/known-ranges.ts'
+import { gapsBetween, joined } from '../../../aggregator/history/known-ranges.ts'
+import type { KnownRange } from '../../../aggregator/history/ledger-runs.ts'
 import { isDigest, poolsIn, poolsOfFilters } from '../../../aggregator/history/pool-filter.ts'
 import { type LedgerStart, ledgerStart, readBlocks } from '../../../aggregator/ledger/stored-blocks.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'

@@ -1,13 +1,15 @@
 /** The pools of a pair that a query compares: all of them, or the first ones where a network has very many. */
+
 import { lower } from '../../../ingest/lib/lower.ts'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
 import { pricedTokens } from '../pools/new-pools.ts'
+import type { TopOfPair } from '../pools/pair-order.ts'
 import { countPools, fewPools, type Match, matchIn, type PairSearch } from '../pools/pair-search.ts'
 import { type MarketStore, readValues } from '../pools/pool-state.ts'
-import { CROWDED, SOUND_USD, type TopOfPair } from '../pools/top-pools.ts'
+import { CROWDED, SOUND_USD } from '../pools/top-pools.ts'
 import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 export type PairPools = {

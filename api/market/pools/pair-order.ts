@@ -1,8 +1,21 @@
 /** The first pools of one crowded pair in memory, with those that writes touched since they were read. */
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { matchIn, type PairSearch } from './pair-search.ts'
-import type { TopOfPair } from './top-pools.ts'
 import type { TouchedPools } from './touched-pools.ts'
+
+export type TopOfPair = {
+  /** At most 120, the most valuable first; of equal value by volume, then by id. */
+  byValue: readonly TopPool[]
+  /** Pools that traded or hold something: one of them leads. */
+  leads: readonly PoolId[]
+  touched: readonly PoolId[]
+  /** All pools of the pair. */
+  count: number
+  /** Pools worth $10,000 or more. */
+  sound: number
+}
+
+export type TopPool = { pool: PoolId; valueUsd: number }
 
 /** `areAll`: false where the pair may have other first pools. */
 export type LoadedOrder = { top: Omit<TopOfPair, 'touched'>; areAll: boolean }

@@ -2,6 +2,7 @@
  * The first pools of a crowded pair, by value and by volume. A pool costs next to nothing, and so does a swap of one unit: a query looks at no
  * more pools than these.
  */
+
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -9,6 +10,7 @@ import type { PoolId } from '../../../ingest/model/pool.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { Problem } from '../../lib/problem.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
+import type { TopOfPair } from './pair-order.ts'
 import { type LoadedOrder, PairOrder } from './pair-order.ts'
 import { ANY_TOKEN, type PairSearch, type TokenSet } from './pair-search.ts'
 import { TouchedPools } from './touched-pools.ts'
@@ -30,19 +32,6 @@ const BOUNDS = { maxRunning: 2, maxQueued: 64, maxWaitMs: 10_000 }
 
 /** Dollars a raw unit. */
 export type TokenPrice = { token: Address; usd: number }
-export type TopPool = { pool: PoolId; valueUsd: number }
-
-export type TopOfPair = {
-  /** At most 120, the most valuable first; of equal value by volume, then by id. */
-  byValue: readonly TopPool[]
-  /** Pools that traded or hold something: one of them leads. */
-  leads: readonly PoolId[]
-  touched: readonly PoolId[]
-  /** All pools of the pair. */
-  count: number
-  /** Pools worth $10,000 or more. */
-  sound: number
-}
 
 export type TopPools = {
   /** `priced`: the tokens of the network that have a price. */

@@ -1,7 +1,9 @@
 /** Known ranges are exactly the blocks that the ledger and the ranges of jobs cover together. */
+
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { gapsBetween, type KnownRange, knownRanges } from '../../../aggregator/history/known-ranges.ts'
+import { gapsBetween, knownRanges } from '../../../aggregator/history/known-ranges.ts'
+import type { KnownRange } from '../../../aggregator/history/ledger-runs.ts'
 import type { BlockRange } from '../../../ingest/model/block-range.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'

@@ -1,7 +1,8 @@
 /** Rules that hold at the last gate before rows, each with the sentence of its breach. */
+
 import { describe, expect, test } from 'vitest'
 import { BrokenInvariant, checkCounts, checkFlush, checkVersions } from '../../../aggregator/write/check-flush.ts'
-import type { PlacedMessage } from '../../../aggregator/write/flush.ts'
+import type { PlacedMessage } from '../../../aggregator/write/rows.ts'
 import type { BlockMessage } from '../../../ingest/model/message.ts'
 import { asBlocks, asRange, type Chain, fullBlocks, mine } from '../../support/chain.ts'
 import { networkOf } from '../running.ts'

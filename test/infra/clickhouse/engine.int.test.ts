@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import type { EngineAccess } from '../../../infra/clickhouse/client.ts'
 import { connect } from '../../../infra/clickhouse/client.ts'
 import {
   type Engine,
@@ -15,7 +16,7 @@ import {
   isEngineInstalled,
   startEngine,
 } from '../../../infra/clickhouse/engine.ts'
-import { type EngineAccess, findEngine, writeRunning } from '../../../infra/clickhouse/engine-access.ts'
+import { findEngine, writeRunning } from '../../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
 
 let dataDir: string
