@@ -39,7 +39,7 @@ export async function mergeParts(client: ClickHouseClient, options: MergeOptions
   if (!crowded) return false
   const { table, partition } = crowded
   try {
-    // The engine takes the parts of which a merge saves most for what it writes. Without room on the disk it finds none: that is an error.
+    // OPTIMIZE picks the cheapest merge. Without disk space it throws.
     await client.command({
       query: `OPTIMIZE TABLE ${table} PARTITION ID '${partition}'`,
       clickhouse_settings: { optimize_throw_if_noop: 1 },

@@ -60,7 +60,7 @@ async function engineOf(client: ClickHouseClient, table: string): Promise<string
   return row?.engine ?? ''
 }
 
-/** Replicas find each other by a path in Keeper, which two tables can't share: what stands beside a replicated table for a while is none. */
+/** The engine of a temporary table, which is not replicated: two tables cannot share a path in Keeper. */
 export function plainEngine(full: string): string {
   return full.replace(/^Replicated(\w+)\('[^']*', '[^']*'(?:, )?/, '$1(')
 }

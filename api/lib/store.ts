@@ -35,7 +35,7 @@ const NETWORKS_PER_QUERY = 5
 
 /**
  * The parameters of statements with places for five networks, each with a bound of its own: the primary key serves no bound that depends on
- * a column. The last network fills what is left: of an empty place the engine makes a condition that no key serves.
+ * a column. Unused places repeat the last network: an empty text would defeat the primary key.
  */
 export function networkPlaces<Place extends { network: string }>(places: readonly Place[]): Place[][] {
   return pieces(places, NETWORKS_PER_QUERY).map((piece) =>

@@ -27,7 +27,7 @@ export const CLUSTER_SETTINGS = {
   optimize_skip_unused_shards: 1,
   // An answer without the rows of a shard that is down would be a wrong one.
   skip_unavailable_shards: 0,
-  // What is read to be written is read from all shards, not by each of its own: a sum of them would be written once for each.
+  // INSERT … SELECT runs once: run per shard, through Distributed, each aggregate would be inserted once per shard.
   parallel_distributed_insert_select: '0',
   // Where there are replicas: a row is stored once most of them have it, and one of them is asked as long as it answers.
   insert_quorum: 'auto',

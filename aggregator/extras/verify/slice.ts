@@ -9,7 +9,7 @@ import type { VerifyPosition } from './position.ts'
 export type SliceBounds = {
   /** Rows of ticks. */
   ticks: number
-  /** Pools of the catalogue: what they have in other months may share granules with what is read. */
+  /** Pools of the catalogue. A granule can hold several months: their number bounds the read. */
   pools: number
   /** Rows of the ledger. */
   blocks: number

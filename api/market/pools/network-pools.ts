@@ -10,7 +10,7 @@ import { Groups } from '../../lib/groups.ts'
 import type { Listing } from '../model/listing.ts'
 import { TokenPools } from './token-pools.ts'
 
-/** Pools come and go while a query is answered: what has to agree is read without a wait between. */
+/** Pools change during a query: no `await` stands between reads that have to agree. */
 export type Catalogue = ReadonlyMap<NetworkName, ReadonlyNetworkPools>
 
 export type ReadonlyNetworkPools = Pick<
