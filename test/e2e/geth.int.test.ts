@@ -7,9 +7,12 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/
 import { findGeth } from '../support/geth.ts'
 import { type GethChain, startGethChain } from '../support/geth-chain.ts'
 import { openPipeline, type Pipeline } from '../support/pipeline.ts'
+import { sample } from '../support/sample.ts'
 import { swapsInReceipts, swapsInTables } from './chain-swaps.ts'
 
 const GETH = await findGeth()
+/** Of three swaps each. `GETH_BLOCKS=1000` trades so many. */
+const FIRST_BLOCKS = sample('GETH_BLOCKS', 3, 400)
 if (GETH === undefined) console.log('go-ethereum: none, set GETH to its program')
 
 describe.skipIf(withoutClickHouse || GETH === undefined)('go-ethereum', () => {
@@ -73,8 +76,8 @@ describe.skipIf(withoutClickHouse || GETH === undefined)('go-ethereum', () => {
       await Promise.all(listeners.map(({ pipeline }) => pipeline.untilStored(block)))
     }
 
-    test('the tables follow forks of one to six blocks', async () => {
-      await untilAllStored(await trade(3))
+    test('the tables follow forks of one to six blocks', { timeout: 180_000 + FIRST_BLOCKS * 1_000 }, async () => {
+      await untilAllStored(await trade(FIRST_BLOCKS))
       for (const depth of [1, 3, 6]) {
         const snapshot = await node.snapshot()
         await untilAllStored(await trade(depth))
