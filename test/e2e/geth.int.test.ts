@@ -11,7 +11,7 @@ import { sample } from '../support/sample.ts'
 import { swapsInReceipts, swapsInTables } from './chain-swaps.ts'
 
 const GETH = await findGeth()
-/** Of three swaps each. `GETH_BLOCKS=1000` trades so many. */
+/** The first blocks have three swaps each; `GETH_BLOCKS=1000` mines that many. */
 const FIRST_BLOCKS = sample('GETH_BLOCKS', 3, 400)
 if (GETH === undefined) console.log('go-ethereum: none, set GETH to its program')
 
