@@ -1,4 +1,4 @@
-/** The core without its extras, in a copy of the project: it compiles, keeps the import rule, and passes its suites. */
+/** The core without its extras, in a copy of the project: it compiles, and passes its suites. */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

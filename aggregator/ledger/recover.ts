@@ -24,7 +24,7 @@ export type RecoverOptions = {
   /** Candles up to this version have their ticks. */
   completeVersion: bigint
   recomputeContext: RecomputeContext
-  observer?: Pick<LedgerObserver, 'recomputed'>
+  observer?: Pick<LedgerObserver, 'recomputed'> | undefined
 }
 
 /** Tombstones for the remains of a flush or rollback that was cut off. May be repeated. */
@@ -43,6 +43,6 @@ export async function recover(client: ClickHouseClient, options: RecoverOptions)
     version: tombstoneVersion(position),
     recomputeContext,
     unverified,
-    ...(observer && { observer }),
+    observer,
   })
 }

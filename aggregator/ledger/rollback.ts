@@ -23,7 +23,7 @@ export type RollbackOptions = {
   recomputeContext: RecomputeContext
   /** More pools whose candles are recomputed. */
   unverified?: readonly TouchedPool[]
-  observer?: Pick<LedgerObserver, 'recomputed'>
+  observer?: Pick<LedgerObserver, 'recomputed'> | undefined
 }
 
 /** Returns the pools that lost or may have lost ticks. May be repeated after a failure at any statement. */

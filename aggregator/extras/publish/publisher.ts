@@ -125,10 +125,9 @@ class LedgerPublisher implements Partial<LedgerObserver> {
 
   /** The difference is published first; no block from the first one on is published while `write` runs. */
   async aroundOverwrite(run: readonly RangeOverwrite[], write: () => Promise<void>): Promise<void> {
-    const blocks = run.flatMap((one) => one.blocks)
     const change = replacementBy(run)
     await this.#queue.high(async () => {
-      await this.#publishDifference(change, sightingsIn(blocks))
+      await this.#publishDifference(change, sightingsIn(run.flatMap(({ blocks }) => blocks)))
       this.#held.add(change.first)
     })
     try {

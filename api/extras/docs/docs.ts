@@ -15,7 +15,7 @@ export function getDocument(document: OpenApi | AsyncApi): RequestHandler {
 
 /** A document of `api/extras/docs` as it is. */
 export function getText(name: string, type: 'text/plain' | 'text/markdown'): RequestHandler {
-  return sendKept(readFileSync(new URL(`../docs/${name}`, import.meta.url)), type)
+  return sendKept(readFileSync(new URL(`./${name}`, import.meta.url)), type)
 }
 
 function sendKept(bytes: Buffer, type: string): RequestHandler {
