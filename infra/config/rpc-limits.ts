@@ -1,5 +1,5 @@
 /** Limits on the requests to the endpoints of a network. */
-import type { BudgetLimits } from '../../ingest/rpc/request-budget.ts'
+import type { BudgetLimits } from '../../ingest/rpc/endpoints/request-budget.ts'
 import { matching } from './values.ts'
 
 const RULE = 'is not a number of requests a second, a UTC day, or both: `25/s`, `2000000/d` or `25/s,2000000/d`'

@@ -4,7 +4,7 @@ import { pause, repeated } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { Endpoints } from '../../ingest/rpc/endpoints.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints/endpoints.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Run } from './run.ts'
 

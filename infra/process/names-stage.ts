@@ -2,7 +2,7 @@
 import { createReread } from '../../aggregator/names/reread.ts'
 import { pause, repeated } from '../../ingest/lib/wait.ts'
 import type { Network } from '../../ingest/model/network.ts'
-import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints.ts'
+import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints/endpoints.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { Run } from './run.ts'
 

@@ -4,7 +4,7 @@ import { ask, run } from '../../aggregator/store/store.ts'
 import type { IngestFact } from '../../ingest/model/fact.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { RequestBudget, type RequestCount } from '../../ingest/rpc/request-budget.ts'
+import { RequestBudget, type RequestCount } from '../../ingest/rpc/endpoints/request-budget.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 

@@ -2,7 +2,7 @@
 
 import type { WatchHeads } from '../../ingest/follow/listener.ts'
 import { hostOf } from '../../ingest/lib/hosts-only.ts'
-import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest/rpc/endpoints.ts'
+import { type Endpoints, type EndpointsOptions, endpointsOf } from '../../ingest/rpc/endpoints/endpoints.ts'
 import { getHead, type Header } from '../../ingest/rpc/rpc.ts'
 import { type VoicedClient, voicesOf } from '../../ingest/rpc/voice.ts'
 import { DIRECT, type RpcAccess } from '../config/rpc-access.ts'

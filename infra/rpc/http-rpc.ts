@@ -14,7 +14,7 @@ type Transport = { name: string; post: Post; size: BatchSize; mayResend: MayRese
 /** Requests at once: an endpoint that takes single calls only gets hundreds of them in one turn. */
 const MAX_IN_FLIGHT = 16
 
-/** Sends each call until it is answered once: `ingest/rpc/endpoints.ts` decides on retries. */
+/** Sends each call until it is answered once: `ingest/rpc/endpoints/endpoints.ts` decides on retries. */
 export function openHttp(address: EndpointAddress, mayResend: MayResend = async () => {}): Client {
   const { name } = address
   const limited = limitConcurrency({ maxRunning: MAX_IN_FLIGHT })

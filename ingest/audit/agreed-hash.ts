@@ -1,7 +1,7 @@
 /** The hash of a block as most voices have it. */
 import type { Hash } from 'viem'
-import { mostOf } from '../rpc/agreement.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import { mostOf } from '../rpc/endpoints/agreement.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 import { getHeader } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 

@@ -5,7 +5,7 @@
 import { type Client, type Hash, type Hex, numberToHex } from 'viem'
 import type { BlockHeader } from '../model/message.ts'
 import { countProven, type RawReceipt } from '../proof/receipts-root.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 import { headerIn, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer, classify, RpcFailed } from '../rpc/rpc-error.ts'
 import { voiceOf } from '../rpc/voice.ts'

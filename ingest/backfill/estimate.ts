@@ -1,9 +1,9 @@
 /** Estimate of a backfill before it begins: its requests and its duration, from a small sample of the range. */
 import { MAX_RANGE_BLOCKS, RangeWidth } from '../blocks/range-scheduler.ts'
 import type { BlockRange } from '../model/block-range.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { narrowerWidth, readRange } from '../rpc/log-range.ts'
-import type { RequestBudget } from '../rpc/request-budget.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import type { RequestBudget } from '../rpc/endpoints/request-budget.ts'
+import { narrowerWidth, readRange } from '../rpc/logs/log-range.ts'
 import { getLogs, type LogFilter } from '../rpc/rpc.ts'
 
 export type Sample = {

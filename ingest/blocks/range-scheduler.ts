@@ -1,7 +1,7 @@
 /** Reads final history by ranges: as wide as endpoints allow, several in flight, yielded in order. */
 import type { Client } from 'viem'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { type LogRange, type Pieces, readInPieces, readRange } from '../rpc/log-range.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { type LogRange, type Pieces, readInPieces, readRange } from '../rpc/logs/log-range.ts'
 import type { LogFilter } from '../rpc/rpc.ts'
 
 export type RangesOptions = {

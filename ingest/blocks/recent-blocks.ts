@@ -2,10 +2,10 @@
 import type { Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
 import { bloomVerdict } from '../proof/bloom.ts'
-import { logsByNumber, logsOfBlock } from '../rpc/block-logs.ts'
 import { limitsOf } from '../rpc/endpoint-limits.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { readInPieces, readLogs } from '../rpc/log-range.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { logsByNumber, logsOfBlock } from '../rpc/logs/block-logs.ts'
+import { readInPieces, readLogs } from '../rpc/logs/log-range.ts'
 import { getHeader, type Header, type LogFilter, type RpcLog } from '../rpc/rpc.ts'
 import { BadAnswer } from '../rpc/rpc-error.ts'
 

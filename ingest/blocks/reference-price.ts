@@ -4,7 +4,7 @@ import type { Network } from '../model/network.ts'
 import { lastLog } from '../pools/last-log.ts'
 import { Registry } from '../pools/registry.ts'
 import type { UsdPrices } from '../pricing/usd.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 
 /**
  * Passes to `usd` the last swap below `block` of every reference pool without a price, as old as endpoints have it: a restarted listener must

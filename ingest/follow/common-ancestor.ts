@@ -1,7 +1,7 @@
 /** The newest stored block that the chain still has, after it was replaced below its finality: where a rewind goes back to. */
 import type { BlockRef } from '../model/message.ts'
 import type { StoredChain } from '../model/stored-chain.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 import { getHeader } from '../rpc/rpc.ts'
 
 /** Undefined where the chain has no stored block below `replaced`. Takes a number of requests in the order of the logarithm of the depth. */

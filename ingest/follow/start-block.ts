@@ -1,7 +1,7 @@
 /** The first block of an empty store: a number, the head, or a distance in blocks or time before it; never above finality. */
 import { isReadAfterAll, readable } from '../pools/history-end.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { pinToBlock } from '../rpc/pin-to-block.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { pinToBlock } from '../rpc/endpoints/pin-to-block.ts'
 import { getFinality, type Header } from '../rpc/rpc.ts'
 
 export type StartBlock =

@@ -3,9 +3,9 @@ import { type Client, erc20Abi, type Hex } from 'viem'
 import type { BlockRef, UnixSeconds } from '../model/message.ts'
 import type { Pool, PoolBalance, PoolId } from '../model/pool.ts'
 import { type ContractRead, isRefusal } from '../rpc/capped-reads.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { pinToBlock } from '../rpc/endpoints/pin-to-block.ts'
 import { readMany } from '../rpc/multicall.ts'
-import { pinToBlock } from '../rpc/pin-to-block.ts'
 
 const MAX_POOLS_PER_READ = 100
 /** Chains with several blocks in this time: changed pools are read once in it. */

@@ -2,8 +2,8 @@
 import type { Address, Client } from 'viem'
 import type { BlockRef } from '../model/message.ts'
 import { isRefusal } from '../rpc/capped-reads.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { pinToBlock } from '../rpc/pin-to-block.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { pinToBlock } from '../rpc/endpoints/pin-to-block.ts'
 import { readTokenAnswers, type TokenAnswers } from './token.ts'
 
 export type FinalAnswers = { client: Client; answers: ReadonlyMap<Address, TokenAnswers> }

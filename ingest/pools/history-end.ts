@@ -1,10 +1,10 @@
 /** Where the history of the endpoints ends: below a cut they have no logs, and one refusal does not prove it. */
 import { V3_TOPICS } from '../decode/decode-v3.ts'
-import type { Endpoints } from '../rpc/endpoints.ts'
-import { readLogs } from '../rpc/log-range.ts'
+import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { readLogs } from '../rpc/logs/log-range.ts'
+import { requireLogs } from '../rpc/logs/silent-blocks.ts'
 import type { Header, LogFilter } from '../rpc/rpc.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
-import { requireLogs } from '../rpc/silent-blocks.ts'
 
 /** Most blocks have some: then the answer itself shows that the node has logs. */
 const FREQUENT: LogFilter = { topics: [[V3_TOPICS.swap]] }

@@ -1,8 +1,8 @@
 /** Searches backwards for the newest logs. */
 import type { Client } from 'viem'
 import type { BlockRange } from '../model/block-range.ts'
-import { asSearch, type Endpoints } from '../rpc/endpoints.ts'
-import { readInPieces, readWindow } from '../rpc/log-range.ts'
+import { asSearch, type Endpoints } from '../rpc/endpoints/endpoints.ts'
+import { readInPieces, readWindow } from '../rpc/logs/log-range.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
 import { isReadAfterAll } from './history-end.ts'

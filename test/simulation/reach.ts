@@ -1,7 +1,7 @@
 /** How ingest reaches the simulated endpoints. */
 
 import type { IngestFact } from '../../ingest/model/fact.ts'
-import { type Endpoints, endpointsOf } from '../../ingest/rpc/endpoints.ts'
+import { type Endpoints, endpointsOf } from '../../ingest/rpc/endpoints/endpoints.ts'
 import type { Endpoint } from './endpoint.ts'
 import { NETWORK } from './market.ts'
 import type { Random } from './random.ts'

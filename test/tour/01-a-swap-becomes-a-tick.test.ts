@@ -7,7 +7,7 @@ import { decodeV4 } from '../../ingest/decode/decode-v4.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { sideOf } from '../../ingest/model/tick.ts'
 import { executionPrice, spotPrice } from '../../ingest/pricing/price.ts'
-import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
+import { endpointsOf } from '../../ingest/rpc/endpoints/endpoints.ts'
 import { recordedBlock, recordedDay } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'
 

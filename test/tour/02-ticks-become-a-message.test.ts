@@ -11,7 +11,7 @@ import {
   tipOf,
 } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
-import { endpointsOf } from '../../ingest/rpc/endpoints.ts'
+import { endpointsOf } from '../../ingest/rpc/endpoints/endpoints.ts'
 import { arrayLog } from '../support/array-log.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'

@@ -16,7 +16,7 @@ import type { BlockContent, UnixSeconds } from '../../../ingest/model/message.ts
 import type { Network } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { Report } from '../../../ingest/model/report.ts'
-import type { Endpoints } from '../../../ingest/rpc/endpoints.ts'
+import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
 import type { AuditCounts } from '../../ledger/fact.ts'
 import { type BlockSums, countDifferences, isDifferent, NO_LOGS, storedSums, sumsOf } from './audit-sums.ts'

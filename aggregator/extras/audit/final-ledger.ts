@@ -1,7 +1,7 @@
 /** Whether what is stored of final blocks is of the chain that became final. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Network } from '../../../ingest/model/network.ts'
-import type { Endpoints } from '../../../ingest/rpc/endpoints.ts'
+import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
 import { newestBlock, readBlocks } from '../../ledger/stored-blocks.ts'
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { openHttp } from '../../../infra/rpc/http-rpc.ts'
-import { RequestBudget, type RequestCount } from '../../../ingest/rpc/request-budget.ts'
+import { RequestBudget, type RequestCount } from '../../../ingest/rpc/endpoints/request-budget.ts'
 import { classify } from '../../../ingest/rpc/rpc-error.ts'
 
 type Call = { id: number; method: string; params: unknown[] }

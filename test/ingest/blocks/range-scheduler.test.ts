@@ -1,7 +1,7 @@
 import { createClient, custom, type Hex, numberToHex } from 'viem'
 import { expect, test } from 'vitest'
 import { readRanges } from '../../../ingest/blocks/range-scheduler.ts'
-import { endpointsOf } from '../../../ingest/rpc/endpoints.ts'
+import { endpointsOf } from '../../../ingest/rpc/endpoints/endpoints.ts'
 
 const hashOf = (block: number): Hex => `0x${block.toString(16).padStart(64, '0')}`
 

@@ -15,7 +15,7 @@ import type { Message, RangeOverwrite } from '../../../../ingest/model/message.t
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
 import type { TickLog } from '../../../../ingest/model/tick-log.ts'
-import type { Endpoints } from '../../../../ingest/rpc/endpoints.ts'
+import type { Endpoints } from '../../../../ingest/rpc/endpoints/endpoints.ts'
 import type { RpcLog } from '../../../../ingest/rpc/rpc.ts'
 import type { TestDatabase } from '../../../support/clickhouse.ts'
 import { DAY, madeUpHash } from '../../../support/recorded.ts'

@@ -1,10 +1,10 @@
 /** Chooses which endpoint does a unit of work next. */
 import type { Client } from 'viem'
-import { pause } from '../lib/wait.ts'
+import { pause } from '../../lib/wait.ts'
+import type { RangeKind } from '../endpoint-limits.ts'
+import { voiceOf } from '../voice.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { RangeKind } from './endpoint-limits.ts'
 import type { Priority } from './rate-limiter.ts'
-import { voiceOf } from './voice.ts'
 
 export type RunOptions = {
   /** Endpoints known to be below this block come last. */

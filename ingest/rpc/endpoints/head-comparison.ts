@@ -1,8 +1,8 @@
 /** Compares the heads of endpoints: an endpoint that has stopped answers without an error, and only its peers reveal it. */
 
+import type { AgreeAt, Finality } from '../finality.ts'
+import { getHead, getHeader, type Header } from '../rpc.ts'
 import type { Endpoint } from './endpoint.ts'
-import type { AgreeAt, Finality } from './finality.ts'
-import { getHead, getHeader, type Header } from './rpc.ts'
 
 /** Usual distance between nodes. */
 const LAG_BLOCKS = 3

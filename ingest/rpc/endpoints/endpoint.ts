@@ -1,15 +1,15 @@
 /** One RPC endpoint: a viem client with its rate limiter, circuit breaker, observed head and limits. */
 import type { Client } from 'viem'
-import type { HeaderProof } from '../proof/header-proof.ts'
-import { checkAnswer } from './answers.ts'
-import { noteAsked } from './asked.ts'
+import type { HeaderProof } from '../../proof/header-proof.ts'
+import { checkAnswer } from '../answers.ts'
+import { noteAsked } from '../asked.ts'
+import { EndpointLimits, type LimitsContext, withLimits } from '../endpoint-limits.ts'
+import type { RetryPolicy } from '../retry-policy.ts'
+import { BadAnswer, classify } from '../rpc-error.ts'
+import type { VoicedClient } from '../voice.ts'
 import { CircuitBreaker, HeadDelay } from './circuit-breaker.ts'
-import { EndpointLimits, type LimitsContext, withLimits } from './endpoint-limits.ts'
 import { type Priority, RateLimiter } from './rate-limiter.ts'
 import type { RequestBudget } from './request-budget.ts'
-import type { RetryPolicy } from './retry-policy.ts'
-import { BadAnswer, classify } from './rpc-error.ts'
-import type { VoicedClient } from './voice.ts'
 
 export type EndpointContext = {
   policy: RetryPolicy

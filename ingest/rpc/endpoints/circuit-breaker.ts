@@ -1,5 +1,5 @@
 /** Health of one endpoint. Circuit breaker: failures in a row open it for a growing time, then a single request probes the endpoint. */
-import type { RetryPolicy } from './retry-policy.ts'
+import type { RetryPolicy } from '../retry-policy.ts'
 
 /** How long other requests wait while a probe is under way. */
 const PROBE_LOOK_MS = 20

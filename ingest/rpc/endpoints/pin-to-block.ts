@@ -1,10 +1,10 @@
 /** Pins requests to one branch of the chain: an answer counts only where the node has a given block. */
 import type { Client } from 'viem'
-import type { BlockRef } from '../model/message.ts'
+import type { BlockRef } from '../../model/message.ts'
+import { getHeader, type Header } from '../rpc.ts'
+import { BadAnswer, classify, isRpcError, wordsOf } from '../rpc-error.ts'
 import type { RunOptions } from './endpoint-choice.ts'
 import type { Endpoints } from './endpoints.ts'
-import { getHeader, type Header } from './rpc.ts'
-import { BadAnswer, classify, isRpcError, wordsOf } from './rpc-error.ts'
 
 /**
  * `endpoints`, restricted to nodes that have `block` and thus all of its ancestors. The header is requested together with the task, because

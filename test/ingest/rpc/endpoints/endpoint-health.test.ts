@@ -1,7 +1,7 @@
 /** When an endpoint rests, and how it is tried out again. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { CircuitBreaker } from '../../../ingest/rpc/circuit-breaker.ts'
-import { RETRY_POLICY } from '../../../ingest/rpc/retry-policy.ts'
+import { CircuitBreaker } from '../../../../ingest/rpc/endpoints/circuit-breaker.ts'
+import { RETRY_POLICY } from '../../../../ingest/rpc/retry-policy.ts'
 
 let health: CircuitBreaker
 

@@ -1,11 +1,11 @@
 /** The faults of real providers by name: a listener over such nodes says what it says over a good one, and tells of the fault. */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { IngestFact } from '../../../ingest/model/fact.ts'
-import { DAY } from '../../support/recorded.ts'
-import type { Faults, RpcServer } from '../../support/rpc-server.ts'
-import { drawn } from '../../support/sample.ts'
-import { until } from '../../support/until.ts'
-import { cleanContent, contentOf, FINALIZED, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
+import type { IngestFact } from '../../../../ingest/model/fact.ts'
+import { DAY } from '../../../support/recorded.ts'
+import type { Faults, RpcServer } from '../../../support/rpc-server.ts'
+import { drawn } from '../../../support/sample.ts'
+import { until } from '../../../support/until.ts'
+import { cleanContent, contentOf, FINALIZED, hostOf, type Listening, listenTo, startNode } from '../../over-nodes.ts'
 
 let first: RpcServer
 let second: RpcServer

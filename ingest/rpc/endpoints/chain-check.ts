@@ -1,10 +1,10 @@
 /** Whether endpoints are of their network's chain: asked before the first use of each, and now and then afterwards. */
 import { getChainId } from 'viem/actions'
-import { WrongChain } from '../model/errors.ts'
-import type { Network } from '../model/network.ts'
+import { WrongChain } from '../../model/errors.ts'
+import type { Network } from '../../model/network.ts'
+import { BadAnswer } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { ReportEndpoint } from './endpoint-outcome.ts'
-import { BadAnswer } from './rpc-error.ts'
 
 export type ChainCheck = {
   /**

@@ -1,10 +1,10 @@
 /** Request budget of one network: requests a second and a UTC day, over all of its endpoints and all readers of this process. */
-import { pause } from '../lib/wait.ts'
-import type { IngestFact } from '../model/fact.ts'
-import type { NetworkName } from '../model/network.ts'
-import type { Report } from '../model/report.ts'
+import { pause } from '../../lib/wait.ts'
+import type { IngestFact } from '../../model/fact.ts'
+import type { NetworkName } from '../../model/network.ts'
+import type { Report } from '../../model/report.ts'
+import { RETRY_POLICY } from '../retry-policy.ts'
 import { type Priority, RateLimiter } from './rate-limiter.ts'
-import { RETRY_POLICY } from './retry-policy.ts'
 
 export type BudgetLimits = {
   perSecond: number | undefined

@@ -1,8 +1,8 @@
 /** A listener over nodes that lie, and over nodes with limits of their own: it says what it says over a good one. */
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { DAY, madeUpHash } from '../../support/recorded.ts'
-import type { RpcServer } from '../../support/rpc-server.ts'
-import { cleanContent, contentOf, FINALIZED, FROM, type Listening, listenTo, startNode } from '../over-nodes.ts'
+import { DAY, madeUpHash } from '../../../support/recorded.ts'
+import type { RpcServer } from '../../../support/rpc-server.ts'
+import { cleanContent, contentOf, FINALIZED, FROM, type Listening, listenTo, startNode } from '../../over-nodes.ts'
 
 let first: RpcServer
 let second: RpcServer

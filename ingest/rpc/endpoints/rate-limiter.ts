@@ -2,7 +2,7 @@
  * Rate limiter: a number of requests in any second. That of an endpoint adapts to its refusals and is unlimited until the first 429; that
  * of a network's budget has a fixed number.
  */
-import type { RetryPolicy } from './retry-policy.ts'
+import type { RetryPolicy } from '../retry-policy.ts'
 
 const SECOND_MS = 1_000
 const SLOW_DOWN = 0.7

@@ -1,13 +1,13 @@
 /** The complete logs of one range, read from one endpoint together with the header of its last block. */
 import type { Client } from 'viem'
-import type { BlockRange } from '../model/block-range.ts'
-import type { BlockHeader, UnixSeconds } from '../model/message.ts'
+import type { BlockRange } from '../../model/block-range.ts'
+import type { BlockHeader, UnixSeconds } from '../../model/message.ts'
+import { limitsOf } from '../endpoint-limits.ts'
+import type { Endpoints } from '../endpoints/endpoints.ts'
+import { getHeader, getLogs, type Header, inOrder, type LogFilter, type RpcLog, timeIn, twoBlocks } from '../rpc.ts'
+import { BadAnswer, classify, mayBeHeavy, RpcFailed } from '../rpc-error.ts'
 import { isHeavy, logsOfBlock } from './block-logs.ts'
-import { limitsOf } from './endpoint-limits.ts'
-import type { Endpoints } from './endpoints.ts'
 import { readByPieces } from './filter-pieces.ts'
-import { getHeader, getLogs, type Header, inOrder, type LogFilter, type RpcLog, timeIn, twoBlocks } from './rpc.ts'
-import { BadAnswer, classify, mayBeHeavy, RpcFailed } from './rpc-error.ts'
 import { requireHistory, withSilentBlocks } from './silent-blocks.ts'
 
 export type LogRange = {

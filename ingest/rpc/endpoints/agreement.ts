@@ -1,10 +1,10 @@
 /** Asks the voices of a network about one block: which hash the chain has at a height. */
 
 import type { Client, Hash } from 'viem'
+import type { AgreeAt } from '../finality.ts'
+import { BadAnswer, classify, isRpcError, RpcFailed } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import { type ReportEndpoint, recordAnswer, recordFailure, recordFork } from './endpoint-outcome.ts'
-import type { AgreeAt } from './finality.ts'
-import { BadAnswer, classify, isRpcError, RpcFailed } from './rpc-error.ts'
 
 export type VoiceAnswer<T> = { endpoint: Endpoint; answer: T }
 

@@ -1,9 +1,9 @@
 /** The request budget of a network in virtual time: order and pace within a second, the reserve within a day. */
 import { setMaxListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import type { IngestFact } from '../../../ingest/model/fact.ts'
-import type { Priority } from '../../../ingest/rpc/rate-limiter.ts'
-import { type BudgetLimits, RequestBudget, type RequestCount } from '../../../ingest/rpc/request-budget.ts'
+import type { IngestFact } from '../../../../ingest/model/fact.ts'
+import type { Priority } from '../../../../ingest/rpc/endpoints/rate-limiter.ts'
+import { type BudgetLimits, RequestBudget, type RequestCount } from '../../../../ingest/rpc/endpoints/request-budget.ts'
 
 const NOON = Date.UTC(2026, 10, 24, 12)
 const MIDNIGHT = Date.UTC(2026, 10, 25)

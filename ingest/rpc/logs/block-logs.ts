@@ -1,11 +1,11 @@
 /** The logs of one block whose header is known. An endpoint may refuse to answer them by hash, or fail at a filter that has too many of them. */
 import type { Client } from 'viem'
-import { pieces } from '../lib/pieces.ts'
-import type { BlockRef } from '../model/message.ts'
-import { limitsOf } from './endpoint-limits.ts'
+import { pieces } from '../../lib/pieces.ts'
+import type { BlockRef } from '../../model/message.ts'
+import { limitsOf } from '../endpoint-limits.ts'
+import { getHeader, getLogs, inOrder, type LogFilter, type RpcLog } from '../rpc.ts'
+import { BadAnswer, classify, mayBeHeavy } from '../rpc-error.ts'
 import { readByPieces, valuesIn } from './filter-pieces.ts'
-import { getHeader, getLogs, inOrder, type LogFilter, type RpcLog } from './rpc.ts'
-import { BadAnswer, classify, mayBeHeavy } from './rpc-error.ts'
 
 /**
  * By the hash of the block, which no other branch has. Where the endpoint does not answer that, by its number, and by smaller filters: then

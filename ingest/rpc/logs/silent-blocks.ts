@@ -3,11 +3,11 @@
  * grows past a map of 65,536 values: it counts the block as searched, though only a part of it was indexed.
  */
 import type { Client } from 'viem'
-import { bloomVerdict } from '../proof/bloom.ts'
+import { bloomVerdict } from '../../proof/bloom.ts'
+import { limitsOf } from '../endpoint-limits.ts'
+import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from '../rpc.ts'
+import { BadAnswer, classify } from '../rpc-error.ts'
 import { logsOfBlock } from './block-logs.ts'
-import { limitsOf } from './endpoint-limits.ts'
-import { getHeader, getLogs, type Header, type LogFilter, type RpcLog } from './rpc.ts'
-import { BadAnswer, classify } from './rpc-error.ts'
 
 /** More are no exception: then a look at each would cost more than the range, and the audit reads all blocks again. */
 const MAX_SILENT_BLOCKS = 8

@@ -1,13 +1,13 @@
 /** A node that leaves one whole block out of the answer for a range, as go-ethereum does while its log index grows. */
 import { numberToHex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { connectChain } from '../../../infra/rpc/chain-client.ts'
-import { V3_TOPICS } from '../../../ingest/decode/decode-v3.ts'
-import { readRange } from '../../../ingest/rpc/log-range.ts'
-import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
-import { DAY, madeUpHash } from '../../support/recorded.ts'
-import { recordedDayChain } from '../../support/recorded-day.ts'
-import { type RpcServer, startRpcServer } from '../../support/rpc-server.ts'
+import { connectChain } from '../../../../infra/rpc/chain-client.ts'
+import { V3_TOPICS } from '../../../../ingest/decode/decode-v3.ts'
+import { readRange } from '../../../../ingest/rpc/logs/log-range.ts'
+import type { RpcLog } from '../../../../ingest/rpc/rpc.ts'
+import { DAY, madeUpHash } from '../../../support/recorded.ts'
+import { recordedDayChain } from '../../../support/recorded-day.ts'
+import { type RpcServer, startRpcServer } from '../../../support/rpc-server.ts'
 
 const FROM = DAY.firstBlock
 const TO = FROM + 99

@@ -1,9 +1,9 @@
 /** Filters with more addresses or topics than an endpoint takes, in pieces: each log matches exactly one of them. */
 import type { Client } from 'viem'
-import { pieces } from '../lib/pieces.ts'
-import { limitsOf } from './endpoint-limits.ts'
-import type { LogFilter } from './rpc.ts'
-import { classify } from './rpc-error.ts'
+import { pieces } from '../../lib/pieces.ts'
+import { limitsOf } from '../endpoint-limits.ts'
+import type { LogFilter } from '../rpc.ts'
+import { classify } from '../rpc-error.ts'
 
 /** Pieces that are asked for at once. */
 const AT_ONCE = 8

@@ -1,15 +1,15 @@
 /** Endpoints that change while they are used: another chain behind the address, a slow one, a dead one beside others that disagree. */
 import type { Client } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { connectChain } from '../../../infra/rpc/chain-client.ts'
-import { ChainReplaced } from '../../../ingest/model/errors.ts'
-import type { IngestFact } from '../../../ingest/model/fact.ts'
-import { NETWORKS } from '../../../ingest/model/networks.ts'
-import { getHead } from '../../../ingest/rpc/rpc.ts'
-import { madeUpHash } from '../../support/recorded.ts'
-import type { RpcServer } from '../../support/rpc-server.ts'
-import { until } from '../../support/until.ts'
-import { FAST_RETRIES, hostOf, startNode } from '../over-nodes.ts'
+import { connectChain } from '../../../../infra/rpc/chain-client.ts'
+import { ChainReplaced } from '../../../../ingest/model/errors.ts'
+import type { IngestFact } from '../../../../ingest/model/fact.ts'
+import { NETWORKS } from '../../../../ingest/model/networks.ts'
+import { getHead } from '../../../../ingest/rpc/rpc.ts'
+import { madeUpHash } from '../../../support/recorded.ts'
+import type { RpcServer } from '../../../support/rpc-server.ts'
+import { until } from '../../../support/until.ts'
+import { FAST_RETRIES, hostOf, startNode } from '../../over-nodes.ts'
 
 let first: RpcServer
 let second: RpcServer

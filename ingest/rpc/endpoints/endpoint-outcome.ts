@@ -1,9 +1,9 @@
 /** Records how a unit of work ended at an endpoint: its circuit breaker, its limits, and the facts that operators see. */
-import type { IngestFact } from '../model/fact.ts'
-import type { RpcProblem } from '../model/rpc-problem.ts'
+import type { IngestFact } from '../../model/fact.ts'
+import type { RpcProblem } from '../../model/rpc-problem.ts'
+import { RpcFailed } from '../rpc-error.ts'
 import type { Endpoint } from './endpoint.ts'
 import type { RunOptions } from './endpoint-choice.ts'
-import { RpcFailed } from './rpc-error.ts'
 
 /** A fact without its network. */
 export type EndpointFact = IngestFact extends infer F ? (F extends IngestFact ? Omit<F, 'network'> : never) : never

@@ -2,9 +2,9 @@
 import { setMaxListeners } from 'node:events'
 import { createClient, custom } from 'viem'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { Endpoint } from '../../../ingest/rpc/endpoint.ts'
-import { RateLimiter } from '../../../ingest/rpc/rate-limiter.ts'
-import { RETRY_POLICY } from '../../../ingest/rpc/retry-policy.ts'
+import { Endpoint } from '../../../../ingest/rpc/endpoints/endpoint.ts'
+import { RateLimiter } from '../../../../ingest/rpc/endpoints/rate-limiter.ts'
+import { RETRY_POLICY } from '../../../../ingest/rpc/retry-policy.ts'
 
 const { signal } = new AbortController()
 setMaxListeners(0, signal)
