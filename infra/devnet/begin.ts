@@ -2,14 +2,8 @@
 import { type Hash, type Hex, keccak256, toHex } from 'viem'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import { type Anvil, AnvilEnded, startAnvil } from './anvil.ts'
-import { type Chain, openChain } from './chain.ts'
-import { readBytecode } from './compile.ts'
-import { type DevContracts, deployContracts, deploymentOf } from './deploy.ts'
-import type { DevMarket } from './market.ts'
-import { marketsOf, openMarkets } from './open-markets.ts'
-import { FIRST_PRICES, MARKET_PLANS } from './plan.ts'
-import { readUsdPrices } from './spot-price.ts'
+import { type Anvil, AnvilEnded, startAnvil } from './chain/anvil.ts'
+import { type Chain, openChain } from './chain/chain.ts'
 import {
   recordNodePid,
   removeDump,
@@ -18,9 +12,15 @@ import {
   type StateFolder,
   type StateLabel,
   writeLabel,
-} from './state-file.ts'
-import { TOKEN_PLANS } from './token.ts'
-import { type Traders, tradersOf } from './traders.ts'
+} from './chain/state-file.ts'
+import { readBytecode } from './contracts/compile.ts'
+import { type DevContracts, deployContracts, deploymentOf } from './contracts/deploy.ts'
+import { TOKEN_PLANS } from './contracts/token.ts'
+import type { DevMarket } from './market/market.ts'
+import { marketsOf, openMarkets } from './market/open-markets.ts'
+import { FIRST_PRICES, MARKET_PLANS } from './market/plan.ts'
+import { readUsdPrices } from './market/spot-price.ts'
+import { type Traders, tradersOf } from './market/traders.ts'
 
 /** Facts that a devnet reports. */
 export type DevnetFact =

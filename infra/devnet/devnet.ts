@@ -8,9 +8,9 @@ import type { Exit } from '../lib/child.ts'
 import { lockFolder } from '../lib/folder-lock.ts'
 import type { DevnetFact } from './begin.ts'
 import { type BeginOptions, continueChain, createChain, type DevnetChain } from './begin.ts'
+import { openStateFolder, type StateFolder } from './chain/state-file.ts'
+import { readSpotPrices } from './market/spot-price.ts'
 import { devnetNetwork } from './network.ts'
-import { readSpotPrices } from './spot-price.ts'
-import { openStateFolder, type StateFolder } from './state-file.ts'
 
 export type DevnetOptions = {
   /** The chain is kept in a folder of its own in here. */

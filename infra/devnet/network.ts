@@ -1,8 +1,8 @@
 /** How the product sees the devnet: as the network `ethereum`, with its own addresses. */
 import type { Network, TrustedToken } from '../../ingest/model/network.ts'
-import { DEVNET_CHAIN_ID } from './anvil.ts'
-import { type DevContracts, tokenNamed } from './deploy.ts'
-import type { DevMarket } from './market.ts'
+import { DEVNET_CHAIN_ID } from './chain/anvil.ts'
+import { type DevContracts, tokenNamed } from './contracts/deploy.ts'
+import type { DevMarket } from './market/market.ts'
 
 export function devnetNetwork(deployment: DevContracts, markets: readonly DevMarket[]): Network {
   const { factory, poolManager, stateView, positionManager, tokens } = deployment

@@ -2,7 +2,7 @@
 import { formatUnits } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'
-import type { DevMarket, LiquidityPosition, SwapOrder } from '../../infra/devnet/market.ts'
+import type { DevMarket, LiquidityPosition, SwapOrder } from '../../infra/devnet/market/market.ts'
 import { spotPrice } from '../../ingest/pricing/price.ts'
 import { Pools, Ticks } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'

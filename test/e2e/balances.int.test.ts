@@ -2,7 +2,7 @@
 import { createPublicClient, erc20Abi, http } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { queryRows, readSql } from '../../api/lib/store.ts'
-import type { DevMarket } from '../../infra/devnet/market.ts'
+import type { DevMarket } from '../../infra/devnet/market/market.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import type { Pool } from '../../ingest/model/pool.ts'
 import { BalanceReader } from '../../ingest/pools/balances.ts'

@@ -1,6 +1,6 @@
 /** Swaps as a node tells them, decoded by viem, and as the tables have them. */
 import { type Hex, numberToHex, parseAbi, parseEventLogs, type RpcLog } from 'viem'
-import { rpcOver } from '../../infra/devnet/rpc.ts'
+import { rpcOver } from '../../infra/devnet/chain/rpc.ts'
 import type { TestDatabase } from '../support/clickhouse.ts'
 
 type Blocks = { from: number; to: number }

@@ -1,8 +1,8 @@
 /** A pool's state from Uniswap's contracts. */
 import { type Address, createPublicClient, erc20Abi, http, parseAbi } from 'viem'
 import { sqrtPriceAtTick } from '../../api/market/pools/tick-math.ts'
-import type { DevMarket } from '../../infra/devnet/market.ts'
-import type { DevToken } from '../../infra/devnet/token.ts'
+import type { DevToken } from '../../infra/devnet/contracts/token.ts'
+import type { DevMarket } from '../../infra/devnet/market/market.ts'
 import { NATIVE_CURRENCY, type Network } from '../../ingest/model/network.ts'
 
 export type OnChain = {

@@ -2,7 +2,7 @@
 import { type Hash, numberToHex } from 'viem'
 import { createAudit } from '../../aggregator/extras/audit/audit.ts'
 import { readRecords } from '../../aggregator/history/audit-record.ts'
-import { rpcOver } from '../../infra/devnet/rpc.ts'
+import { rpcOver } from '../../infra/devnet/chain/rpc.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'

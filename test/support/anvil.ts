@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Address, encodeFunctionData, getContractAddress, type Hash, type Hex, parseAbi } from 'viem'
-import { startAnvil as startNode } from '../../infra/devnet/anvil.ts'
-import { type Chain, openChain, requireSuccess, type Transaction } from '../../infra/devnet/chain.ts'
-import { uniswapBytecode } from '../../infra/devnet/contracts.ts'
-import { type DevContracts, deployContracts, deploymentOf } from '../../infra/devnet/deploy.ts'
+import { startAnvil as startNode } from '../../infra/devnet/chain/anvil.ts'
+import { type Chain, openChain, requireSuccess, type Transaction } from '../../infra/devnet/chain/chain.ts'
+import type { Rpc } from '../../infra/devnet/chain/rpc.ts'
+import { uniswapBytecode } from '../../infra/devnet/contracts/contracts.ts'
+import { type DevContracts, deployContracts, deploymentOf } from '../../infra/devnet/contracts/deploy.ts'
+import type { TokenPlan } from '../../infra/devnet/contracts/token.ts'
 import {
   burnCall,
   type DevMarket,
@@ -13,12 +15,10 @@ import {
   mintCall,
   type SwapOrder,
   swapCall,
-} from '../../infra/devnet/market.ts'
+} from '../../infra/devnet/market/market.ts'
+import { openMarkets } from '../../infra/devnet/market/open-markets.ts'
+import { FIRST_PRICES, MARKET_PLANS, type MarketPlan } from '../../infra/devnet/market/plan.ts'
 import { devnetNetwork } from '../../infra/devnet/network.ts'
-import { openMarkets } from '../../infra/devnet/open-markets.ts'
-import { FIRST_PRICES, MARKET_PLANS, type MarketPlan } from '../../infra/devnet/plan.ts'
-import type { Rpc } from '../../infra/devnet/rpc.ts'
-import type { TokenPlan } from '../../infra/devnet/token.ts'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import { DYNAMIC_FEE } from '../../ingest/model/pool.ts'

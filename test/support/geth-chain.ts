@@ -2,9 +2,9 @@
 import { createRequire } from 'node:module'
 import { type Address, type Hash, type Hex, keccak256, numberToHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
-import { openChain } from '../../infra/devnet/chain.ts'
-import { deploymentOf } from '../../infra/devnet/deploy.ts'
-import type { Rpc, RpcCall } from '../../infra/devnet/rpc.ts'
+import { openChain } from '../../infra/devnet/chain/chain.ts'
+import type { Rpc, RpcCall } from '../../infra/devnet/chain/rpc.ts'
+import { deploymentOf } from '../../infra/devnet/contracts/deploy.ts'
 import { HOOK, hookCode, type TestAnvil, testNode } from './anvil.ts'
 import { type Geth, type GethPayload, startGeth } from './geth.ts'
 

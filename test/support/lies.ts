@@ -1,6 +1,6 @@
 /** Faults of gateways, each a lie in the place of the truth. */
 import { bytesToHex, type Hash, type Hex, numberToHex, zeroAddress } from 'viem'
-import { rpcOver } from '../../infra/devnet/rpc.ts'
+import { rpcOver } from '../../infra/devnet/chain/rpc.ts'
 import { bloomOf } from '../../ingest/proof/bloom.ts'
 import { encodeReceipt, type RawReceipt, rootOf } from '../../ingest/proof/receipts-root.ts'
 import type { GatewayFault } from './gateway.ts'

@@ -12,9 +12,9 @@ import {
   parseAbi,
   toHex,
 } from 'viem'
-import { type CompiledContract, compileSolidity } from '../../infra/devnet/compile.ts'
-import { tokenAbi, uniswapBytecode } from '../../infra/devnet/contracts.ts'
-import { tokenNamed } from '../../infra/devnet/deploy.ts'
+import { type CompiledContract, compileSolidity } from '../../infra/devnet/contracts/compile.ts'
+import { tokenAbi, uniswapBytecode } from '../../infra/devnet/contracts/contracts.ts'
+import { tokenNamed } from '../../infra/devnet/contracts/deploy.ts'
 import type { VenueFactories } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import type { VenueName } from '../../ingest/model/venue.ts'

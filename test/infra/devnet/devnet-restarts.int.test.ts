@@ -13,8 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Hash, Hex } from 'viem'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { DevnetFact } from '../../../infra/devnet/begin.ts'
+import { type Rpc, rpcOver } from '../../../infra/devnet/chain/rpc.ts'
 import { type Devnet, startDevnet } from '../../../infra/devnet/devnet.ts'
-import { type Rpc, rpcOver } from '../../../infra/devnet/rpc.ts'
 import { sample } from '../../support/sample.ts'
 
 const ROUNDS = sample('DEVNET_ROUNDS', 2, 4)

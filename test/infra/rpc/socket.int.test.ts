@@ -1,7 +1,7 @@
 /** A real node over WebSocket, on a network that fails. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { type Anvil, startAnvil } from '../../../infra/devnet/anvil.ts'
+import { type Anvil, startAnvil } from '../../../infra/devnet/chain/anvil.ts'
 import { connectChain, readHead } from '../../../infra/rpc/chain-client.ts'
 import type { IngestFact } from '../../../ingest/model/fact.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'

@@ -12,7 +12,7 @@ import {
   toEventSelector,
 } from 'viem'
 import { describe, expect, test } from 'vitest'
-import { uniswapBytecode } from '../../../infra/devnet/contracts.ts'
+import { uniswapBytecode } from '../../../infra/devnet/contracts/contracts.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { VENUE_NAMES } from '../../../ingest/model/venue.ts'

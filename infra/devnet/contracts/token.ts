@@ -1,6 +1,6 @@
 /** The devnet's tokens: named as the real ones, with an open `mint`. */
 import type { Address } from 'viem'
-import type { TrustedToken } from '../../ingest/model/network.ts'
+import type { TrustedToken } from '../../../ingest/model/network.ts'
 
 /** A token before its deployment. */
 export type TokenPlan = {

@@ -1,9 +1,9 @@
 /** A v4 position that comes through the PositionManager, which then can be asked for the pool's key. */
 import { type Address, encodeAbiParameters, encodeFunctionData, type Hex, parseAbiParameters } from 'viem'
-import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
-import type { Transaction } from './chain.ts'
-import { positionManagerAbi, tokenAbi } from './contracts.ts'
-import type { DevContracts } from './deploy.ts'
+import { NATIVE_CURRENCY } from '../../../ingest/model/network.ts'
+import type { Transaction } from '../chain/chain.ts'
+import { positionManagerAbi, tokenAbi } from '../contracts/contracts.ts'
+import type { DevContracts } from '../contracts/deploy.ts'
 import type { LiquidityPosition, V4PoolKey } from './market.ts'
 
 /** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */

@@ -1,6 +1,6 @@
 /** Writes a devnet's chain: block by block, each with its transactions and its time. */
 import type { Address, Hash, Hex } from 'viem'
-import type { UnixSeconds } from '../../ingest/model/message.ts'
+import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Anvil } from './anvil.ts'
 import type { Rpc, RpcCall } from './rpc.ts'
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { FIRST_PRICES } from '../../../infra/devnet/plan.ts'
-import { pricePathOf } from '../../../infra/devnet/price-path.ts'
-import { randomOf } from '../../../infra/devnet/random.ts'
+import { FIRST_PRICES } from '../../../../infra/devnet/market/plan.ts'
+import { pricePathOf } from '../../../../infra/devnet/market/price-path.ts'
+import { randomOf } from '../../../../infra/devnet/market/random.ts'
 
 const DAY_OF_BLOCKS = 7_200
 

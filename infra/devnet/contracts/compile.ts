@@ -1,4 +1,4 @@
-/** Compiles the devnet's own contracts; run it to update `contracts/bytecode.json` after a change to a `.sol` file. */
+/** Compiles the devnet's own contracts; run it to update `bytecode.json` after a change to a `.sol` file. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Abi, Hex } from 'viem'
@@ -10,12 +10,11 @@ export type Bytecode = Record<ContractName, Hex>
 export type CompiledContract = { abi: Abi; bytecode: Hex }
 
 const SOURCES = ['Desk.sol', 'Tokens.sol', 'Mimic.sol'] as const
-const FOLDER = new URL('contracts/', import.meta.url)
-const BYTECODE_FILE = new URL('bytecode.json', FOLDER)
+const BYTECODE_FILE = new URL('./bytecode.json', import.meta.url)
 
 /** Compiling takes seconds, so the devnet starts from the file; a test holds that both are the same. */
 export async function compileContracts(): Promise<Bytecode> {
-  const compiled = await compileSolidity(SOURCES.map((file) => new URL(file, FOLDER)))
+  const compiled = await compileSolidity(SOURCES.map((file) => new URL(file, import.meta.url)))
   return Object.fromEntries(CONTRACTS.map((name) => [name, compiled[name]?.bytecode])) as Bytecode
 }
 

@@ -1,11 +1,11 @@
 /** Prices read from the pools, from which traders continue after a restart. */
 import { decodeFunctionResult, encodeFunctionData, type Hex } from 'viem'
-import { stateViewAbi, v3PoolAbi } from './contracts.ts'
-import type { DevContracts } from './deploy.ts'
+import type { Rpc, RpcCall } from '../chain/rpc.ts'
+import { stateViewAbi, v3PoolAbi } from '../contracts/contracts.ts'
+import type { DevContracts } from '../contracts/deploy.ts'
 import type { DevMarket } from './market.ts'
 import { decimalsOf } from './open-markets.ts'
 import type { DevUsdPrices } from './plan.ts'
-import type { Rpc, RpcCall } from './rpc.ts'
 import { priceOf } from './sqrt-price.ts'
 
 /** Token1 per token0 of each market, decimal-adjusted, in the same order. */

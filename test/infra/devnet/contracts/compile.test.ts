@@ -1,7 +1,7 @@
 import { keccak256 } from 'viem'
 import { expect, test } from 'vitest'
-import { compileContracts, readBytecode } from '../../../infra/devnet/compile.ts'
-import { uniswapBytecode } from '../../../infra/devnet/contracts.ts'
+import { compileContracts, readBytecode } from '../../../../infra/devnet/contracts/compile.ts'
+import { uniswapBytecode } from '../../../../infra/devnet/contracts/contracts.ts'
 
 test('the committed bytecode is what the sources compile to', async () => {
   expect(readBytecode()).toEqual(await compileContracts())

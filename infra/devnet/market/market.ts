@@ -1,8 +1,8 @@
 /** A pool of the devnet, and the calls that trade and provide liquidity in it. */
 import { type Address, encodeFunctionData, type Hex } from 'viem'
-import type { PoolId } from '../../ingest/model/pool.ts'
-import { routerAbi } from './contracts.ts'
-import type { DevToken } from './token.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
+import { routerAbi } from '../contracts/contracts.ts'
+import type { DevToken } from '../contracts/token.ts'
 
 export type DevMarket = {
   id: PoolId

@@ -11,9 +11,9 @@ import {
   webSocket,
 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { poolManagerAbi, uniswapBytecode } from '../../../infra/devnet/contracts.ts'
-import { ticksAround } from '../../../infra/devnet/sqrt-price.ts'
-import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../../support/anvil.ts'
+import { poolManagerAbi, uniswapBytecode } from '../../../../infra/devnet/contracts/contracts.ts'
+import { ticksAround } from '../../../../infra/devnet/market/sqrt-price.ts'
+import { deployMarkets, startAnvil, type TestAnvil, type TestMarkets } from '../../../support/anvil.ts'
 
 const V3_SWAP: Hash = '0xc42079f94a6350d7e6235f29174924f928cc2ac818eb64fed8004e115fbcca67'
 const V4_SWAP: Hash = '0x40e9cecb9f5f1f1c5b9c97dec2917b7ee92e57ba5563708daca94dd84ad7112f'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { withoutTraces } from '../../../infra/devnet/without-traces.ts'
+import { withoutTraces } from '../../../../infra/devnet/chain/without-traces.ts'
 
 const trace = fc.jsonValue({ maxDepth: 3 })
 const transaction = fc.record({

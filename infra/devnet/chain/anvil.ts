@@ -4,8 +4,8 @@ import { randomInt } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import type { Hex } from 'viem'
-import { onAbort } from '../../ingest/lib/wait.ts'
-import { type Child, type Exit, startChild } from '../lib/child.ts'
+import { onAbort } from '../../../ingest/lib/wait.ts'
+import { type Child, type Exit, startChild } from '../../lib/child.ts'
 import { type Rpc, rpcOver } from './rpc.ts'
 
 export const DEVNET_CHAIN_ID = 31337

@@ -1,6 +1,6 @@
 /** Simulated traders: random swaps, arbitrage between pools, and liquidity that is added and removed. */
 import type { Address, Hex } from 'viem'
-import type { Transaction } from './chain.ts'
+import type { Transaction } from '../chain/chain.ts'
 import {
   type ArbitrageRange,
   arbitrageCall,

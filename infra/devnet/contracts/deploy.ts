@@ -9,7 +9,7 @@ import {
   type Hex,
   stringToHex,
 } from 'viem'
-import { type Chain, requireSuccess, type Transaction } from './chain.ts'
+import { type Chain, requireSuccess, type Transaction } from '../chain/chain.ts'
 import { type ContractName, readBytecode } from './compile.ts'
 import {
   bytes32TokenAbi,

@@ -1,7 +1,7 @@
 /** A web page in a browser of this machine must not read the devnet's node or drive it. */
 import { connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Anvil, startAnvil } from '../../../infra/devnet/anvil.ts'
+import { type Anvil, startAnvil } from '../../../../infra/devnet/chain/anvil.ts'
 
 const ORIGIN = { origin: 'http://page.example' }
 const CALL = { jsonrpc: '2.0', id: 1, method: 'evm_mine', params: [] }

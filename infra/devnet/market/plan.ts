@@ -1,6 +1,6 @@
 /** Which pools the devnet has, how deep they are, and what their tokens cost at first. */
 import type { Address } from 'viem'
-import type { TokenSymbol } from './token.ts'
+import type { TokenSymbol } from '../contracts/token.ts'
 
 export type MarketPlan = {
   protocol: 'v3' | 'v4'

@@ -8,15 +8,15 @@ import {
   keccak256,
   parseAbiParameters,
 } from 'viem'
-import { NATIVE_CURRENCY } from '../../ingest/model/network.ts'
-import { type Chain, requireSuccess, type Transaction } from './chain.ts'
-import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from './contracts.ts'
-import { type DevContracts, tokenNamed } from './deploy.ts'
+import { NATIVE_CURRENCY } from '../../../ingest/model/network.ts'
+import { type Chain, requireSuccess, type Transaction } from '../chain/chain.ts'
+import { factoryAbi, poolManagerAbi, uniswapBytecode, v3PoolAbi } from '../contracts/contracts.ts'
+import { type DevContracts, tokenNamed } from '../contracts/deploy.ts'
+import type { DevToken } from '../contracts/token.ts'
 import { managedMint } from './managed-mint.ts'
 import { type DevMarket, type LiquidityPosition, mintCall, type V4PoolKey } from './market.ts'
 import type { MarketPlan } from './plan.ts'
 import { fullRange, liquidityWorth, sqrtPriceX96Of, ticksAround } from './sqrt-price.ts'
-import type { DevToken } from './token.ts'
 
 const NO_HOOKS = NATIVE_CURRENCY
 /** The fee tier that Uniswap's own governance added after the start. */
