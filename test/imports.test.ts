@@ -78,6 +78,8 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/config',
     'infra/rpc',
     'infra/kafka/wire',
+    'infra/kafka/client',
+    'infra/kafka/group',
     'infra/kafka',
     'infra/clickhouse',
     'infra/devnet/chain',

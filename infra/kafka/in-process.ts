@@ -2,7 +2,7 @@
 
 import type { Message } from '../../ingest/model/message.ts'
 import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'
-import { LogClosed, ReaderEnded } from './errors.ts'
+import { LogClosed, ReaderEnded } from './client/errors.ts'
 
 export type InProcessLog<M = Message> = TickLog<M> & {
   /** Rejects what is waiting; a reader ends. */

@@ -3,10 +3,10 @@
 import type { Kafka } from 'kafkajs'
 import { serial } from '../../ingest/lib/serial.ts'
 import { headersOf } from './appender.ts'
-import { LogClosed } from './errors.ts'
-import { type LogContext, steadyProducer } from './producer.ts'
-import { textOf } from './retry.ts'
-import { ensureTopic, STREAM_TOPIC } from './topic.ts'
+import { LogClosed } from './client/errors.ts'
+import { type LogContext, steadyProducer } from './client/producer.ts'
+import { textOf } from './client/retry.ts'
+import { ensureTopic, STREAM_TOPIC } from './client/topic.ts'
 import { type Rejected, toBatches } from './wire/parts.ts'
 
 export type Quarantine = {

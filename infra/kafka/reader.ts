@@ -3,12 +3,12 @@
 import type { Kafka } from 'kafkajs'
 import { backOff, onAbort } from '../../ingest/lib/wait.ts'
 import type { Offset } from '../../ingest/model/tick-log.ts'
-import { LogClosed, LogRefused } from './errors.ts'
-import type { ReaderOptions } from './group-reader.ts'
-import { type OpenedReader, openReader } from './group-reader.ts'
+import { LogClosed, LogRefused } from './client/errors.ts'
+import { retriesOf } from './client/retry.ts'
+import type { ReaderOptions } from './group/group-reader.ts'
+import { type OpenedReader, openReader } from './group/group-reader.ts'
+import type { ReadContext } from './group/record-batches.ts'
 import type { Quarantine } from './quarantine.ts'
-import type { ReadContext } from './record-batches.ts'
-import { retriesOf } from './retry.ts'
 import type { ReadEntry } from './wire/parts.ts'
 
 /**

@@ -5,7 +5,7 @@ import { CandleRecordSchema, PoolRecordSchema, TickRecordSchema } from '../../ap
 import { retried } from '../../ingest/lib/wait.ts'
 import type { Report } from '../../ingest/model/report.ts'
 import type { SchemaRegistry } from '../config/publish-config.ts'
-import type { LogFact } from '../kafka/facts.ts'
+import type { LogFact } from '../kafka/client/facts.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 
 const SCHEMAS = { ticks: TickRecordSchema, pools: PoolRecordSchema, candles: CandleRecordSchema } as const

@@ -7,7 +7,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import type { EngineFact } from '../clickhouse/engine.ts'
 import type { StoreFact } from '../clickhouse/store.ts'
 import type { DevnetFact } from '../devnet/begin.ts'
-import type { LogFact } from '../kafka/facts.ts'
+import type { LogFact } from '../kafka/client/facts.ts'
 
 export type StageName = 'listener' | 'aggregator' | 'api'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../../infra/config/config.ts'
-import { kafkaClient } from '../../../infra/kafka/client.ts'
+import { kafkaClient } from '../../../infra/kafka/client/client.ts'
 import { kafkaOrSkip } from '../../support/kafka.ts'
 
 const kafka = kafkaOrSkip()

@@ -9,7 +9,7 @@ import { CandleRecordSchema, PoolRecordSchema, TickRecordSchema } from '../../..
 import { readConfig } from '../../../infra/config/config.ts'
 import type { SchemaRegistry } from '../../../infra/config/publish-config.ts'
 import { createRedactor } from '../../../infra/config/secrets.ts'
-import type { LogFact } from '../../../infra/kafka/facts.ts'
+import type { LogFact } from '../../../infra/kafka/client/facts.ts'
 import { registerSchemas } from '../../../infra/process/schema-registry.ts'
 import { type RunningRegistry, startSchemaRegistry } from '../../support/schema-registry.ts'
 

@@ -1,6 +1,6 @@
 /** One step against Kafka, repeated until it is done: brokers come back, and nothing may be dropped meanwhile. */
-import { onAbort, type RetryOptions, retried } from '../../ingest/lib/wait.ts'
-import type { Report } from '../../ingest/model/report.ts'
+import { onAbort, type RetryOptions, retried } from '../../../ingest/lib/wait.ts'
+import type { Report } from '../../../ingest/model/report.ts'
 import { LogClosed, LogRefused } from './errors.ts'
 import type { LogFact } from './facts.ts'
 import { explained } from './hints.ts'

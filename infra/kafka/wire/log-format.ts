@@ -1,10 +1,10 @@
 /** The content of a topic of the log: which records and messages are its network's, and whose they are. */
-import { validateMessage } from '../../aggregator/write/validate-message.ts'
-import { blocksOf } from '../../ingest/model/message.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import { type SigningKeys, signaturesOf } from './wire/signature.ts'
-import { storedRecords, type ToStoredRecord } from './wire/stored-record.ts'
-import type { AnyMessage, MessageKinds } from './wire/wire-format.ts'
+import { validateMessage } from '../../../aggregator/write/validate-message.ts'
+import { blocksOf } from '../../../ingest/model/message.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import { type SigningKeys, signaturesOf } from './signature.ts'
+import { storedRecords, type ToStoredRecord } from './stored-record.ts'
+import type { AnyMessage, MessageKinds } from './wire-format.ts'
 
 export type LogFormat = {
   kinds: MessageKinds

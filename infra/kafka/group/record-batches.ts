@@ -1,11 +1,11 @@
 /** Batches of records, in the order of their offsets, as batches of messages. */
 
 import type { KafkaMessage } from 'kafkajs'
-import { ticksIn } from '../../ingest/model/message.ts'
-import type { Offset } from '../../ingest/model/tick-log.ts'
-import type { LogFormat } from './log-format.ts'
-import type { RetryContext } from './retry.ts'
-import { assembler, type ReadEntry, type Rejected } from './wire/parts.ts'
+import { ticksIn } from '../../../ingest/model/message.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
+import type { RetryContext } from '../client/retry.ts'
+import type { LogFormat } from '../wire/log-format.ts'
+import { assembler, type ReadEntry, type Rejected } from '../wire/parts.ts'
 
 /** A topic that this process reads. */
 export type ReadContext = RetryContext & {

@@ -1,9 +1,9 @@
 /** Settings of a topic that operators may change and that this service cannot work with. */
 import type { Kafka } from 'kafkajs'
-import { pause } from '../../ingest/lib/wait.ts'
+import { pause } from '../../../ingest/lib/wait.ts'
+import { kafkajs } from '../wire/kafkajs.ts'
 import type { RetryContext } from './retry.ts'
 import { withAdmin } from './topic.ts'
-import { kafkajs } from './wire/kafkajs.ts'
 
 const SETTING = 'compression.type'
 /** Brokers repack what they take by any other. */

@@ -1,11 +1,11 @@
 /** Topics: made where they are missing, or checked where the operator makes them. */
 import type { Admin, Kafka } from 'kafkajs'
-import type { Offset } from '../../ingest/model/tick-log.ts'
-import type { TopicRules } from '../config/kafka-connection.ts'
-import { settledWithin } from '../lib/with-timeout.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
+import type { TopicRules } from '../../config/kafka-connection.ts'
+import { settledWithin } from '../../lib/with-timeout.ts'
+import { kafkajs } from '../wire/kafkajs.ts'
 import { TopicUnsuitable } from './errors.ts'
 import { type RetryContext, retryStep } from './retry.ts'
-import { kafkajs } from './wire/kafkajs.ts'
 
 /** Long enough for an aggregator that was down over a weekend; older messages are in the tables. */
 export const RETENTION_MS = 7 * 24 * 60 * 60 * 1000

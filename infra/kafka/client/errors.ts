@@ -1,5 +1,5 @@
 /** How the log fails. `retryable` tells the caller's loop whether to start again from its own store or to stop. */
-import type { Offset } from '../../ingest/model/tick-log.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
 import { hintOfCode } from './hints.ts'
 
 /** Another process reads now, or may have read in between: what the caller knows of the log is out of date. */

@@ -1,6 +1,6 @@
 /** Assigns all partitions to one member of the group for as long as it is a member. The others stand by. */
 import type { GroupMember, PartitionAssigner } from 'kafkajs'
-import { kafkajs } from './wire/kafkajs.ts'
+import { kafkajs } from '../wire/kafkajs.ts'
 
 const { AssignerProtocol } = kafkajs
 

@@ -1,8 +1,8 @@
 /** Commits offsets: operators see lag by them, and the broker rejects commits of a member that the group has dropped. */
 import type { Consumer } from 'kafkajs'
-import { pause } from '../../ingest/lib/wait.ts'
-import type { Offset } from '../../ingest/model/tick-log.ts'
-import { settledWithin } from '../lib/with-timeout.ts'
+import { pause } from '../../../ingest/lib/wait.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
+import { settledWithin } from '../../lib/with-timeout.ts'
 
 const COMMIT_EVERY_MS = 1000
 

@@ -7,11 +7,11 @@ import {
   type Rejected,
   toBatches,
   toRecords,
-} from '../../../infra/kafka/wire/parts.ts'
-import type { AnyMessage } from '../../../infra/kafka/wire/wire-format.ts'
-import { tipOf } from '../../../ingest/model/message.ts'
-import type { Entry } from '../../../ingest/model/tick-log.ts'
-import { anyMessage, blockMessage, blockMessages } from './messages.ts'
+} from '../../../../infra/kafka/wire/parts.ts'
+import type { AnyMessage } from '../../../../infra/kafka/wire/wire-format.ts'
+import { tipOf } from '../../../../ingest/model/message.ts'
+import type { Entry } from '../../../../ingest/model/tick-log.ts'
+import { anyMessage, blockMessage, blockMessages } from '../messages.ts'
 
 function assembleAll(
   records: readonly LogRecord[],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backpressureBuffer } from '../../../infra/kafka/backpressure-buffer.ts'
+import { backpressureBuffer } from '../../../../infra/kafka/group/backpressure-buffer.ts'
 
 const numbers = () =>
   backpressureBuffer<number[]>({

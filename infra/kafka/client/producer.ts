@@ -1,11 +1,11 @@
 /** A producer whose sends are repeated until the brokers have acknowledged them, one at a time, so that no retry changes the order. */
 import type { Kafka, Producer, TopicMessages } from 'kafkajs'
-import type { Compression } from '../config/kafka-connection.ts'
-import { settledWithin } from '../lib/with-timeout.ts'
+import type { Compression } from '../../config/kafka-connection.ts'
+import { settledWithin } from '../../lib/with-timeout.ts'
+import { kafkajs } from '../wire/kafkajs.ts'
+import type { SigningKeys } from '../wire/signature.ts'
 import { CLIENT_RETRY, kafkaCodes, type RetryContext, retryStep } from './retry.ts'
 import type { TopicContext } from './topic.ts'
-import { kafkajs } from './wire/kafkajs.ts'
-import type { SigningKeys } from './wire/signature.ts'
 
 export type SteadyProducer = {
   /** Resolves once all in-sync replicas have the records. `repair` is called where a topic is missing. */

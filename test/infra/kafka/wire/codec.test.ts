@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decode } from '../../../infra/kafka/wire/decode.ts'
-import { encode } from '../../../infra/kafka/wire/encode.ts'
-import { anyMessage, blockMessage } from './messages.ts'
+import { decode } from '../../../../infra/kafka/wire/decode.ts'
+import { encode } from '../../../../infra/kafka/wire/encode.ts'
+import { anyMessage, blockMessage } from '../messages.ts'
 
 test('a decoded message equals the encoded one', () => {
   fc.assert(

@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type KafkaLog, kafkaLog } from '../../../infra/kafka/kafka.ts'
-import type { Entry, Offset } from '../../../ingest/model/tick-log.ts'
-import { kafkaOrSkip } from '../../support/kafka.ts'
-import { type SecureCluster, startSecureCluster } from '../../support/kafka-cluster.ts'
-import { inSoak } from '../../support/sample.ts'
-import { messagesOf } from './contract.ts'
-import { blockMessage, blockMessages } from './messages.ts'
+import { type KafkaLog, kafkaLog } from '../../../../infra/kafka/kafka.ts'
+import type { Entry, Offset } from '../../../../ingest/model/tick-log.ts'
+import { kafkaOrSkip } from '../../../support/kafka.ts'
+import { type SecureCluster, startSecureCluster } from '../../../support/kafka-cluster.ts'
+import { inSoak } from '../../../support/sample.ts'
+import { messagesOf } from '../contract.ts'
+import { blockMessage, blockMessages } from '../messages.ts'
 
 const { skip } = kafkaOrSkip()
 

@@ -1,16 +1,16 @@
 /** One membership in the network's consumer group, from joining to leaving. */
 
 import type { Consumer, ConsumerCrashEvent, ConsumerGroupJoinEvent, EachBatchPayload, Kafka } from 'kafkajs'
-import type { Offset } from '../../ingest/model/tick-log.ts'
-import { settledWithin } from '../lib/with-timeout.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
+import { settledWithin } from '../../lib/with-timeout.ts'
+import { AssignmentLost, PositionGone, PositionStale } from '../client/errors.ts'
+import { OUTAGE_RETRY, refusalOf, retryStep } from '../client/retry.ts'
+import { boundsOf } from '../client/topic.ts'
 import { backpressureBuffer } from './backpressure-buffer.ts'
-import { AssignmentLost, PositionGone, PositionStale } from './errors.ts'
 import { OffsetCommitter } from './offset-committer.ts'
 import type { ReadContext } from './record-batches.ts'
 import { type Batch, RecordBatches } from './record-batches.ts'
-import { OUTAGE_RETRY, refusalOf, retryStep } from './retry.ts'
 import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assignor.ts'
-import { boundsOf } from './topic.ts'
 
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 

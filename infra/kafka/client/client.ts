@@ -4,11 +4,11 @@ import { connect as connectTls } from 'node:tls'
 import { promisify } from 'node:util'
 import { gunzip, gzip, type ZlibOptions } from 'node:zlib'
 import type { ISocketFactory, Kafka as KafkaClient, LogEntry, RetryOptions } from 'kafkajs'
-import type { Report } from '../../ingest/model/report.ts'
-import type { KafkaConnection } from '../config/kafka-connection.ts'
+import type { Report } from '../../../ingest/model/report.ts'
+import type { KafkaConnection } from '../../config/kafka-connection.ts'
+import { kafkajs } from '../wire/kafkajs.ts'
+import { MAX_UNPACKED_BYTES } from '../wire/record-batch.ts'
 import type { LogFact } from './facts.ts'
-import { kafkajs } from './wire/kafkajs.ts'
-import { MAX_UNPACKED_BYTES } from './wire/record-batch.ts'
 
 const { CompressionCodecs, CompressionTypes, Kafka, logLevel } = kafkajs
 

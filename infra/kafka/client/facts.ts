@@ -1,5 +1,5 @@
 /** Facts that the log reports. */
-import type { Offset } from '../../ingest/model/tick-log.ts'
+import type { Offset } from '../../../ingest/model/tick-log.ts'
 
 export type LogFact =
   | { kind: 'log-topic-made'; topic: string; replicas: number; retentionMs: number }
