@@ -1,18 +1,8 @@
 /** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
 
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings } from '@clickhouse/client'
-import type { EngineUser } from './engine-users.ts'
-import { ANALYST_LIMITS } from './engine-users.ts'
 import { openClient } from './requests.ts'
 import { watchedCommand } from './watched-command.ts'
-
-export type EngineAccess = {
-  url: string
-  database: string
-  users: Record<EngineUser, { username: EngineUser; password: string }>
-  /** The password of `analyst` at SQL_PORT. The engine's own differs, so statements can only pass through that port. */
-  sqlPassword: string
-}
 
 export type ClickHouseConnection = {
   url: string
@@ -38,21 +28,8 @@ export function connect(connection: ClickHouseConnection): ClickHouseClient {
   })
 }
 
-/** Without settings: `analyst` may not change them. */
-export function connectAnalyst({ url, database, users }: EngineAccess): ClickHouseClient {
-  return openClient({
-    url,
-    database,
-    ...users.analyst,
-    application: 'candlepool',
-    max_open_connections: MAX_OPEN,
-    request_timeout: 1_000 * ANALYST_LIMITS.max_execution_time + 5_000,
-    log: { level: ClickHouseLogLevel.OFF },
-  })
-}
-
 /** Requests at once of one client. */
-const MAX_OPEN = 10
+export const MAX_OPEN = 10
 
 /** The longest that a timer takes, 24 days. */
 const UNLIMITED_MS = 2 ** 31 - 1

@@ -2,12 +2,21 @@
 
 import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
+import { type ClickHouseClient, ClickHouseLogLevel } from '@clickhouse/client'
 import { z } from 'zod'
 import { ask } from '../../aggregator/store/store.ts'
-import type { EngineAccess } from './client.ts'
-import { connect } from './client.ts'
+import { connect, MAX_OPEN } from './client.ts'
 import { type EnginePaths, enginePaths } from './engine-config.ts'
-import { ENGINE_DATABASE, ENGINE_USERS, type EngineUser } from './engine-users.ts'
+import { ANALYST_LIMITS, ENGINE_DATABASE, ENGINE_USERS, type EngineUser } from './engine-users.ts'
+import { openClient } from './requests.ts'
+
+export type EngineAccess = {
+  url: string
+  database: string
+  users: Record<EngineUser, { username: EngineUser; password: string }>
+  /** The password of `analyst` at SQL_PORT. The engine's own differs, so statements can only pass through that port. */
+  sqlPassword: string
+}
 
 /** Written beside the data while the engine answers; no secret in it. */
 export type RunningEngine = {
@@ -58,6 +67,19 @@ export function accessOf(url: string, passwords: Record<EngineUser, string>): En
     ) as EngineAccess['users'],
     sqlPassword: derivePassword(passwords.owner, 'sql'),
   }
+}
+
+/** Without settings: `analyst` may not change them. */
+export function connectAnalyst({ url, database, users }: EngineAccess): ClickHouseClient {
+  return openClient({
+    url,
+    database,
+    ...users.analyst,
+    application: 'candlepool',
+    max_open_connections: MAX_OPEN,
+    request_timeout: 1_000 * ANALYST_LIMITS.max_execution_time + 5_000,
+    log: { level: ClickHouseLogLevel.OFF },
+  })
 }
 
 /** True where the engine behind the address has our password and our tables: a copied folder knows the password of its original too. */

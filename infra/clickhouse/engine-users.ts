@@ -1,6 +1,5 @@
 /** The users of the embedded ClickHouse, with just the rights they need. */
 import { createHash } from 'node:crypto'
-import { MARKET_VIEWS } from './sql-rules.ts'
 
 /** The one database of the engine; the rights of its users are written for it. */
 export const ENGINE_DATABASE = 'candlepool'
@@ -14,6 +13,9 @@ export type EngineUser = (typeof ENGINE_USERS)[number]
 
 /** With its rights the views of the market read their tables. No connection may be that user's. */
 export const VIEWS_USER = 'views'
+
+/** The tables that an analyst reads. */
+export const MARKET_VIEWS = ['market_pools', 'market_ticks', 'market_candles'] as const
 
 /** The lower number is the higher priority; 0, that of inserts, neither waits nor is waited for. */
 export const API_PRIORITY = '1'

@@ -3,10 +3,8 @@
  * deeper than its parent. Nodes, functions and tables pass by name, so a node that a later engine adds is refused. A quoted name may contain line
  * breaks and so add lines to the tree, but removes none: no rule passes a node because of another one, except because of the first line.
  */
+import { MARKET_VIEWS } from './engine-users.ts'
 import { isListedFunction, isListedTableFunction } from './sql-functions.ts'
-
-/** The tables that an analyst reads. */
-export const MARKET_VIEWS = ['market_pools', 'market_ticks', 'market_candles'] as const
 
 export type SqlRule = 'requests' | 'statements' | 'functions' | 'tables' | 'settings' | 'formats'
 

@@ -2,9 +2,9 @@
 
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { EngineAccess } from '../../infra/clickhouse/client.ts'
 import { connect } from '../../infra/clickhouse/client.ts'
 import { type Engine, type EngineFact, startEngine } from '../../infra/clickhouse/engine.ts'
+import type { EngineAccess } from '../../infra/clickhouse/engine-access.ts'
 import { ensurePasswords, makeFolders } from '../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
 import type { ServerConfig } from '../../infra/config/server-config.ts'

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { EngineAccess } from '../../../infra/clickhouse/client.ts'
 import { connect } from '../../../infra/clickhouse/client.ts'
 import {
   type Engine,
@@ -16,6 +15,7 @@ import {
   isEngineInstalled,
   startEngine,
 } from '../../../infra/clickhouse/engine.ts'
+import type { EngineAccess } from '../../../infra/clickhouse/engine-access.ts'
 import { findEngine, writeRunning } from '../../../infra/clickhouse/engine-access.ts'
 import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
 
