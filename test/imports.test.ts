@@ -81,6 +81,9 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/kafka/client',
     'infra/kafka/group',
     'infra/kafka',
+    'infra/clickhouse/client',
+    'infra/clickhouse/engine',
+    'infra/clickhouse/sql-port',
     'infra/clickhouse',
     'infra/devnet/chain',
     'infra/devnet/contracts',
@@ -218,7 +221,11 @@ describe('in a made-up tree', () => {
       `const { run } = await import('../../infra/process/run.ts')`,
       'imports infra/process/run.ts',
     ],
-    ['api/app.ts', `export { connect } from '../infra/clickhouse/client.ts'`, 'imports infra/clickhouse/client.ts'],
+    [
+      'api/app.ts',
+      `export { connect } from '../infra/clickhouse/client/client.ts'`,
+      'imports infra/clickhouse/client/client.ts',
+    ],
     [
       'ingest/model/tick.ts',
       `import type { Endpoints } from '../rpc/endpoints/endpoints.ts'`,

@@ -1,7 +1,7 @@
 /** The rights of the embedded views: who reads a view needs none on the tables under it. A server's operator grants both, as with any view. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask } from '../../aggregator/store/store.ts'
-import { VIEWS_USER } from './engine-users.ts'
+import { VIEWS_USER } from './engine/engine-users.ts'
 
 /** Repeatable. Views that are created again, as by a migration or a restore, lose the definer. */
 export async function setDefiner(owner: ClickHouseClient): Promise<void> {

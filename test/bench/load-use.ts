@@ -1,7 +1,7 @@
 /** Processor time and memory of a process, from Linux; NaN elsewhere. */
 import { readFile } from 'node:fs/promises'
-import { readRunning } from '../../infra/clickhouse/engine-access.ts'
-import { enginePaths } from '../../infra/clickhouse/engine-config.ts'
+import { readRunning } from '../../infra/clickhouse/engine/engine-access.ts'
+import { enginePaths } from '../../infra/clickhouse/engine/engine-config.ts'
 
 const TICKS_A_SECOND = 100
 

@@ -1,8 +1,8 @@
 /** ClickHouse that is gone, slow, read-only, out of disk or killed while it is written to: nothing that was read is given up. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { describe, expect, type TestContext, test } from 'vitest'
-import { connect } from '../../infra/clickhouse/client.ts'
-import { startEngine } from '../../infra/clickhouse/engine.ts'
+import { connect } from '../../infra/clickhouse/client/client.ts'
+import { startEngine } from '../../infra/clickhouse/engine/engine.ts'
 import { migrate } from '../../infra/clickhouse/migrate.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'

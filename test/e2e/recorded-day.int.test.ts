@@ -1,8 +1,8 @@
 /** A recorded day of real swaps through the real main job: once in one process, once as three processes over Kafka. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { connect } from '../../infra/clickhouse/client.ts'
-import { findEngine } from '../../infra/clickhouse/engine-access.ts'
+import { connect } from '../../infra/clickhouse/client/client.ts'
+import { findEngine } from '../../infra/clickhouse/engine/engine-access.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY, DAY_POOL, recordedMinutes } from '../support/recorded.ts'

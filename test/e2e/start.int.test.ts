@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCheckpoint } from '../../aggregator/ledger/checkpoint.ts'
-import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
+import { isEngineInstalled } from '../../infra/clickhouse/engine/engine.ts'
 import { findStore } from '../../infra/clickhouse/store.ts'
 import { currentStoreFolder } from '../../infra/config/folders.ts'
 import { type Ask, asker, type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'

@@ -1,7 +1,7 @@
 /** `npm run status` over a node with a recorded day: what a listener and a backfill apart from it leave known, and what between. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../infra/clickhouse/client.ts'
-import { findEngine } from '../../infra/clickhouse/engine-access.ts'
+import { connect } from '../../infra/clickhouse/client/client.ts'
+import { findEngine } from '../../infra/clickhouse/engine/engine-access.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'

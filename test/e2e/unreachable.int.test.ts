@@ -1,6 +1,6 @@
 /** `npm start` whose endpoint does not answer, or is of another chain: it says so where it would say that it is ready. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { isEngineInstalled } from '../../infra/clickhouse/engine.ts'
+import { isEngineInstalled } from '../../infra/clickhouse/engine/engine.ts'
 import { type Running, run, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { DAY } from '../support/recorded.ts'
 import { startRecordedDay } from '../support/recorded-day.ts'

@@ -1,8 +1,8 @@
 /** `npm run verify` and `npm run rebuild`, beside a running `npm start` and alone: what was spoilt is found, and mended. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../infra/clickhouse/client.ts'
-import { findEngine } from '../../infra/clickhouse/engine-access.ts'
+import { connect } from '../../infra/clickhouse/client/client.ts'
+import { findEngine } from '../../infra/clickhouse/engine/engine-access.ts'
 import { type Running, run, type Script, temporaryFolder, untilReady } from '../support/candlepool.ts'
 import { withoutClickHouse } from '../support/clickhouse.ts'
 import { DAY } from '../support/recorded.ts'

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEngine } from '../../infra/clickhouse/engine.ts'
+import { startEngine } from '../../infra/clickhouse/engine/engine.ts'
 import { inContainers, startImage } from './containers.ts'
 import { readTemplate, type Template } from './template.ts'
 

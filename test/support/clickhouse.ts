@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { inject } from 'vitest'
-import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client.ts'
+import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client/client.ts'
 import type { ProvidedClickHouse } from './clickhouse-server.ts'
 import { makeFrom } from './template.ts'
 

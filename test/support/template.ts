@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
-import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client.ts'
+import { type ClickHouseConnection, connect } from '../../infra/clickhouse/client/client.ts'
 import { migrate } from '../../infra/clickhouse/migrate.ts'
 
 /** Sent to the processes of the tests. `DATABASE` stands where the name of the database belongs. */

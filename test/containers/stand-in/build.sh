@@ -23,7 +23,7 @@ build candlepool/node -C "$PWD/$stand_in/node" . -C "$(dirname "$node")" "$(base
 jars=$(node --import tsx --eval "import('./test/support/kafka-jars.ts').then((it) => it.fetchedKafka()).then(console.log)")
 build candlepool/kafka -C "$PWD/$stand_in/kafka" . -C "$(dirname "$jars")" "$(basename "$jars")"
 
-build candlepool/clickhouse -C "$PWD/$stand_in/clickhouse" . -C "$PWD/infra/clickhouse" engine-process.mjs landlock.mjs \
+build candlepool/clickhouse -C "$PWD/$stand_in/clickhouse" . -C "$PWD/infra/clickhouse/engine" engine-process.mjs landlock.mjs \
   -C "$PWD" node_modules/chdb node_modules/@chdb node_modules/ffi-rs node_modules/@yuuang
 
 build candlepool/prometheus -C "$PWD/$stand_in/prometheus" .

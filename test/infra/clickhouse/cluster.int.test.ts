@@ -2,7 +2,7 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { connect } from '../../../infra/clickhouse/client.ts'
+import { connect } from '../../../infra/clickhouse/client/client.ts'
 import { migrateCluster, shardDatabaseOf } from '../../../infra/clickhouse/cluster.ts'
 import { openStore } from '../../../infra/clickhouse/store.ts'
 import { storeMetrics } from '../../../infra/telemetry/metrics-store.ts'

@@ -1,5 +1,5 @@
 /** A process that migrates: `tsx migrate-process.ts <connection as JSON> <directory>` prints what it applied. */
-import { connect } from '../../../infra/clickhouse/client.ts'
+import { connect } from '../../../infra/clickhouse/client/client.ts'
 import { migrate } from '../../../infra/clickhouse/migrate.ts'
 
 const [connection = '', directory = ''] = process.argv.slice(2)

@@ -1,7 +1,7 @@
 /** The tips of a store that is away: a 503, whichever statement finds it out. */
 import { expect, test } from 'vitest'
 import { readTips, type Tip } from '../../../../api/market/model/tip.ts'
-import { connect } from '../../../../infra/clickhouse/client.ts'
+import { connect } from '../../../../infra/clickhouse/client/client.ts'
 import type { NetworkName } from '../../../../ingest/model/network.ts'
 
 const KNOWN = { number: 1, hash: '0x1', timestamp: 1, finalized: 0 }

@@ -1,6 +1,6 @@
 /** A request to SQL_PORT: its statement as text, and what of its URL and headers reaches the engine. All else is refused by name or left out. */
 import type { IncomingMessage } from 'node:http'
-import { ANALYST_SETTINGS } from './engine-users.ts'
+import { ANALYST_SETTINGS } from '../engine/engine-users.ts'
 import { type SqlPortError, sqlPortErrorOf } from './sql-error.ts'
 import { breachOfFormat } from './sql-rules.ts'
 

@@ -6,11 +6,11 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { ClickHouseError } from '@clickhouse/client'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ask } from '../../../aggregator/store/store.ts'
-import { connect } from '../../../infra/clickhouse/client.ts'
-import { findStore } from '../../../infra/clickhouse/store.ts'
-import { readConfig } from '../../../infra/config/config.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { ask } from '../../../../aggregator/store/store.ts'
+import { connect } from '../../../../infra/clickhouse/client/client.ts'
+import { findStore } from '../../../../infra/clickhouse/store.ts'
+import { readConfig } from '../../../../infra/config/config.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
-import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
+import { ask, IN_DEFAULT } from '../../../aggregator/store/store.ts'
 
 export type PollTimes = {
   /** How long a statement is waited for before the server is asked about it. */

@@ -21,9 +21,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../../../infra/clickhouse/client.ts'
-import { type Engine, isEngineInstalled, startEngine } from '../../../infra/clickhouse/engine.ts'
-import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
+import { connect } from '../../../../infra/clickhouse/client/client.ts'
+import { type Engine, isEngineInstalled, startEngine } from '../../../../infra/clickhouse/engine/engine.ts'
+import { enginePaths } from '../../../../infra/clickhouse/engine/engine-config.ts'
 
 /** Linux 5.19, where Landlock serves. */
 const hasLandlock =
@@ -102,7 +102,7 @@ describe.skipIf(!isEngineInstalled() || !hasLandlock)('the process of the engine
     ['a file beside its folder', () => join(folder, 'secret')],
     ['a file that a path leads to', () => join(paths.tables, '../../secret')],
     ['a file that its standard streams lead to', () => '/proc/self/cwd/package.json'],
-    ['a file of this project', () => join(import.meta.dirname, '../../../package.json')],
+    ['a file of this project', () => join(import.meta.dirname, '../../../../package.json')],
   ])('neither reads nor writes %s', async (_, file) => {
     for (const way of WAYS(file())) {
       const said = await outcome(way)

@@ -3,7 +3,7 @@
  * deeper than its parent. Nodes, functions and tables pass by name, so a node that a later engine adds is refused. A quoted name may contain line
  * breaks and so add lines to the tree, but removes none: no rule passes a node because of another one, except because of the first line.
  */
-import { MARKET_VIEWS } from './engine-users.ts'
+import { MARKET_VIEWS } from '../engine/engine-users.ts'
 import { isListedFunction, isListedTableFunction } from './sql-functions.ts'
 
 export type SqlRule = 'requests' | 'statements' | 'functions' | 'tables' | 'settings' | 'formats'

@@ -26,7 +26,7 @@ const MiB = 1024 * 1024
  * `default` runs the start-up queries and can't have a password. It may have one session: that of the start-up, which opens the port and then
  * waits for the end of standard input, so that every other session of `default` exceeds the limit while the engine runs.
  * The engine checks no right for the scalar function `file()`. So statements of `api` and `accounts` never contain text of a request, and the
- * password of `analyst` never leaves this process: see `infra/clickhouse/sql-port.ts`. `memoryLimitBytes`: that of the engine.
+ * password of `analyst` never leaves this process: see `infra/clickhouse/sql-port/sql-port.ts`. `memoryLimitBytes`: that of the engine.
  */
 export function usersXml(passwords: Record<EngineUser, string>, memoryLimitBytes: number): string {
   return `<clickhouse>

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ClickHouseClient, ClickHouseError } from '@clickhouse/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect } from '../../../infra/clickhouse/client.ts'
-import { type Engine, isEngineInstalled, startEngine } from '../../../infra/clickhouse/engine.ts'
-import { makeFolders } from '../../../infra/clickhouse/engine-access.ts'
-import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
-import { type EngineUser, usersXml } from '../../../infra/clickhouse/engine-users.ts'
-import { migrate } from '../../../infra/clickhouse/migrate.ts'
-import { findStore } from '../../../infra/clickhouse/store.ts'
-import { readConfig } from '../../../infra/config/config.ts'
+import { connect } from '../../../../infra/clickhouse/client/client.ts'
+import { type Engine, isEngineInstalled, startEngine } from '../../../../infra/clickhouse/engine/engine.ts'
+import { makeFolders } from '../../../../infra/clickhouse/engine/engine-access.ts'
+import { enginePaths } from '../../../../infra/clickhouse/engine/engine-config.ts'
+import { type EngineUser, usersXml } from '../../../../infra/clickhouse/engine/engine-users.ts'
+import { migrate } from '../../../../infra/clickhouse/migrate.ts'
+import { findStore } from '../../../../infra/clickhouse/store.ts'
+import { readConfig } from '../../../../infra/config/config.ts'
 
 let dataDir: string
 let engine: Engine
@@ -140,7 +140,7 @@ describe.skipIf(!isEngineInstalled())('a server with these users', () => {
   })
 
   it('has them by infra/clickhouse/server/users.xml, with the same limits and rights', () => {
-    const server = readFileSync(join(import.meta.dirname, '../../../infra/clickhouse/server/users.xml'), 'utf8')
+    const server = readFileSync(join(import.meta.dirname, '../../../../infra/clickhouse/server/users.xml'), 'utf8')
     // A server has none of the users behind SQL_PORT: its operator creates users.
     const embedded = usersXml({ owner: '', api: '', accounts: '', analyst: '', parser: '' }, 0).replaceAll(
       /<(analyst|parser|views)>.*?<\/\1>/gs,

@@ -7,17 +7,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { connect } from '../../../infra/clickhouse/client.ts'
+import { connect } from '../../../../infra/clickhouse/client/client.ts'
 import {
   type Engine,
   type EngineFact,
   type EngineOptions,
   isEngineInstalled,
   startEngine,
-} from '../../../infra/clickhouse/engine.ts'
-import type { EngineAccess } from '../../../infra/clickhouse/engine-access.ts'
-import { findEngine, writeRunning } from '../../../infra/clickhouse/engine-access.ts'
-import { enginePaths } from '../../../infra/clickhouse/engine-config.ts'
+} from '../../../../infra/clickhouse/engine/engine.ts'
+import type { EngineAccess } from '../../../../infra/clickhouse/engine/engine-access.ts'
+import { findEngine, writeRunning } from '../../../../infra/clickhouse/engine/engine-access.ts'
+import { enginePaths } from '../../../../infra/clickhouse/engine/engine-config.ts'
 
 let dataDir: string
 let engines: Engine[]

@@ -4,11 +4,11 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises'
 import { type ClickHouseClient, ClickHouseLogLevel } from '@clickhouse/client'
 import { z } from 'zod'
-import { ask } from '../../aggregator/store/store.ts'
-import { connect, MAX_OPEN } from './client.ts'
+import { ask } from '../../../aggregator/store/store.ts'
+import { connect, MAX_OPEN } from '../client/client.ts'
+import { openClient } from '../client/requests.ts'
 import { type EnginePaths, enginePaths } from './engine-config.ts'
 import { ANALYST_LIMITS, ENGINE_DATABASE, ENGINE_USERS, type EngineUser } from './engine-users.ts'
-import { openClient } from './requests.ts'
 
 export type EngineAccess = {
   url: string

@@ -1,9 +1,9 @@
 /** Statements that take longer than a client waits for answers, and connections that are lost meanwhile. */
 import { type AddressInfo, createServer, connect as dial, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { StatementLost, watchedCommand } from '../../../infra/clickhouse/watched-command.ts'
-import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
-import { until } from '../../support/until.ts'
+import { StatementLost, watchedCommand } from '../../../../infra/clickhouse/client/watched-command.ts'
+import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { until } from '../../../support/until.ts'
 
 /** About two seconds, a row at a time. */
 const SLOW = 'INSERT INTO slow SELECT number FROM numbers(20) WHERE sleepEachRow(0.1) = 0 SETTINGS max_block_size = 1'

@@ -5,8 +5,8 @@ import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Report } from '../../ingest/model/report.ts'
-import { type Child, type Exit, startChild } from '../lib/child.ts'
+import type { Report } from '../../../ingest/model/report.ts'
+import { type Child, type Exit, startChild } from '../../lib/child.ts'
 import type { EngineAccess } from './engine-access.ts'
 import {
   accessOf,

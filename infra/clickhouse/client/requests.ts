@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type ClickHouseClient, ClickHouseError, createClient, parseError } from '@clickhouse/client'
-import { decoded } from '../lib/decoded.ts'
+import { decoded } from '../../lib/decoded.ts'
 
 /** Well below the ten seconds after which the server closes an idle socket, so that no request meets a closing one. */
 const IDLE_MS = 2_500
