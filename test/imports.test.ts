@@ -91,6 +91,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/devnet',
     'infra/telemetry',
     'infra/process',
+    'infra/process/stages',
     'infra/jobs',
     'infra/bin',
     'infra/package',

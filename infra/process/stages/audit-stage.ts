@@ -1,12 +1,12 @@
 /** The audit as a running part: beside the listener and with its endpoints, a little at a time. */
-import { createAudit } from '../../aggregator/extras/audit/audit.ts'
-import { pause, repeated } from '../../ingest/lib/wait.ts'
-import type { RangeOverwrite } from '../../ingest/model/message.ts'
-import type { Network } from '../../ingest/model/network.ts'
-import type { TickLog } from '../../ingest/model/tick-log.ts'
-import type { Endpoints } from '../../ingest/rpc/endpoints/endpoints.ts'
-import type { Store } from '../clickhouse/store.ts'
-import type { Run } from './run.ts'
+import { createAudit } from '../../../aggregator/extras/audit/audit.ts'
+import { pause, repeated } from '../../../ingest/lib/wait.ts'
+import type { RangeOverwrite } from '../../../ingest/model/message.ts'
+import type { Network } from '../../../ingest/model/network.ts'
+import type { TickLog } from '../../../ingest/model/tick-log.ts'
+import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'
+import type { Store } from '../../clickhouse/store.ts'
+import type { Run } from '../run.ts'
 
 /** Between two ranges, and at least as long as the last one took: live work finds endpoints and tables free. */
 const BETWEEN_MS = 250

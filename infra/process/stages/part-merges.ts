@@ -1,9 +1,9 @@
 /** Merges of what history leaves behind, as a running part of each process that aggregates. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { mergeParts } from '../../aggregator/maintenance/part-merges.ts'
-import { pause, repeated } from '../../ingest/lib/wait.ts'
-import type { Store } from '../clickhouse/store.ts'
-import type { Run } from './run.ts'
+import { mergeParts } from '../../../aggregator/maintenance/part-merges.ts'
+import { pause, repeated } from '../../../ingest/lib/wait.ts'
+import type { Store } from '../../clickhouse/store.ts'
+import type { Run } from '../run.ts'
 
 const IDLE_MS = 10_000
 /** Between two merges of a server. */

@@ -1,10 +1,10 @@
 /** Names of tokens, read again as a running part: beside the listener and with its endpoints, a few at a time. */
-import { createReread } from '../../aggregator/names/reread.ts'
-import { pause, repeated } from '../../ingest/lib/wait.ts'
-import type { Network } from '../../ingest/model/network.ts'
-import { type Endpoints, withHistoryPriority } from '../../ingest/rpc/endpoints/endpoints.ts'
-import type { Store } from '../clickhouse/store.ts'
-import type { Run } from './run.ts'
+import { createReread } from '../../../aggregator/names/reread.ts'
+import { pause, repeated } from '../../../ingest/lib/wait.ts'
+import type { Network } from '../../../ingest/model/network.ts'
+import { type Endpoints, withHistoryPriority } from '../../../ingest/rpc/endpoints/endpoints.ts'
+import type { Store } from '../../clickhouse/store.ts'
+import type { Run } from '../run.ts'
 
 /** Between two steps, of a few requests each. */
 const EVERY_MS = 300_000

@@ -1,14 +1,14 @@
 /** Halting: a stage that fails for good stops alone, records the reason in the tables, and is retried once a minute. */
-import { clearHalt, type HaltedStage, recordHalt } from '../../aggregator/ledger/halts.ts'
-import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
-import { pause } from '../../ingest/lib/wait.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import type { Report } from '../../ingest/model/report.ts'
-import type { Store } from '../clickhouse/store.ts'
-import { createRedactor } from '../config/secrets.ts'
-import { describeError } from '../telemetry/describe-error.ts'
-import type { Fact } from '../telemetry/fact.ts'
-import type { Run } from './run.ts'
+import { clearHalt, type HaltedStage, recordHalt } from '../../../aggregator/ledger/halts.ts'
+import { storedChain } from '../../../aggregator/ledger/stored-blocks.ts'
+import { pause } from '../../../ingest/lib/wait.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { Report } from '../../../ingest/model/report.ts'
+import type { Store } from '../../clickhouse/store.ts'
+import { createRedactor } from '../../config/secrets.ts'
+import { describeError } from '../../telemetry/describe-error.ts'
+import type { Fact } from '../../telemetry/fact.ts'
+import type { Run } from '../run.ts'
 
 /** A halted stage is retried so often: an endpoint or a right may have been fixed. */
 const RETRY_MS = 60_000

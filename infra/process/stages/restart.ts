@@ -1,8 +1,8 @@
 /** A stage that starts again from what is stored after a retryable failure. */
-import { pause } from '../../ingest/lib/wait.ts'
-import type { NetworkName } from '../../ingest/model/network.ts'
-import type { StageName } from '../telemetry/fact.ts'
-import type { Run } from './run.ts'
+import { pause } from '../../../ingest/lib/wait.ts'
+import type { NetworkName } from '../../../ingest/model/network.ts'
+import type { StageName } from '../../telemetry/fact.ts'
+import type { Run } from '../run.ts'
 
 const RESTART_MS = 1_000
 
