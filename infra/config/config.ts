@@ -18,8 +18,16 @@ import { type KafkaConfig, kafkaConfigOf, kafkaVariables } from './kafka-config.
 import { PUBLIC_URLS } from './public-endpoints.ts'
 import { type PublishConfig, publishConfigOf, publishVariables } from './publish-config.ts'
 import { retentionOf, retentionVariables } from './retention-config.ts'
-import { headerProblems, proxiesOf, proxyVariables, type RpcAccess, type RpcHeader, rpcHeaders } from './rpc-access.ts'
-import { pollPeriod, requestBudget } from './rpc-limits.ts'
+import {
+  headerProblems,
+  pollPeriod,
+  proxiesOf,
+  proxyVariables,
+  type RpcAccess,
+  type RpcHeader,
+  requestBudget,
+  rpcHeaders,
+} from './rpc-access.ts'
 import { type ServerConfig, serverOf, serverVariables } from './server-config.ts'
 import { type NearName, nearNames, strangeEndpoints } from './unknown-variables.ts'
 import { list, listOf, numberUpTo, origin, poolId, shareOf, start, trustedProxies } from './values.ts'

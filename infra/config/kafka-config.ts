@@ -8,8 +8,33 @@ import type { KafkaConfig as ClientConfig, Mechanism, SASLOptions } from 'kafkaj
 import { z } from 'zod'
 import { BadConfiguration } from './bad-configuration.ts'
 import { bearerToken } from './bearer-token.ts'
-import { COMPRESSIONS, type KafkaConnection } from './kafka-connection.ts'
 import { listOf, matching, numberUpTo } from './values.ts'
+
+/** How Kafka is reached, and what its topics are made like. */
+export type KafkaConnection = {
+  brokers: readonly string[]
+  /** Before the names of topics and groups, where several deployments share a cluster. */
+  prefix?: string
+  security?: Pick<ClientConfig, 'ssl' | 'sasl'>
+  topics?: TopicRules
+  compression?: Compression
+  /** Records are signed with the first, and read where one of them has signed; absent: no record is signed. */
+  signingKeys?: readonly [string, ...string[]] | undefined
+}
+
+export const COMPRESSIONS = ['gzip', 'none'] as const
+export type Compression = (typeof COMPRESSIONS)[number]
+
+export type TopicRules = {
+  /** False: a missing topic is an error, and so is one with other settings. */
+  create: boolean
+  /** Absent: 3, or as many brokers as there are where they are fewer. */
+  replicas?: number | undefined
+  /** Absent: one fewer than the replicas, at least one. */
+  minInsyncReplicas?: number | undefined
+  /** Absent: 7 days. */
+  retentionMs?: number | undefined
+}
 
 const ON_OFF = ['on', 'off'] as const
 const onOff = z.enum(ON_OFF, 'is neither on nor off')

@@ -1,6 +1,7 @@
-/** How the endpoints of a network are reached: headers that hold keys, and proxies. */
+/** How the endpoints of a network are reached: headers that hold keys, proxies, and limits on requests. */
 import { BlockList, isIP } from 'node:net'
 import { z } from 'zod'
+import type { BudgetLimits } from '../../ingest/rpc/endpoints/request-budget.ts'
 import { listOf, matching } from './values.ts'
 
 /** `host`: of one endpoint, with or without its port; `*`: of all; absent: the network has one host. */
@@ -105,3 +106,24 @@ function isExempt(entry: string, host: string, port: string): boolean {
   const name = bare.replace(/^\*?\./, '')
   return bare === '*' || host === name || (family === 0 && host.endsWith(`.${name}`))
 }
+
+const BUDGET_RULE = 'is not a number of requests a second, a UTC day, or both: `25/s`, `2000000/d` or `25/s,2000000/d`'
+const PER_SECOND = /([1-9]\d{0,5})\/s/
+const PER_DAY = /([1-9]\d{0,11})\/d/
+const BUDGET = new RegExp(
+  `^ *(${PER_SECOND.source}( *, *${PER_DAY.source})?|${PER_DAY.source}( *, *${PER_SECOND.source})?) *$`,
+)
+
+/** Each part is given once at most. */
+export const requestBudget = matching(BUDGET, BUDGET_RULE).transform((text): BudgetLimits => {
+  const [perSecond, perDay] = [PER_SECOND, PER_DAY].map((part) => {
+    const digits = part.exec(text)?.[1]
+    return digits === undefined ? undefined : Number(digits)
+  })
+  return { perSecond, perDay }
+})
+
+/** In seconds. */
+export const pollPeriod = matching(/^([1-9]|[1-5]\d|60)s$/, 'is not a period from `1s` to `60s`').transform((text) =>
+  Number.parseInt(text, 10),
+)

@@ -4,7 +4,7 @@ import { candleRecord, poolRecord, tickRecord } from '../../api/extras/topics/re
 import { RECORD_SCHEMA_VERSION } from '../../api/extras/topics/schemas.ts'
 import type { Network } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
-import type { KafkaConnection } from '../config/kafka-connection.ts'
+import type { KafkaConnection } from '../config/kafka-config.ts'
 import { kafkaClient } from './client/client.ts'
 import type { LogFact } from './client/facts.ts'
 import { steadyProducer } from './client/producer.ts'

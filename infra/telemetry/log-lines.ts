@@ -8,7 +8,6 @@ import { inOneLine } from '../lib/output.ts'
 import { describeError } from './describe-error.ts'
 import type { Fact } from './fact.ts'
 import { LOG_MESSAGES } from './log-messages.ts'
-import { openLogThrottle } from './log-throttle.ts'
 
 /** An outage is one event, however many requests and blocks it fails. */
 const THROTTLED: ReadonlySet<Fact['kind']> = new Set([
@@ -24,6 +23,10 @@ const THROTTLED: ReadonlySet<Fact['kind']> = new Set([
   'publish-failed',
   'verify-failed',
 ])
+
+const QUIET_MS = 10_000
+/** Texts that differ each time must not fill the memory. */
+const MAX_TEXTS = 1_000
 
 /** `hide` takes secrets out of a text. */
 export function openLogLines(
@@ -44,6 +47,22 @@ export function openLogLines(
       { kind, ...(redacted(fields, shown) as object), ...(alike > 0 && { alike }) },
       `${kind.replaceAll('-', ' ')}: ${sentence}`,
     )
+  }
+}
+
+/** Lets one of equal lines pass in ten seconds. The number of equal lines suppressed since the last one; undefined where this one is suppressed too. */
+function openLogThrottle(): (text: string) => number | undefined {
+  const known = new Map<string, { quietUntil: number; suppressed: number }>()
+  return (text) => {
+    const now = Date.now()
+    const before = known.get(text)
+    if (before && now < before.quietUntil) {
+      before.suppressed += 1
+      return undefined
+    }
+    if (known.size >= MAX_TEXTS) known.clear()
+    known.set(text, { quietUntil: now + QUIET_MS, suppressed: 0 })
+    return before?.suppressed ?? 0
   }
 }
 

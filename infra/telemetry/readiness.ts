@@ -2,9 +2,9 @@
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { Report } from '../../ingest/model/report.ts'
+import { describeAsked } from '../../ingest/rpc/asked.ts'
 import { describeError } from './describe-error.ts'
 import { type Fact, type FactHandlers, handle, type StageName } from './fact.ts'
-import { failureText, textOf } from './readiness-texts.ts'
 
 export type Readiness = {
   report: Report<Fact>
@@ -224,3 +224,35 @@ function ofTables(
   const how = lastTip !== undefined && tip.number > lastTip ? 'it is catching up: its' : 'its'
   return { says: `${how} newest stored block, ${tip.number}, is ${textOf(age)} old` }
 }
+
+/** In words of its own: what the endpoint has said is for operators. */
+function failureText({ problem, method, blocks }: Extract<Fact, { kind: 'rpc-failed' }>): string {
+  const what = method === undefined ? 'a request' : describeAsked({ method, ...(blocks !== undefined && { blocks }) })
+  switch (problem) {
+    case 'rate-limited':
+      return `the endpoint limits the rate of requests, ${what} among them`
+    case 'behind':
+      return `the endpoint lacks the block of ${what}`
+    case 'timeout':
+      return `the endpoint does not answer ${what} in time`
+    case 'unreachable':
+      return `the endpoint is not reached by ${what}, or fails at it`
+    case 'malformed':
+    case 'contradictory':
+      return `the endpoint answers ${what} with what cannot be used`
+    default:
+      return `the endpoint refuses ${what}`
+  }
+}
+
+/** `90 s`, `12 min`, `3 h`, `2 d`: what is just as long as one would say it. */
+function textOf(seconds: number): string {
+  const [size, unit] = UNITS.find(([size]) => seconds >= 2 * size) ?? [1, 's']
+  return `${Math.floor(seconds / size)} ${unit}`
+}
+
+const UNITS = [
+  [86_400, 'd'],
+  [3_600, 'h'],
+  [60, 'min'],
+] as const

@@ -1,6 +1,6 @@
 /** A producer whose sends are repeated until the brokers have acknowledged them, one at a time, so that no retry changes the order. */
 import type { Kafka, Producer, TopicMessages } from 'kafkajs'
-import type { Compression } from '../../config/kafka-connection.ts'
+import type { Compression } from '../../config/kafka-config.ts'
 import { settledWithin } from '../../lib/with-timeout.ts'
 import { kafkajs } from '../wire/kafkajs.ts'
 import type { SigningKeys } from '../wire/signature.ts'

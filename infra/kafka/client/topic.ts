@@ -1,7 +1,7 @@
 /** Topics: made where they are missing, or checked where the operator makes them. */
 import type { Admin, Kafka } from 'kafkajs'
 import type { Offset } from '../../../ingest/model/tick-log.ts'
-import type { TopicRules } from '../../config/kafka-connection.ts'
+import type { TopicRules } from '../../config/kafka-config.ts'
 import { settledWithin } from '../../lib/with-timeout.ts'
 import { kafkajs } from '../wire/kafkajs.ts'
 import { TopicUnsuitable } from './errors.ts'
