@@ -54,7 +54,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
         "network = {network:String} AND block > {block:UInt64} AND time >= toDateTime({since:UInt32}, 'UTC')"
       await deleteRows(shard, table, where, above, signal)
     }
-    for (const table of ['pool_balances', 'pool_balance_hours']) {
+    for (const table of ['pools_by_token', 'pool_balances', 'pool_balance_hours']) {
       await deleteRows(shard, table, 'network = {network:String} AND block > {block:UInt64}', above, signal)
     }
   }

@@ -6,7 +6,17 @@ import { ask, run } from './store.ts'
 export type Synced = 'every write' | 'what is not settled' | 'none'
 
 /** The ledger, and the tables whose rows it makes valid. */
-const MARKET = ['ticks', 'candles', 'pools', 'liquidity_changes', 'pool_balances', 'pool_balance_hours', 'blocks']
+const MARKET = [
+  'ticks',
+  'candles',
+  'pools',
+  'pools_by_token',
+  'tokens_by_symbol',
+  'liquidity_changes',
+  'pool_balances',
+  'pool_balance_hours',
+  'blocks',
+]
 /** Records that make synced rows valid, numbers that must not be used twice, and checkpoints. */
 const METADATA = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
 

@@ -50,7 +50,7 @@ export async function findMarket(
   const scope = { networks, range, day: { from: end - DAY, to: end } }
   if (pool !== undefined) {
     const view = await findPool(store, pool, scope)
-    return { view: symbol ? inOrderOf(store.catalogue, symbol, view) : view, probed: 0, passedOver: undefined }
+    return { view: symbol ? await inOrderOf(store.pools, symbol, view) : view, probed: 0, passedOver: undefined }
   }
   if (symbol !== undefined) return findLead(store, symbol, scope)
   throw new Error('A query names a symbol or a pool: the query rules ensure it.')

@@ -11,15 +11,14 @@ import type { ApiFact } from '../lib/fact.ts'
 import { orUnavailable } from '../lib/store.ts'
 import { type CandleQuery, candleRange, type PoolQuery, type TickQuery, tickRange } from '../query/query.ts'
 import { type Instant, instantOf, wholeSecond } from '../query/time.ts'
-import { findMarket, type MarketAnswer, type NamedMarket, toAnswer } from './answer.ts'
+import { findMarket, type MarketAnswer, toAnswer } from './answer.ts'
 import type { NetworkStates } from './cache/change-poller.ts'
 import { isComplete, poolCoverage } from './cache/coverage.ts'
 import type { StateListener } from './cache/state-listeners.ts'
 import { gridOf, readCandles } from './candles/candles.ts'
 import { readTicks } from './candles/ticks.ts'
-import { FIRST_NETWORKS, findLeadNow, poolsOfId, poolsOfPair } from './find/find.ts'
+import { findLeadNow, poolsOfId, poolsOfPair } from './find/find.ts'
 import { orderListed } from './find/pair-pools.ts'
-import { hasListed, searchesOf } from './find/symbol.ts'
 import type { Listing } from './model/listing.ts'
 import type { CandleView, TickView } from './model/orientation.ts'
 import type { Tip } from './model/tip.ts'
@@ -28,7 +27,7 @@ import { findNewPools } from './pools/new-pools.ts'
 import { type PairSummary, poolsOfToken, readFigures, summarizePairs } from './pools/pairs.ts'
 import type { MarketStore } from './pools/pool-state.ts'
 import { type RankedPool, readRankedPools } from './pools/ranked-pools.ts'
-import { type ChoosePools, type MarketSources, openSources } from './sources.ts'
+import { type MarketSources, openSources } from './sources.ts'
 
 export type PoolsAnswer = {
   rows: readonly RankedPool[]
@@ -52,7 +51,7 @@ export type Market = {
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
-  /** Reads ahead what the first answers wait for otherwise: all pools, the order of crowded pairs, the page's overview. Rejects as they do. */
+  /** Reads ahead what the first answers wait for otherwise: the order of crowded pairs, the page's overview. Rejects as they do. */
   warm(): Promise<void>
   /** Tips and coverage; rejects where the store does not answer. */
   states(): Promise<NetworkStates>
@@ -73,7 +72,7 @@ export function openMarket(options: {
   reader: ClickHouseClient
   networks: readonly Network[]
   clock: () => Date
-  /** Maximum age of the catalogue, the tips and the cached candles. */
+  /** Maximum age of the pools, the tips and the cached candles. */
   freshMs?: number
   /** Interval at which changes are polled for, while queries arrive. */
   pollMs?: number
@@ -142,7 +141,7 @@ async function answerCandles(
   const range = candleRange(query, now)
   const grid = gridOf(range, interval)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks, poolsFor(query))
+  const { states, store } = await sources.snapshot(query.networks)
   const found = await findMarket(store, query, grid, end)
   const coverage = poolCoverage(states, found.view.listing)
   const request = { view: found.view, interval, range, limit, fill, price, coverage }
@@ -163,7 +162,7 @@ async function answerTicks(
   const { limit, price } = query
   const range = tickRange(query, now)
   const end = Math.min(range.to, wholeSecond(now))
-  const { states, store } = await sources.snapshot(query.networks, poolsFor(query))
+  const { states, store } = await sources.snapshot(query.networks)
   const found = await findMarket(store, query, range, end)
   const coverage = poolCoverage(states, found.view.listing)
   const closed = isComplete(range, coverage)
@@ -172,22 +171,13 @@ async function answerTicks(
   return toAnswer(found, rows, { swaps: rows.length, range, end, closed, coverage, now: now.seconds })
 }
 
-/** Without a wait for all pools where the query names one, or a pair of listed tokens. */
-function poolsFor({ pool, symbol, networks = FIRST_NETWORKS }: NamedMarket): ChoosePools {
-  return (pools) => {
-    if (pool !== undefined) return symbol === undefined ? pools.ofPool(pool) : pools.get()
-    if (symbol === undefined) return pools.get()
-    return pools.ofListed((listed) => hasListed(searchesOf(listed, symbol.splits, networks)))
-  }
-}
-
 async function answerPools(
   sources: MarketSources,
   networks: readonly NetworkName[],
   query: PoolQuery,
   now: UnixSeconds,
 ): Promise<PoolsAnswer> {
-  const { store } = await sources.snapshot(networks, poolsFor({ ...query, networks }))
+  const { store } = await sources.snapshot(networks)
   const { listings, count, lead } = await poolsNamed(store, networks, query, now)
   const withDay = query.include?.includes('market') ?? false
   const rows = await readRankedPools(store, listings, { now, withDay })
@@ -201,7 +191,7 @@ async function poolsNamed(
   now: UnixSeconds,
 ): Promise<{ listings: readonly Listing[]; count: number; lead?: Listing | undefined }> {
   if ('pool' in query) {
-    const listings = poolsOfId(store, query.pool, networks)
+    const listings = await poolsOfId(store, query.pool, networks)
     return { listings, count: listings.length }
   }
   const [pools, lead] = await Promise.all([

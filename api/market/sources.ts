@@ -16,27 +16,20 @@ import { NewestTicks } from './candles/newest-ticks.ts'
 import { readTicks, type TickRequest } from './candles/ticks.ts'
 import { EXPANDED_NETWORKS } from './find/find.ts'
 import type { TickView } from './model/orientation.ts'
-import { type CataloguePools, openCatalogue } from './pools/catalogue.ts'
-import type { Catalogue } from './pools/network-pools.ts'
+import { openPools } from './pools/pool-lookups.ts'
 import { openPoolRows } from './pools/pool-rows.ts'
 import type { MarketStore } from './pools/pool-state.ts'
 import { openTopPools } from './pools/top-pools.ts'
-
-export type ChoosePools = (pools: CataloguePools) => Promise<Catalogue>
 
 export type MarketSources = {
   reader: ClickHouseClient
   cache: BucketCache
   closedRows: ClosedRows
   /**
-   * Tips and pools, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where
-   * none of `networks` has anything stored; an empty list never throws. `choose`: the pools among which the query looks, so that it does not
-   * wait until a start has read all.
+   * Tips, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where none of
+   * `networks` has anything stored; an empty list never throws.
    */
-  snapshot(
-    networks?: readonly NetworkName[],
-    choose?: ChoosePools,
-  ): Promise<{ states: NetworkStates; store: MarketStore }>
+  snapshot(networks?: readonly NetworkName[]): Promise<{ states: NetworkStates; store: MarketStore }>
   states(): Promise<NetworkStates>
   /** `closed`: the ledger is past the end of the range, so that new blocks do not change the answer. */
   ticks(request: TickRequest, closed: boolean): Promise<readonly TickView[]>
@@ -52,7 +45,7 @@ export type SourceOptions = {
   /** Read-only rights are enough. */
   reader: ClickHouseClient
   networks: readonly Network[]
-  /** Maximum age of the catalogue, the tips and the cached candles. */
+  /** Maximum age of the pools, the tips and the cached candles. */
   freshMs: number
   /** Interval at which changes are polled for, while queries arrive. */
   pollMs: number
@@ -63,17 +56,19 @@ export type SourceOptions = {
 
 export function openSources(options: SourceOptions): MarketSources {
   const { reader, networks, freshMs, pollMs, cacheBytes, report } = options
-  const catalogue = openCatalogue(reader, networks, freshMs)
+  const pools = openPools(reader, networks, freshMs)
   const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
-  const top = openTopPools(reader, freshMs)
+  const top = openTopPools(reader, pools, freshMs)
   const newestTicks = new NewestTicks((request) => readTicks(reader, request))
   const closedTicks = coalesced<readonly TickView[]>(freshMs)
-  const onChange = (network: NetworkName, pools?: Iterable<PoolId>) => {
-    rows.evict(network, pools)
-    top.touch(network, pools)
-    newestTicks.evict(network, pools)
+  const onChange = (network: NetworkName, changed?: Iterable<PoolId>) => {
+    // A rewind deletes rows, which a read of what was written does not find.
+    if (changed === undefined) pools.evict(network)
+    rows.evict(network, changed)
+    top.touch(network, changed)
+    newestTicks.evict(network, changed)
   }
   const names = networks.map((network) => network.name)
   const poller = openChangePoller({ reader, networks: names, cache, freshMs, pollMs, onChange })
@@ -82,10 +77,10 @@ export function openSources(options: SourceOptions): MarketSources {
     reader,
     cache,
     closedRows: openClosedRows({ reader, cache }, cacheBytes / CLOSED_SHARE),
-    async snapshot(asked = EXPANDED_NETWORKS, choose = (pools) => pools.get()) {
-      const [states, known] = await Promise.all([poller.states(), choose(catalogue)])
+    async snapshot(asked = EXPANDED_NETWORKS) {
+      const [states] = await Promise.all([poller.states(), pools.refresh()])
       requireStored(states, asked)
-      return { states, store: { cache, rows, top, catalogue: known } }
+      return { states, store: { cache, rows, top, pools } }
     },
     states: poller.states,
     ticks(request, closed) {

@@ -14,7 +14,14 @@ const SAVED_AS = 'candlepool'
 /** Tables that record which rows are complete. They are written after those rows, so they are saved before them: a backup never records rows that it lacks. */
 const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']
 /** Not saved, and made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
-const VIEWS = ['market_pools', 'market_ticks', 'market_candles']
+const VIEWS = [
+  'market_pools',
+  'market_ticks',
+  'market_candles',
+  'pools_to_tokens',
+  'pools_to_symbols',
+  'names_to_symbols',
+]
 /** Tables that every complete backup has. */
 const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
 /** Processes write these on their own, so rows in them do not make a store non-empty. */

@@ -116,7 +116,7 @@ const UNDISTRIBUTED = `
       GROUP BY table
       HAVING (count(), uniqExact(columns)) != (2, 1)
   ) AS different ON different.table = tables.name
-  WHERE tables.database = {share:String}
+  WHERE tables.database = {share:String} AND tables.engine != 'MaterializedView'
     AND NOT startsWith(tables.name, 'migrations') AND NOT startsWith(tables.name, 'rebuilt_candles')`
 
 /** `Distributed` tables hold no rows: they can be recreated at any time, also by several processes at once. */
@@ -145,9 +145,11 @@ async function distribute(server: ClickHouseClient, { name: cluster, database }:
 
 /**
  * Rows of a pool share a shard in every table, so that joins are local. A table without a pool in its key is sharded by the key's first
- * column, mostly the network: one insert then goes to one shard, and is atomic.
+ * column, mostly the network: one insert then goes to one shard, and is atomic. A shard's materialized views put the symbols of its pools
+ * into its own table: any shard may have a symbol.
  */
 function shardingKey(sortingKey: string): string {
-  const [first, second] = sortingKey.split(', ')
-  return second === 'pool' ? 'cityHash64(network, pool)' : `cityHash64(${first})`
+  const columns = sortingKey.split(', ')
+  if (columns.includes('pool')) return 'cityHash64(network, pool)'
+  return columns.includes('symbol') ? 'rand()' : `cityHash64(${columns[0]})`
 }

@@ -141,7 +141,7 @@ export async function knownTables(): Promise<ReadonlySet<string>> {
 
 /** A restored database has none. */
 async function hasViews(client: ClickHouseClient, migrations: readonly Migration[]): Promise<boolean> {
-  const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine = 'View'`
+  const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine IN ('View', 'MaterializedView')`
   const views = new Set((await ask<{ name: string }>(client, query)).map(({ name }) => name))
   return viewsIn(migrations).every(({ name }) => views.has(name))
 }
@@ -162,7 +162,7 @@ function viewsIn(migrations: readonly Migration[]): { name: string; statement: s
     .filter(({ name }) => name !== '')
 }
 
-const VIEW = /^CREATE OR REPLACE VIEW (\w+)/m
+const VIEW = /^CREATE (?:OR REPLACE VIEW|MATERIALIZED VIEW IF NOT EXISTS) (\w+)/m
 
 const POLL_MS = 200
 

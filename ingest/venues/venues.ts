@@ -25,7 +25,12 @@ export function venuesOf({ venues = [] }: Pick<Network, 'venues'>): readonly Ven
   return venues.map(({ venue }) => VENUES[venue])
 }
 
+/** The names of all venues that a network reads. */
+export function venueNamesOf({ venues = [] }: Pick<Network, 'venues'>): readonly VenueName[] {
+  return ['uniswap', ...venues.map(({ venue }) => venue)]
+}
+
 /** Whether a network reads the pools of a venue; absent is Uniswap. */
-export function isRead({ venues = [] }: Pick<Network, 'venues'>, venue: VenueName = 'uniswap'): boolean {
-  return venue === 'uniswap' || venues.some((it) => it.venue === venue)
+export function isRead(network: Pick<Network, 'venues'>, venue: VenueName = 'uniswap'): boolean {
+  return venueNamesOf(network).includes(venue)
 }

@@ -14,7 +14,6 @@ import { storeNames } from '../../aggregator/store/stored-tokens.ts'
 import { listKeys } from '../../api/accounts/keys.ts'
 import { exportHistory } from '../../api/extras/export/export.ts'
 import { openMarket } from '../../api/market/market.ts'
-import { openCatalogue } from '../../api/market/pools/catalogue.ts'
 import { inProcessLog } from '../../infra/kafka/in-process.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
@@ -42,6 +41,9 @@ const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }>
   changes: { keys: ['network'] },
   usage: { keys: ['key_hash'] },
   credit_claims: { keys: ['written'] },
+  pools_by_token: { keys: ['network', 'token'], or: ['by_written'] },
+  tokens_by_symbol: { keys: ['network', 'symbol'] },
+  token_names: { keys: ['network'], or: ['by_written'] },
 }
 
 /** A verification, a rebuild and a rewind ask for everything that there is of a network. */
@@ -49,6 +51,7 @@ const WHOLE = [
   /^SELECT pool, .* AS ticks,/,
   /^SELECT toFloat64\(min\(block\)\) AS first/,
   /^-- Which pools have candles, of any/,
+  /^SELECT 1 FROM pools_by_token/,
 ]
 /** Asked once, at the start: the newest pieces of every pool. */
 const NEWEST = /^-- (?:Pools with candles that hold the ledger's tip|The buckets that hold a second)/
@@ -254,14 +257,12 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
     '/v0/ticks?symbol=WETH-USDC',
     '/v0/pools?symbol=WETH-USDC',
     '/page/pairs',
+    `/page/pairs?token=${addressOf('77')}`,
     '/v0/health',
     '/v0/usage',
   ]) {
     await ask(path)
   }
-  // Each slice has more rows than a statement reads.
-  const catalogue = openCatalogue(client, NETWORKS_SERVED, 0, 0)
-  await catalogue.get()
   // What is held of a pool is brought up to date. The pair has more pools than are compared one by one.
   const ids = Array.from({ length: 33 }, (_, index) => addressOf(`e${index + 10}`))
   await openStore(
@@ -273,7 +274,6 @@ async function apiAtWork(client: ClickHouseClient): Promise<void> {
       ticks: [buyEther(POOLS.main, 10n ** 18n, 2_000n)],
     }),
   ])
-  await catalogue.reload()
   await ask(`/v0/candles?pool=${POOLS.main.id}&interval=1m`)
   await ask('/v0/pools?symbol=WETH-USDC')
   // A key that was read a second ago is checked for changes.

@@ -8,7 +8,7 @@ import { readLicenses } from '../../infra/bin/licenses.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const UNHASHED = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((it) => `@chdb/lib-${it}`)
-const FREE = ['MIT', 'Apache-2.0', 'ISC', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'MIT OR Apache-2.0']
+const FREE = ['MIT', 'Apache-2.0', 'ISC', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', '0BSD', 'MIT OR Apache-2.0']
 
 /** The trie of receipts. The MPL asks to publish changes of its own files, which are used as they are. */
 const UNCHANGED = ['@ethereumjs/mpt', '@ethereumjs/rlp', '@ethereumjs/util']

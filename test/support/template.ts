@@ -18,7 +18,7 @@ export async function readTemplate(connection: Omit<ClickHouseConnection, 'datab
     await migrate(client, { database })
     const found = await ask<{ statement: string; isView: number }>(
       client,
-      `SELECT replaceAll(create_table_query, currentDatabase() || '.', '${DATABASE}.') AS statement, engine = 'View' AS isView
+      `SELECT replaceAll(create_table_query, currentDatabase() || '.', '${DATABASE}.') AS statement, engine IN ('View', 'MaterializedView') AS isView
       FROM system.tables WHERE database = currentDatabase() ORDER BY metadata_modification_time`,
     )
     const statements = (views: boolean) => found.filter(({ isView }) => views === (isView === 1))

@@ -10,8 +10,8 @@ import type { TimeRange } from '../../query/time-range.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { type Listing, shownSymbol } from '../model/listing.ts'
 import { type PairView, viewPair } from '../model/orientation.ts'
-import type { Catalogue } from '../pools/network-pools.ts'
 import { type Match, matchIn } from '../pools/pair-search.ts'
+import { type PoolLookups, poolOn } from '../pools/pool-lookups.ts'
 import { type MarketStore, readHeld, readValues } from '../pools/pool-state.ts'
 import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
@@ -30,11 +30,11 @@ export type SearchScope = { networks: readonly NetworkName[] | undefined; range:
 
 /** The pool with this id, in its own order, on the first of the networks that has it. Throws `unknown_pool`. */
 export async function findPool(store: MarketStore, id: PoolId, { networks, range }: SearchScope): Promise<PairView> {
-  const { catalogue, cache } = store
+  const { pools, cache } = store
   const asked = networks ?? EXPANDED_NETWORKS
-  const known = knownOn(catalogue, id, asked)
+  const known = await poolOn(pools, id, asked)
   const [first] = known
-  if (first === undefined) throw unknownPool(catalogue, id, asked)
+  if (first === undefined) throw await unknownPool(pools, id, asked)
   if (networks !== undefined || known.length === 1) return { listing: first, forward: true }
   // The query names no network, so that one with trades comes before one without.
   const volumes = await readVolumes(cache, known, range)
@@ -43,9 +43,9 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
 }
 
 /** The pool in the order of the pair, whose symbols are curated or on-chain ones. Throws `invalid_parameters` where they are not the pool's tokens. */
-export function inOrderOf(catalogue: Catalogue, symbol: NamedPair, { listing }: PairView): PairView {
+export async function inOrderOf(pools: PoolLookups, symbol: NamedPair, { listing }: PairView): Promise<PairView> {
   const { network, pool } = listing
-  const { listed, unlisted, former } = searchesOf(catalogue, symbol.splits, [network.name])
+  const { listed, unlisted, former } = await searchesOf(pools, symbol.splits, [network.name])
   for (const search of [...listed, ...unlisted, ...former]) {
     const match = matchIn(search, listing)
     if (match) return match
@@ -74,13 +74,13 @@ export async function findLead(
     found = await candidatesOf(store, symbol, probed, scope)
   }
   const lead = await leadAmong(store, found.candidates, scope)
-  if (lead === undefined) throw noMatch(found, symbol, probed, store.catalogue)
+  if (lead === undefined) throw await noMatch(found, symbol, probed, store.pools)
   // A network that is not read costs no search.
-  return { ...lead, probed: readOf(store.catalogue, probed).length }
+  return { ...lead, probed: readOf(store.pools, probed).length }
 }
 
-function readOf(catalogue: Catalogue, names: readonly NetworkName[]): readonly NetworkName[] {
-  return names.filter((name) => catalogue.has(name))
+function readOf(pools: PoolLookups, names: readonly NetworkName[]): readonly NetworkName[] {
+  return names.filter((name) => pools.on(name) !== undefined)
 }
 
 /** The pool that leads the pair over the last 24 hours on all of these networks; undefined where none has a pool. */
@@ -108,7 +108,7 @@ async function candidatesOf(
   networks: readonly NetworkName[],
   { range, day }: SearchScope,
 ): Promise<FoundCandidates> {
-  const searches = searchesOf(store.catalogue, symbol.splits, networks)
+  const searches = await searchesOf(store.pools, symbol.splits, networks)
   const { matches, areUntrusted } = await pairPools(store, searches, 'lead')
   const listings = listingsOf(matches)
   const [ranges, days] = await Promise.all([
@@ -166,18 +166,19 @@ export async function poolsOfPair(
   symbol: NamedPair,
   networks: readonly NetworkName[],
 ): Promise<{ listings: readonly Listing[]; count: number }> {
-  const { matches, count } = await pairPools(store, searchesOf(store.catalogue, symbol.splits, networks), 'value')
+  const searches = await searchesOf(store.pools, symbol.splits, networks)
+  const { matches, count } = await pairPools(store, searches, 'value')
   return { listings: listingsOf(matches), count }
 }
 
 /** One for each network that has it. Throws `unknown_pool` where none does. */
-export function poolsOfId(
-  { catalogue }: MarketStore,
+export async function poolsOfId(
+  { pools }: MarketStore,
   id: PoolId,
   networks: readonly NetworkName[],
-): readonly Listing[] {
-  const known = knownOn(catalogue, id, networks)
-  if (known.length === 0) throw unknownPool(catalogue, id, networks)
+): Promise<readonly Listing[]> {
+  const known = await poolOn(pools, id, networks)
+  if (known.length === 0) throw await unknownPool(pools, id, networks)
   return known
 }
 
@@ -185,12 +186,8 @@ function listingsOf(matches: readonly Match[]): readonly Listing[] {
   return matches.map((match) => match.listing)
 }
 
-function knownOn(catalogue: Catalogue, id: PoolId, networks: readonly NetworkName[]): readonly Listing[] {
-  return networks.flatMap((network) => catalogue.get(network)?.pool(id) ?? [])
-}
-
-function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkName[]): Problem {
-  const elsewhere = knownOn(catalogue, id, NETWORK_NAMES).map((listing) => listing.network.name)
+async function unknownPool(pools: PoolLookups, id: PoolId, asked: readonly NetworkName[]): Promise<Problem> {
+  const elsewhere = (await poolOn(pools, id, NETWORK_NAMES)).map((listing) => listing.network.name)
   const hint =
     elsewhere.length === 0
       ? '/v0/pools?symbol=… lists the pools of a pair.'
@@ -198,14 +195,14 @@ function unknownPool(catalogue: Catalogue, id: PoolId, asked: readonly NetworkNa
   return new Problem('unknown_pool', `No pool ${id} is known on ${asked.join(', ')}. ${hint}`)
 }
 
-function noMatch(
+async function noMatch(
   { tokensKnown, sameToken, areUntrusted }: FoundCandidates,
   symbol: NamedPair,
   asked: readonly NetworkName[],
-  catalogue: Catalogue,
-): Problem {
-  const read = [...catalogue.keys()]
-  const searched = readOf(catalogue, asked)
+  pools: PoolLookups,
+): Promise<Problem> {
+  const read = pools.networks.map(({ name }) => name)
+  const searched = readOf(pools, asked)
   const where = (searched.length > 0 ? searched : asked).join(', ')
   if (sameToken) return invalidParameters([{ field: 'symbol', message: `must be ${SYMBOL_RULE}` }])
   if (areUntrusted)
@@ -220,7 +217,7 @@ function noMatch(
       'unknown_symbol',
       `This service does not read ${where}. It reads ${read.join(', ')}: ask with networks=${read.join(',')}.`,
     )
-  const near = nearPairs(symbol.text).find((pair) => hasListed(searchesOf(catalogue, splitSymbol(pair), asked)))
+  const near = await nearPair(pools, symbol.text, asked)
   if (near !== undefined)
     return new Problem(
       'unknown_symbol',
@@ -230,4 +227,14 @@ function noMatch(
     'unknown_symbol',
     `No tokens called as ${symbol.text} says are known on ${where}. Look for the pool's address and ask with pool=…, or name other networks.`,
   )
+}
+
+/** A pair of listed tokens that has a pool, and that the text may have meant. */
+async function nearPair(
+  pools: PoolLookups,
+  text: string,
+  networks: readonly NetworkName[],
+): Promise<string | undefined> {
+  for (const pair of nearPairs(text))
+    if (await hasListed(pools, await searchesOf(pools, splitSymbol(pair), networks))) return pair
 }

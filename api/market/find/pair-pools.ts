@@ -33,9 +33,10 @@ const MAX_CROWDED = 8
  * now, else of those that had them before.
  */
 export async function pairPools(store: MarketStore, searches: SymbolSearches, purpose: Purpose): Promise<PairPools> {
-  if (hasListed(searches)) {
+  if (await hasListed(store.pools, searches)) {
     const { few, first } = await poolsIn(store, searches.listed, purpose)
-    const count = searches.listed.reduce((sum, search) => sum + countPools(search), 0)
+    const counts = await Promise.all(searches.listed.map((search) => countPools(store.pools, search)))
+    const count = counts.reduce((sum, one) => sum + one, 0)
     return { matches: unique([...few, ...first]), count, areUntrusted: false }
   }
   const now = await trustedPools(store, searches.unlisted, purpose)
@@ -59,28 +60,30 @@ async function poolsIn(store: MarketStore, searches: readonly PairSearch[], purp
   const few: Match[] = []
   const crowded: PairSearch[] = []
   for (const search of searches) {
-    const known = few.filter(({ listing }) => listing.network === search.pools.network).length
-    const found = fewPools(search, CROWDED - known)
+    const known = few.filter(({ listing }) => listing.network === search.network).length
+    const found = await fewPools(store.pools, search, CROWDED - known)
     if (found === undefined) crowded.push(search)
     else few.push(...found)
   }
   const firsts = await Promise.all(
     crowded.slice(0, MAX_CROWDED).map(async (search) => ({ search, top: await readTop(store, search) })),
   )
-  const first = purpose === 'lead' ? firsts.flatMap(leadsOf) : mostValuable(firsts)
+  const leads = () => Promise.all(firsts.map((one) => leadsOf(store, one)))
+  const first = purpose === 'lead' ? (await leads()).flat() : await mostValuable(store, firsts)
   return { few, first, sound: firsts.reduce((sum, { top }) => sum + top.sound, 0) }
 }
 
 export function readTop(store: MarketStore, search: PairSearch): Promise<TopOfPair> {
-  return store.top.read(search, () => pricedTokens(store, search.pools.network))
+  return store.top.read(search, () => pricedTokens(store, search.network))
 }
 
 /** Orders the crowded pairs of listed tokens one after the other, so that the first query of one does not wait for it. */
 export async function orderListed(store: MarketStore): Promise<void> {
-  for (const pools of store.catalogue.values())
-    for (const split of listedSplits(pools.network))
-      for (const search of searchesOf(store.catalogue, [split], [pools.network.name]).listed)
-        if (fewPools(search, CROWDED) === undefined) await readTop(store, search)
+  for (const network of store.pools.networks) {
+    const { listed } = await searchesOf(store.pools, listedSplits(network), [network.name])
+    const counts = await Promise.all(listed.map((search) => countPools(store.pools, search)))
+    for (const [index, search] of listed.entries()) if ((counts[index] ?? 0) > CROWDED) await readTop(store, search)
+  }
 }
 
 function listedSplits({ nativeSymbol, trustedTokens }: Network): readonly Split[] {
@@ -91,32 +94,28 @@ function listedSplits({ nativeSymbol, trustedTokens }: Network): readonly Split[
 
 type FirstPools = { search: PairSearch; top: TopOfPair }
 
-function leadsOf({ search, top }: FirstPools): readonly Match[] {
-  const references = search.pools.network.referencePools.map(({ pool }) => lower(pool))
-  const found = matchesOf(search, [...references, ...top.leads, ...top.touched])
-  return found.length > 0
-    ? found
-    : matchesOf(
-        search,
-        top.byValue.slice(0, 1).map(({ pool }) => pool),
-      )
+async function leadsOf(store: MarketStore, { search, top }: FirstPools): Promise<readonly Match[]> {
+  const references = search.network.referencePools.map(({ pool }) => lower(pool))
+  const found = await matchesOf(store, search, [...references, ...top.leads, ...top.touched])
+  const [first] = top.byValue
+  return found.length > 0 || first === undefined ? found : matchesOf(store, search, [first.pool])
 }
 
-function mostValuable(firsts: readonly FirstPools[]): readonly Match[] {
+async function mostValuable(store: MarketStore, firsts: readonly FirstPools[]): Promise<readonly Match[]> {
   const ranked = firsts.flatMap(({ search, top }) => top.byValue.map((one) => ({ search, ...one })))
   const shown = ranked.toSorted((one, other) => other.valueUsd - one.valueUsd).slice(0, MAX_SHOWN)
-  return [
-    ...shown.flatMap(({ search, pool }) => matchesOf(search, [pool])),
-    ...firsts.flatMap(({ search, top }) => matchesOf(search, top.touched)),
-  ]
+  const found = await Promise.all([
+    ...shown.map(({ search, pool }) => matchesOf(store, search, [pool])),
+    ...firsts.map(({ search, top }) => matchesOf(store, search, top.touched)),
+  ])
+  return found.flat()
 }
 
 /** A rollback may have removed one since, and a symbol may have another token. */
-function matchesOf(search: PairSearch, pools: readonly PoolId[]): readonly Match[] {
-  return pools.flatMap((pool) => {
-    const listing = search.pools.pool(pool)
-    return (listing && matchIn(search, listing)) ?? []
-  })
+async function matchesOf(store: MarketStore, search: PairSearch, ids: readonly PoolId[]): Promise<readonly Match[]> {
+  const on = store.pools.on(search.network.name)
+  const listings = await Promise.all(ids.map((id) => on?.listing(id)))
+  return listings.flatMap((listing) => (listing && matchIn(search, listing)) ?? [])
 }
 
 async function trusted(store: MarketStore, matches: readonly Match[]): Promise<readonly Match[]> {

@@ -1,16 +1,17 @@
 /** From a pair of symbols to the tokens that they name. Curated addresses come first: on-chain symbols can be copied. */
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
-import { NATIVE_CURRENCY, type NetworkName } from '../../../ingest/model/network.ts'
+import { NATIVE_CURRENCY, type Network, type NetworkName } from '../../../ingest/model/network.ts'
 import type { Split } from '../../query/symbol.ts'
-import type { Catalogue, ReadonlyNetworkPools } from '../pools/network-pools.ts'
-import { addressSet, countPools, type PairSearch, symbolSet, type TokenSet } from '../pools/pair-search.ts'
+import type { NetworkPools } from '../pools/network-pools.ts'
+import { addressSet, countPools, isEmpty, type PairSearch, symbolSet, type TokenSet } from '../pools/pair-search.ts'
+import type { PoolLookups } from '../pools/pool-lookups.ts'
 
 export type SymbolSearches = {
   listed: readonly PairSearch[]
   /** A token matches by its on-chain symbol only; used where nothing listed has a pool. */
   unlisted: readonly PairSearch[]
-  /** A token had the symbol before, see `formerOf`; used where none that has it now has a trusted pool. */
+  /** A token had the symbol before; used where none that has it now has a trusted pool. */
   former: readonly PairSearch[]
   /** True where both symbols of some split are known, with or without a pool. */
   tokensKnown: boolean
@@ -19,31 +20,33 @@ export type SymbolSearches = {
 }
 
 /** One for each split and network whose tokens are known. */
-export function searchesOf(
-  catalogue: Catalogue,
+export async function searchesOf(
+  pools: PoolLookups,
   splits: readonly Split[],
   networks: readonly NetworkName[],
-): SymbolSearches {
-  const served = networks.flatMap((name) => catalogue.get(name) ?? [])
+): Promise<SymbolSearches> {
+  const served = networks.flatMap((name) => pools.on(name) ?? [])
+  const names = [...new Set(splits.flatMap(({ base, quote }) => [base, quote]))]
+  const tokens = new Map(
+    await Promise.all(names.map(async (name) => [name, await tokensOfSymbol(served, name)] as const)),
+  )
   const [listed, unlisted, former]: [PairSearch[], PairSearch[], PairSearch[]] = [[], [], []]
   let tokensKnown = false
   let sameToken = false
   for (const split of splits) {
-    const base = tokensOfSymbol(served, split.base)
-    const quote = tokensOfSymbol(served, split.quote)
-    const [formerBase, formerQuote] = [formerOf(served, split.base, base), formerOf(served, split.quote, quote)]
-    if (base.size + formerBase.size === 0 || quote.size + formerQuote.size === 0) continue
+    const [base, quote] = [tokens.get(split.base), tokens.get(split.quote)]
+    if (!base?.isKnown || !quote?.isKnown) continue
     tokensKnown = true
-    const searches = base.listed && quote.listed ? listed : unlisted
-    for (const pools of served) {
-      const search = { pools, base: base.on(pools), quote: quote.on(pools) }
+    const searches = base.areListed && quote.areListed ? listed : unlisted
+    for (const { network } of served) {
+      const search = { network, base: setOn(base.now, network), quote: setOn(quote.now, network) }
       if (areSame(search)) sameToken = true
       if (isPossible(search)) searches.push(search)
-      const before = { base: formerBase.on(pools), quote: formerQuote.on(pools) }
+      const before = { base: setOn(base.former, network), quote: setOn(quote.former, network) }
       const formerly = [
         { ...search, base: before.base },
         { ...search, quote: before.quote },
-        { pools, ...before },
+        { network, ...before },
       ]
       former.push(...formerly.filter(isPossible))
     }
@@ -52,64 +55,68 @@ export function searchesOf(
 }
 
 function isPossible({ base, quote }: PairSearch): boolean {
-  return base.size > 0 && quote.size > 0
+  return !isEmpty(base) && !isEmpty(quote)
 }
 
 /** True where a pair of listed tokens has a pool: nothing unlisted is looked for then. */
-export function hasListed({ listed }: SymbolSearches): boolean {
-  return listed.some((search) => countPools(search) > 0)
+export async function hasListed(pools: PoolLookups, { listed }: SymbolSearches): Promise<boolean> {
+  const counts = await Promise.all(listed.map((search) => countPools(pools, search)))
+  return counts.some((count) => count > 0)
 }
 
 /** True where all of them are one token. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */
-function areSame({ pools, base, quote }: PairSearch): boolean {
-  const native = [NATIVE_CURRENCY, lower(pools.network.wrappedNative)]
-  // Only these two can be one token under two addresses.
-  if (base.size === 0 || quote.size === 0 || base.size > native.length || quote.size > native.length) return false
+function areSame({ network, base, quote }: PairSearch): boolean {
+  const native = [NATIVE_CURRENCY, lower(network.wrappedNative)]
   const isSame = (one: Address, other: Address) => one === other || (native.includes(one) && native.includes(other))
-  return base.values().every((one) => quote.values().every((other) => isSame(one, other)))
+  const areAll = base.addresses.every((one) => quote.addresses.every((other) => isSame(one, other)))
+  return areAll && base.addresses.length > 0 && quote.addresses.length > 0
 }
 
-type SymbolTokens = { listed: boolean; size: number; on(pools: ReadonlyNetworkPools): TokenSet }
+type SetByNetwork = ReadonlyMap<Network, TokenSet>
+type SymbolTokens = { areListed: boolean; isKnown: boolean; now: SetByNetwork; former: SetByNetwork }
 
-/** The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol. */
-function tokensOfSymbol(served: readonly ReadonlyNetworkPools[], symbol: string): SymbolTokens {
-  const curated = setsOf(served, (pools) => addressSet(curatedOf(pools, symbol)))
-  if (curated.size > 0) return { listed: true, ...curated }
-  return { listed: false, ...setsOf(served, (pools) => symbolSet(pools, symbol)) }
+const NO_TOKENS = addressSet([])
+
+function setOn(sets: SetByNetwork, network: Network): TokenSet {
+  return sets.get(network) ?? NO_TOKENS
 }
 
-/** Tokens that were renamed from the symbol; none where it is a curated one: a token that was called USDC once does not count as USDC. */
-function formerOf(
-  served: readonly ReadonlyNetworkPools[],
-  symbol: string,
-  { listed }: SymbolTokens,
-): Omit<SymbolTokens, 'listed'> {
-  return setsOf(served, (pools) => addressSet(listed ? [] : pools.formerlyCalled(symbol)))
+function isAny(sets: SetByNetwork): boolean {
+  return [...sets.values()].some((tokens) => !isEmpty(tokens))
 }
 
-function setsOf(
-  served: readonly ReadonlyNetworkPools[],
-  tokensOf: (pools: ReadonlyNetworkPools) => TokenSet,
-): Omit<SymbolTokens, 'listed'> {
-  const sets = new Map(served.map((pools) => [pools, tokensOf(pools)]))
-  const none = addressSet([])
-  return {
-    size: [...sets.values()].reduce((sum, { size }) => sum + size, 0),
-    on: (pools) => sets.get(pools) ?? none,
-  }
+async function setsOn(
+  served: readonly NetworkPools[],
+  setOf: (pools: NetworkPools) => Promise<TokenSet>,
+): Promise<SetByNetwork> {
+  return new Map(await Promise.all(served.map(async (pools) => [pools.network, await setOf(pools)] as const)))
+}
+
+/**
+ * The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol, and those that were renamed from it: a token
+ * that was called USDC once does not count as USDC.
+ */
+async function tokensOfSymbol(served: readonly NetworkPools[], symbol: string): Promise<SymbolTokens> {
+  const curated = await setsOn(served, async (pools) => addressSet(await curatedOf(pools, symbol)))
+  if (isAny(curated)) return { areListed: true, isKnown: true, now: curated, former: new Map() }
+  const now = await setsOn(served, async (pools) => {
+    const called = await pools.called(symbol)
+    return called.areMany ? symbolSet(symbol) : addressSet(called.now)
+  })
+  const former = await setsOn(served, async (pools) => addressSet((await pools.called(symbol)).former))
+  return { areListed: false, isKnown: isAny(now) || isAny(former), now, former }
 }
 
 /** Names of Polygon's native token, old and new, wrapped or not. */
 const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
-function curatedOf(pools: ReadonlyNetworkPools, symbol: string): readonly Address[] {
-  const { nativeSymbol, wrappedNative } = pools.network
+/** Listed tokens alone, by their curated symbols and their on-chain one. */
+async function curatedOf({ network, listedCalled }: NetworkPools, symbol: string): Promise<readonly Address[]> {
+  const { nativeSymbol, wrappedNative, trustedTokens } = network
   const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  const addresses = new Set(names.flatMap((name) => pools.curatedTokensOf(name)))
+  const isCalled = (it: string) => names.includes(it.toLowerCase())
+  const configured = trustedTokens.filter(({ symbols }) => symbols.some(isCalled)).map(({ address }) => lower(address))
+  const onChain = (await Promise.all(names.map(listedCalled))).flat()
   const native = nativeSymbol === 'POL' ? POL : ['eth']
-  if (native.includes(symbol)) {
-    addresses.add(NATIVE_CURRENCY)
-    addresses.add(lower(wrappedNative))
-  }
-  return [...addresses]
+  return [...configured, ...onChain, ...(native.includes(symbol) ? [NATIVE_CURRENCY, lower(wrappedNative)] : [])]
 }

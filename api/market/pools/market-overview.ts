@@ -4,6 +4,7 @@ import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { Problem } from '../../lib/problem.ts'
 import type { NewPoolId } from './new-pools.ts'
 import { listedPools, type NewPool, type PairSummary, readFigures, summarizeNewPools, summarizePairs } from './pairs.ts'
+import { poolOn } from './pool-lookups.ts'
 import type { MarketStore } from './pool-state.ts'
 import { readSides } from './sides.ts'
 
@@ -18,7 +19,7 @@ export async function readOverview(
   const listed = await listedPools(store)
   const ids = await unlessTemporary(newPools, [])
   // A rollback may have undone one since.
-  const found = ids.flatMap(({ network, pool }) => store.catalogue.get(network)?.pool(pool) ?? [])
+  const found = (await Promise.all(ids.map(({ network, pool }) => poolOn(store.pools, pool, [network])))).flat()
   const figures = await readFigures(store, [...new Set([...listed, ...found])], now)
   const sides = await unlessTemporary(readSides(reader, figures, now), new Map())
   const isFound = new Set(found)

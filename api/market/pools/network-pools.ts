@@ -1,227 +1,231 @@
-/** A network's pools by id, by token and by pair, and their tokens by symbol. Keys are strings that pools and tokens have anyway: a million need no others. */
-import { isDeepStrictEqual } from 'node:util'
+/** Lookups of one network's pools. */
+import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import { lower } from '../../../ingest/lib/lower.ts'
-import { type Network, type NetworkName, trustedToken } from '../../../ingest/model/network.ts'
-import type { PoolId, ProtocolVersion, Token } from '../../../ingest/model/pool.ts'
+import type { Network, NetworkName } from '../../../ingest/model/network.ts'
+import type { PoolId, ProtocolVersion } from '../../../ingest/model/pool.ts'
 import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
-import { isRead } from '../../../ingest/venues/venues.ts'
-import { Groups } from '../../lib/groups.ts'
+import { isRead, venueNamesOf } from '../../../ingest/venues/venues.ts'
+import { groupBy } from '../../lib/group.ts'
+import { openLookup } from '../../lib/lookup.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
-import { TokenPools } from './token-pools.ts'
 
-/** Pools change during a query: no `await` stands between reads that have to agree. */
-export type Catalogue = ReadonlyMap<NetworkName, ReadonlyNetworkPools>
+const LISTINGS = readSql(new URL('./listings.sql', import.meta.url))
+const OF_PAIRS = readSql(new URL('./pools-of-pairs.sql', import.meta.url))
+const OF_TOKENS = readSql(new URL('./pools-of-tokens.sql', import.meta.url))
+const CALLED = readSql(new URL('./tokens-called.sql', import.meta.url))
 
-export type ReadonlyNetworkPools = Pick<
-  NetworkPools,
-  | 'network'
-  | 'size'
-  | 'pool'
-  | 'ofPair'
-  | 'countOfPair'
-  | 'ofToken'
-  | 'countOfToken'
-  | 'tokensOf'
-  | 'countOfSymbol'
-  | 'isCalled'
-  | 'formerlyCalled'
-  | 'curatedTokensOf'
->
+/** Pools of a pair or of a token are named where they are so few, else only counted. */
+const MAX_FEW = 100
+/** Tokens of one symbol that are named one by one: where there are more, the symbol stands for them. */
+const MAX_CALLED = 100
+/** A client can name every pool, token and symbol there is. */
+const MAX_LISTINGS = 20_000
+const MAX_PAIRS = 20_000
+const MAX_TOKENS = 2_000
+const MAX_SYMBOLS = 2_000
+/** A symbol in a query has up to 255 characters, and a parameter takes 128 kB. */
+const SYMBOLS_PER_QUERY = 50
 
-/** As `catalogue.sql` reads it. */
-export type PoolRow = {
-  pool: string
-  protocol: string
-  venue: string
+/** A row of a pool, for one of its tokens. `symbol`: in lower case; `written`: milliseconds since 1970. */
+export type WrittenPool = {
+  network: NetworkName
+  pool: PoolId
+  token: Address
+  other_token: Address
+  symbol: string
+  written: number
+}
+
+/** `symbols`: that the token has now and had before, in lower case. */
+export type WrittenName = { network: NetworkName; token: Address; symbols: readonly string[]; written: number }
+
+type Pair = readonly [token: Address, other: Address]
+
+/** `few`: the ids of all, where they are at most 100. */
+export type CountedPools = { count: number; few: readonly PoolId[] }
+
+/** `now`: tokens that have the symbol, of more than MAX_CALLED none; `former`: some of those that had it before. */
+export type CalledTokens = { now: readonly Address[]; areMany: boolean; former: readonly Address[] }
+
+export type NetworkPools = {
+  network: Network
+  /** Undefined where it is not stored, or of a venue that this service does not read. */
+  listing(id: PoolId): Promise<Listing | undefined>
+  /** The pools of two tokens, in either order. */
+  ofPair(token: Address, other: Address): Promise<CountedPools>
+  ofToken(token: Address): Promise<CountedPools>
+  /** `symbol`: in lower case. */
+  called(symbol: string): Promise<CalledTokens>
+  /** The listed ones of these tokens. */
+  listedCalled(symbol: string): Promise<readonly Address[]>
+  evictPool(row: WrittenPool): void
+  evictName(row: WrittenName): void
+  evictAll(): void
+}
+
+/** Asks a statement about the network. */
+type Ask = <Row>(statement: string, places: Record<string, unknown>) => Promise<readonly Row[]>
+
+export function openNetworkPools(client: ClickHouseClient, network: Network): NetworkPools {
+  const listed = network.trustedTokens.map(({ address }) => lower(address))
+  const ask: Ask = (statement, places) => queryRows(client, statement, { network: network.name, ...places })
+  const listings = openListings(network, ask)
+  const [pairs, tokens] = [openPairs(network, ask), openTokens(network, ask)]
+  const [symbols, listedSymbols] = [openSymbols(ask, listed, false), openSymbols(ask, listed, true)]
+
+  return {
+    network,
+    listing: listings.get,
+    ofPair: (token, other) => pairs.get(token < other ? [token, other] : [other, token]),
+    ofToken: tokens.get,
+    called: symbols.get,
+    listedCalled: async (symbol) => (await listedSymbols.get(symbol)).now,
+    evictPool({ pool, token, other_token, symbol }) {
+      listings.evict(pool)
+      pairs.evict([token, other_token])
+      tokens.evict(token)
+      const lacksToken = ({ now, areMany }: CalledTokens) => !areMany && !now.includes(token)
+      symbols.evict(symbol, lacksToken)
+      if (listed.includes(token)) listedSymbols.evict(symbol, lacksToken)
+    },
+    evictName({ token, symbols: names }) {
+      listings.evictAll((listing) => listing !== undefined && hasToken(listing, token))
+      for (const lookup of [symbols, listedSymbols])
+        lookup.evictAll(({ symbol, now, former }) => [...now, ...former].includes(token) || names.includes(symbol))
+    },
+    evictAll() {
+      listings.evictAll()
+      pairs.evictAll()
+      tokens.evictAll()
+      symbols.evictAll()
+      listedSymbols.evictAll()
+    },
+  }
+}
+
+function openListings(network: Network, ask: Ask) {
+  return openLookup<PoolId, Listing | undefined>({
+    async load(pools) {
+      const rows = await ask<PoolRow>(LISTINGS, { pools })
+      const found = new Map(rows.map((row) => [row.pool, listingOf(network, row)]))
+      return pools.map((pool) => found.get(pool))
+    },
+    nameOf: (pool) => pool,
+    maxValues: MAX_LISTINGS,
+  })
+}
+
+function openPairs(network: Network, ask: Ask) {
+  const venues = venueNamesOf(network)
+  return openLookup<Pair, CountedPools>({
+    async load(pairs) {
+      const [tokens, others] = [pairs.map(([token]) => token), pairs.map(([, other]) => other)]
+      const rows = await ask<CountedRow & { other_token: Address }>(OF_PAIRS, { tokens, others, venues, few: MAX_FEW })
+      const found = new Map(rows.map((row) => [nameOfPair([row.token, row.other_token]), countedOf(row)]))
+      return pairs.map((pair) => found.get(nameOfPair(pair)) ?? NONE)
+    },
+    nameOf: nameOfPair,
+    maxValues: MAX_PAIRS,
+  })
+}
+
+function openTokens(network: Network, ask: Ask) {
+  const venues = venueNamesOf(network)
+  return openLookup<Address, CountedPools>({
+    async load(tokens) {
+      const rows = await ask<CountedRow>(OF_TOKENS, { tokens, venues, few: MAX_FEW })
+      const found = new Map(rows.map((row) => [row.token, countedOf(row)]))
+      return tokens.map((token) => found.get(token) ?? NONE)
+    },
+    nameOf: (token) => token,
+    maxValues: MAX_TOKENS,
+  })
+}
+
+function openSymbols(ask: Ask, listed: readonly Address[], only_listed: boolean) {
+  return openLookup<string, CalledTokens & { symbol: string }>({
+    async load(symbols) {
+      const rows = await ask<CalledRow>(CALLED, { symbols, listed, only_listed, limit: MAX_CALLED + 1 })
+      const found = groupBy(rows, ({ symbol }) => symbol)
+      return symbols.map((symbol) => ({ symbol, ...calledOf(found.get(symbol) ?? []) }))
+    },
+    nameOf: (symbol) => symbol,
+    maxKeys: SYMBOLS_PER_QUERY,
+    maxValues: MAX_SYMBOLS,
+  })
+}
+
+function hasToken({ pool: { token0, token1 } }: Listing, token: Address): boolean {
+  return token0.address === token || token1.address === token
+}
+
+const NONE: CountedPools = { count: 0, few: [] }
+
+function nameOfPair([token, other]: Pair): string {
+  return token + other
+}
+
+type CountedRow = { token: Address; count: number; pools: readonly PoolId[] }
+
+function countedOf({ count, pools }: CountedRow): CountedPools {
+  return { count, few: pools }
+}
+
+type CalledRow = { symbol: string; token: Address; is_now: 0 | 1 }
+
+function calledOf(rows: readonly CalledRow[]): CalledTokens {
+  const now = rows.filter(({ is_now }) => is_now).map(({ token }) => token)
+  const former = rows.filter(({ is_now }) => !is_now).map(({ token }) => token)
+  const areMany = now.length > MAX_CALLED
+  return { now: areMany ? [] : now, areMany, former: former.slice(0, MAX_CALLED) }
+}
+
+/** As `listings.sql` reads it. */
+type PoolRow = {
+  pool: PoolId
+  protocol: ProtocolVersion
+  venue: VenueName
   fee: number
   initial_sqrt_price: string
   /** 0 where the block of its initialisation is not stored. */
   created: number
   first_seen: number
-  token0_address: string
+  token0_address: Address
   token0_symbol: string
   token0_name: string
   token0_decimals: number
-  token1_address: string
+  token1_address: Address
   token1_symbol: string
   token1_name: string
   token1_decimals: number
 }
 
-/** Anyone can rename any number of tokens. */
-const MAX_FORMERLY_CALLED = 1_000
-
-/** The name that a token was given later than its pools were stored; `former`: symbols that it had before. */
-export type TokenName = { symbol: string; name: string; former: readonly string[]; block: number }
-
-export class NetworkPools {
-  readonly network: Network
-
-  readonly #pools = new Map<PoolId, Listing>()
-  readonly #byToken = new TokenPools()
-  readonly #bySymbol = new Groups<string, Address>()
-  readonly #curated = new Set<Address>()
-  readonly #curatedBySymbol = new Groups<string, Address>()
-  readonly #names = new Map<Address, TokenName>()
-  readonly #byFormerSymbol = new Groups<string, Address>()
-
-  constructor(network: Network) {
-    this.network = network
-    for (const { address, symbols } of network.trustedTokens) {
-      this.#curated.add(lower(address))
-      for (const symbol of symbols) this.#curatedBySymbol.add(symbol.toLowerCase(), lower(address))
-    }
-  }
-
-  get size(): number {
-    return this.#pools.size
-  }
-
-  pool(id: PoolId): Listing | undefined {
-    return this.#pools.get(id)
-  }
-
-  /** In either order. */
-  ofPair(token: Address, other: Address): readonly Listing[] {
-    return this.#byToken.ofPair(token, other)
-  }
-
-  /** In one step. */
-  countOfPair(token: Address, other: Address): number {
-    return this.#byToken.countOfPair(token, other)
-  }
-
-  ofToken(token: Address): readonly Listing[] {
-    return this.#byToken.of(token)
-  }
-
-  countOfToken(token: Address): number {
-    return this.#byToken.count(token)
-  }
-
-  /** By their on-chain symbol, in any letter case. */
-  tokensOf(symbol: string): readonly Address[] {
-    return this.#bySymbol.get(symbol.toLowerCase())
-  }
-
-  /** Tokens with this on-chain symbol, in one step. */
-  countOfSymbol(symbol: string): number {
-    return this.#bySymbol.countOf(symbol.toLowerCase())
-  }
-
-  /** True where the token has this on-chain symbol. */
-  isCalled(token: Address, symbol: string): boolean {
-    return this.#bySymbol.has(symbol.toLowerCase(), token)
-  }
-
-  /** Listed tokens alone, by their curated symbols and their on-chain one. */
-  curatedTokensOf(symbol: string): readonly Address[] {
-    return this.#curatedBySymbol.get(symbol.toLowerCase())
-  }
-
-  /** Tokens with pools that had this on-chain symbol before, in any letter case; those that were renamed first, where there are too many. */
-  formerlyCalled(symbol: string): readonly Address[] {
-    const tokens = this.#byFormerSymbol.firstOf(symbol.toLowerCase(), MAX_FORMERLY_CALLED)
-    return tokens.filter((token) => this.countOfToken(token) > 0)
-  }
-
-  /** Renames the token in all of its pools, and in those that are put later. An older name than the known one changes nothing. */
-  rename(token: Address, name: TokenName): void {
-    const known = this.#names.get(token)
-    if (known !== undefined && known.block >= name.block) return
-    this.#names.set(token, name)
-    for (const symbol of known?.former ?? []) this.#byFormerSymbol.remove(symbol.toLowerCase(), token)
-    for (const symbol of name.former) this.#byFormerSymbol.add(symbol.toLowerCase(), token)
-    // In place: a token may have any number of pools, which share it.
-    const before = new Set<string>()
-    for (const listing of this.#byToken.of(token)) {
-      const named = tokenOf(listing, token)
-      before.add(named.symbol)
-      named.symbol = name.symbol
-      named.name = name.name
-    }
-    for (const symbol of before) this.#forget(token, symbol)
-    if (before.size > 0) this.#call(token, name.symbol)
-  }
-
-  /** Returns the id; undefined, and nothing is kept, for a venue that this service does not read. */
-  put(row: PoolRow): PoolId | undefined {
-    if (!isRead(this.network, row.venue as VenueName)) return undefined
-    const listing = this.#listingOf(row)
-    const { id } = listing.pool
-    // What caches hold of an unchanged pool remains valid.
-    const known = this.#pools.get(id)
-    if (known !== undefined && isDeepStrictEqual(known, listing)) return id
-    this.remove(id)
-    this.#add(listing)
-    return id
-  }
-
-  remove(id: PoolId): void {
-    const listing = this.#pools.get(id)
-    if (listing === undefined) return
-    this.#pools.delete(id)
-    this.#byToken.remove(listing)
-    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) {
-      const name = symbol.toLowerCase()
-      if (!this.#byToken.some(address, (other) => tokenOf(other, address).symbol.toLowerCase() === name))
-        this.#forget(address, symbol)
-    }
-  }
-
-  #add(listing: Listing): void {
-    this.#pools.set(listing.pool.id, listing)
-    this.#byToken.add(listing)
-    for (const { address, symbol } of [listing.pool.token0, listing.pool.token1]) this.#call(address, symbol)
-  }
-
-  #call(token: Address, symbol: string): void {
-    this.#bySymbol.add(symbol.toLowerCase(), token)
-    if (this.#curated.has(token)) this.#curatedBySymbol.add(symbol.toLowerCase(), token)
-  }
-
-  #forget(token: Address, symbol: string): void {
-    const name = symbol.toLowerCase()
-    this.#bySymbol.remove(name, token)
-    const isCurated = trustedToken(this.network, token)?.symbols.some((it) => it.toLowerCase() === name)
-    if (!isCurated) this.#curatedBySymbol.remove(name, token)
-  }
-
-  #listingOf(row: PoolRow): Listing {
-    return {
-      network: this.network,
-      created: row.created || undefined,
-      firstSeen: row.first_seen,
-      pool: {
-        id: row.pool as PoolId,
-        protocol: row.protocol as ProtocolVersion,
-        token0: this.#shared(this.#named(row.token0_address, row.token0_symbol, row.token0_name, row.token0_decimals)),
-        token1: this.#shared(this.#named(row.token1_address, row.token1_symbol, row.token1_name, row.token1_decimals)),
-        fee: row.fee,
-        initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
-        ...venueField(row.venue as VenueName),
+function listingOf(network: Network, row: PoolRow): Listing | undefined {
+  if (!isRead(network, row.venue)) return undefined
+  return {
+    network,
+    created: row.created || undefined,
+    firstSeen: row.first_seen,
+    pool: {
+      id: row.pool,
+      protocol: row.protocol,
+      token0: {
+        address: row.token0_address,
+        symbol: row.token0_symbol,
+        name: row.token0_name,
+        decimals: row.token0_decimals,
       },
-    }
+      token1: {
+        address: row.token1_address,
+        symbol: row.token1_symbol,
+        name: row.token1_name,
+        decimals: row.token1_decimals,
+      },
+      fee: row.fee,
+      initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
+      ...venueField(row.venue),
+    },
   }
-
-  #named(address: string, symbol: string, name: string, decimals: number): Token {
-    const later = this.#names.get(address as Address)
-    return { address: address as Address, symbol: later?.symbol ?? symbol, name: later?.name ?? name, decimals }
-  }
-
-  /** One object for a token that many pools have. */
-  #shared(token: Token): Token {
-    const listing = this.#byToken.first(token.address)
-    const known = listing && tokenOf(listing, token.address)
-    return known && isSame(known, token) ? known : token
-  }
-}
-
-function tokenOf({ pool: { token0, token1 } }: Listing, address: Address): Token {
-  return token0.address === address ? token0 : token1
-}
-
-function isSame(one: Token, other: Token): boolean {
-  return one.symbol === other.symbol && one.name === other.name && one.decimals === other.decimals
 }

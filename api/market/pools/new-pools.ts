@@ -22,7 +22,7 @@ export async function findNewPools(
   store: PoolStore,
   now: UnixSeconds,
 ): Promise<readonly NewPoolId[]> {
-  const networks = [...store.catalogue.values()].map(({ network }) => network)
+  const { networks } = store.pools
   const priced = async (network: Network) =>
     (await pricedTokens(store, network)).map(({ token, usd }) => ({ key: `${network.name}:${token}`, usd }))
   const tokens = (await Promise.all(networks.map(priced))).flat()

@@ -1,7 +1,6 @@
 /** The first pools of one crowded pair in memory, with those that writes touched since they were read. */
+import { serial } from '../../../ingest/lib/serial.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { matchIn, type PairSearch } from './pair-search.ts'
-import type { TouchedPools } from './touched-pools.ts'
 
 export type TopOfPair = {
   /** At most 120, the most valuable first; of equal value by volume, then by id. */
@@ -20,15 +19,22 @@ export type TopPool = { pool: PoolId; valueUsd: number }
 /** `areAll`: false where the pair may have other first pools. */
 export type LoadedOrder = { top: Omit<TopOfPair, 'touched'>; areAll: boolean }
 
-/** `next`: the place of the first touched pool that was not looked at; `unknown`: touched before the catalogue has them. */
+/** Which of some pools are of the pair, and which are not stored yet. */
+export type FindInPair = (
+  pools: readonly PoolId[],
+) => Promise<{ ofPair: readonly PoolId[]; unknown: readonly PoolId[] }>
+
+/** `next`: the place of the first touched pool that was not looked at; `unknown`: touched before they are found. */
 type Held = LoadedOrder & {
   loadedMs: number
   next: number
   compared: ReadonlySet<PoolId>
   touched: Set<PoolId>
-  unknown: Set<PoolId>
+  unknown: readonly PoolId[]
 }
 
+/** Touched pools of a network that are kept. A busy network touches as many in some minutes. */
+const MAX_KEPT = 5_000
 const MAX_TOUCHED = 16
 const MAX_UNKNOWN = 64
 /** Pools that a write touches are looked at anyway, so that the order may be old. It is read again while it serves, and serves while it has all of these. */
@@ -39,26 +45,29 @@ const RELOAD_AFTER_MS = 60_000
 export class PairOrder {
   readonly #load: () => Promise<LoadedOrder>
   readonly #written: TouchedPools
+  readonly #find: FindInPair
   readonly #maxAgeMs: number
+  readonly #serialize = serial()
   #held: Held | undefined
   #running: Promise<Held> | undefined
 
   /** `written`: of the pair's network; `freshMs`: 0 where nothing is held in memory. */
-  constructor(load: () => Promise<LoadedOrder>, written: TouchedPools, freshMs: number) {
+  constructor(load: () => Promise<LoadedOrder>, written: TouchedPools, find: FindInPair, freshMs: number) {
     this.#load = load
     this.#written = written
+    this.#find = find
     this.#maxAgeMs = Math.min(600 * freshMs, MAX_AGE_MS)
   }
 
   /** Waits for the store at the first call, and where the order is too old to serve. */
-  async read(search: PairSearch): Promise<TopOfPair> {
-    this.advance(search)
+  async read(): Promise<TopOfPair> {
+    await this.advance()
     const now = performance.now()
     const held = this.#held
     const ageMs = held ? now - held.loadedMs : Number.POSITIVE_INFINITY
     if (held === undefined || this.#maxAgeMs === 0 || (ageMs > this.#maxAgeMs && !held.areAll)) {
       const loaded = await this.#reload()
-      addTouched(loaded, search, this.#written)
+      await this.#serialize(() => this.#addTouched(loaded))
       return topOf(loaded)
     }
     // The next caller repeats a read that fails.
@@ -67,8 +76,29 @@ export class PairOrder {
   }
 
   /** Takes in what was touched since the last call. */
-  advance(search: PairSearch): void {
-    if (this.#held) addTouched(this.#held, search, this.#written)
+  async advance(): Promise<void> {
+    await this.#serialize(async () => {
+      if (this.#held) await this.#addTouched(this.#held)
+    })
+  }
+
+  async #addTouched(held: Held): Promise<void> {
+    const { pools, areAll } = this.#written.since(held.next)
+    const end = this.#written.end
+    const asked = [...new Set([...held.unknown, ...pools])].filter((pool) => !held.compared.has(pool))
+    if (asked.length > 0) {
+      const { ofPair, unknown } = await this.#find(asked)
+      for (const pool of ofPair) {
+        // The newest last.
+        held.touched.delete(pool)
+        held.touched.add(pool)
+      }
+      held.unknown = unknown.slice(-MAX_UNKNOWN)
+      if (held.touched.size > MAX_TOUCHED || unknown.length > MAX_UNKNOWN) held.areAll = false
+      keepLast(held.touched, MAX_TOUCHED)
+    }
+    held.next = end
+    if (!areAll) held.areAll = false
   }
 
   #reload(): Promise<Held> {
@@ -79,7 +109,7 @@ export class PairOrder {
       .then(({ top, areAll }) => {
         const leads = new Set(top.leads)
         const compared = new Set(top.byValue.map(({ pool }) => pool).filter((pool) => leads.has(pool)))
-        this.#held = { top, areAll, loadedMs, next, compared, touched: new Set(), unknown: new Set() }
+        this.#held = { top, areAll, loadedMs, next, compared, touched: new Set(), unknown: [] }
         return this.#held
       })
       .finally(() => {
@@ -94,30 +124,42 @@ function topOf({ top, touched }: Held): TopOfPair {
   return { ...top, touched: [...touched] }
 }
 
-function addTouched(held: Held, search: PairSearch, written: TouchedPools): void {
-  const { pools, areAll } = written.since(held.next)
-  held.next = written.end
-  if (!areAll) held.areAll = false
-  const unknown = [...held.unknown]
-  held.unknown.clear()
-  for (const pool of [...unknown, ...pools]) {
-    if (held.compared.has(pool)) continue
-    const listing = search.pools.pool(pool)
-    if (listing === undefined) held.unknown.add(pool)
-    else if (matchIn(search, listing) !== undefined) {
-      // The newest last.
-      held.touched.delete(pool)
-      held.touched.add(pool)
-    }
-  }
-  if (held.touched.size > MAX_TOUCHED || held.unknown.size > MAX_UNKNOWN) held.areAll = false
-  keepLast(held.touched, MAX_TOUCHED)
-  keepLast(held.unknown, MAX_UNKNOWN)
-}
-
 function keepLast(pools: Set<PoolId>, count: number): void {
   for (const pool of pools) {
     if (pools.size <= count) return
     pools.delete(pool)
+  }
+}
+
+/** The pools of a network that writes touched, the newest last: what was read of them before may be old. */
+export class TouchedPools {
+  #pools: PoolId[] = []
+  /** The place of the first one that is kept. */
+  #first = 0
+
+  /** The place of the next one. */
+  get end(): number {
+    return this.#first + this.#pools.length
+  }
+
+  /** Without pools: any may have changed. */
+  add(pools: Iterable<PoolId> | undefined): void {
+    if (pools === undefined) {
+      this.#first = this.end + 1
+      this.#pools = []
+      return
+    }
+    for (const pool of pools) this.#pools.push(pool)
+    const over = this.#pools.length - MAX_KEPT
+    // Half of them at once, so that most additions copy nothing.
+    if (over <= 0) return
+    const dropped = Math.max(over, MAX_KEPT / 2)
+    this.#pools = this.#pools.slice(dropped)
+    this.#first += dropped
+  }
+
+  /** `areAll`: false where others were touched since that place, too. */
+  since(place: number): { pools: readonly PoolId[]; areAll: boolean } {
+    return { pools: this.#pools.slice(Math.max(0, place - this.#first)), areAll: place >= this.#first }
   }
 }

@@ -1,76 +1,82 @@
 /** The pools of a network between two sets of tokens: found one by one where they are few, else only counted. */
 import type { Address } from 'viem'
+import type { Network } from '../../../ingest/model/network.ts'
+import type { Token } from '../../../ingest/model/pool.ts'
 import type { Listing } from '../model/listing.ts'
-import type { ReadonlyNetworkPools } from './network-pools.ts'
+import type { NetworkPools } from './network-pools.ts'
+import type { PoolLookups } from './pool-lookups.ts'
 
-/** Tokens that one symbol names: a few listed ones, or all with that symbol on chain. */
+/** Tokens that one symbol names: by their addresses, or all that have it on chain where these are many. */
 export type TokenSet = {
-  size: number
-  has(token: Address): boolean
-  values(): readonly Address[]
+  addresses: readonly Address[]
   /** Lower case; empty where addresses name the tokens. */
   symbol: string
 }
 
-export type PairSearch = { pools: ReadonlyNetworkPools; base: TokenSet; quote: TokenSet }
+export type PairSearch = { network: Network; base: TokenSet; quote: TokenSet }
 
 /** `forward`: the pair is in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
 
-/** Tokens, pairs of tokens and pools that a search looks at one by one. */
+/** Pairs of tokens that a search looks at one by one. */
 const MAX_STEPS = 1_000
 
 export function addressSet(addresses: readonly Address[]): TokenSet {
-  const set = new Set(addresses)
-  return { size: set.size, has: (token) => set.has(token), values: () => [...set], symbol: '' }
+  return { addresses: [...new Set(addresses)], symbol: '' }
 }
 
-/** `symbol`: lower case. Copies no token before `values` is asked for: any number of tokens can have one symbol. */
-export function symbolSet(pools: ReadonlyNetworkPools, symbol: string): TokenSet {
-  return {
-    size: pools.countOfSymbol(symbol),
-    has: (token) => pools.isCalled(token, symbol),
-    values: () => pools.tokensOf(symbol),
-    symbol,
-  }
+export function symbolSet(symbol: string): TokenSet {
+  return { addresses: [], symbol }
 }
 
 /** As the other side of a search: all pools of the first one. */
-export const ANY_TOKEN: TokenSet = { size: Number.POSITIVE_INFINITY, has: () => true, values: () => [], symbol: '' }
+export const ANY_TOKEN: TokenSet = { addresses: [], symbol: '' }
+
+export function isEmpty(tokens: TokenSet): boolean {
+  return tokens !== ANY_TOKEN && tokens.addresses.length === 0 && tokens.symbol === ''
+}
+
+function has(tokens: TokenSet, { address, symbol }: Token): boolean {
+  if (tokens.symbol !== '') return symbol.toLowerCase() === tokens.symbol
+  return tokens === ANY_TOKEN || tokens.addresses.includes(address)
+}
 
 /** Undefined where the pool is none of the search. */
 export function matchIn({ base, quote }: PairSearch, listing: Listing): Match | undefined {
   const { token0, token1 } = listing.pool
-  if (base.has(token0.address) && quote.has(token1.address)) return { listing, forward: true }
-  if (base.has(token1.address) && quote.has(token0.address)) return { listing, forward: false }
+  if (has(base, token0) && has(quote, token1)) return { listing, forward: true }
+  if (has(base, token1) && has(quote, token0)) return { listing, forward: false }
   return undefined
 }
 
-/** All pools of the search; undefined where there are more than `limit`, or it takes too many steps to tell. */
-export function fewPools(search: PairSearch, limit: number): readonly Match[] | undefined {
-  const listings = fewListings(search, limit)
-  return listings?.flatMap((listing) => matchIn(search, listing) ?? [])
+/** All pools of the search; undefined where there are more than `limit` (at most 100), or where too many tokens have the symbols. */
+export async function fewPools(
+  pools: PoolLookups,
+  search: PairSearch,
+  limit: number,
+): Promise<readonly Match[] | undefined> {
+  const on = pools.on(search.network.name)
+  if (on === undefined) return []
+  const found = await foundIn(on, search)
+  if (found === undefined || countOf(found) > limit) return undefined
+  const listings = await Promise.all([...new Set(found.flatMap(({ few }) => few))].map(on.listing))
+  return listings.flatMap((listing) => (listing && matchIn(search, listing)) ?? [])
 }
 
-function fewListings({ pools, base, quote }: PairSearch, limit: number): readonly Listing[] | undefined {
-  if (base.size * quote.size <= MAX_STEPS) {
-    if (countPools({ pools, base, quote }) > limit) return undefined
-    return pairsOf(base, quote).flatMap(([one, other]) => pools.ofPair(one, other))
-  }
-  const fewer = base.size < quote.size ? base : quote
-  if (fewer.size > MAX_STEPS) return undefined
-  const tokens = fewer.values()
-  if (tokens.reduce((sum, token) => sum + pools.countOfToken(token), 0) > MAX_STEPS) return undefined
-  const listings = tokens.flatMap((token) => pools.ofToken(token)).filter((one) => matchIn({ pools, base, quote }, one))
-  return listings.length > limit ? undefined : listings
+/** For a search by addresses, as any of listed tokens is. */
+export async function countPools(pools: PoolLookups, search: PairSearch): Promise<number> {
+  const on = pools.on(search.network.name)
+  return countOf((on && (await foundIn(on, search))) ?? [])
 }
 
-/** For a search of at most MAX_STEPS pairs of tokens, as any of listed tokens is. */
-export function countPools({ pools, base, quote }: PairSearch): number {
-  return pairsOf(base, quote).reduce((sum, [one, other]) => sum + pools.countOfPair(one, other), 0)
+/** Undefined where one by one these are too many. */
+function foundIn(on: NetworkPools, { base, quote }: PairSearch) {
+  if (base.symbol !== '' || quote.symbol !== '') return undefined
+  if (quote === ANY_TOKEN) return Promise.all(base.addresses.map(on.ofToken))
+  if (base.addresses.length * quote.addresses.length > MAX_STEPS) return undefined
+  return Promise.all(base.addresses.flatMap((one) => quote.addresses.map((other) => on.ofPair(one, other))))
 }
 
-function pairsOf(base: TokenSet, quote: TokenSet): readonly (readonly [Address, Address])[] {
-  const quotes = quote.values()
-  return base.values().flatMap((one) => quotes.map((other) => [one, other] as const))
+function countOf(found: readonly { count: number }[]): number {
+  return found.reduce((sum, { count }) => sum + count, 0)
 }

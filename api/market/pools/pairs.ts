@@ -9,6 +9,7 @@ import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import { isListed, type Listing, listedTokens, shownSymbol } from '../model/listing.ts'
 import { pricedTokens } from './new-pools.ts'
 import { ANY_TOKEN, addressSet, fewPools, type PairSearch } from './pair-search.ts'
+import { poolOn } from './pool-lookups.ts'
 import { type MarketStore, readChange, readDayPrice, readHeld, readValues } from './pool-state.ts'
 import { NO_SIDES, type SidesByPool } from './sides.ts'
 import { CROWDED } from './top-pools.ts'
@@ -46,12 +47,14 @@ const MAX_POOLS_OF_TOKEN = 100
 const DAY = 86_400
 const HOUR = 3_600
 
-/** Pools of trusted pairs: the number of reads grows with the curated lists, not with the catalogue. */
+/** Pools of trusted pairs: the number of reads grows with the curated lists, not with the pools. */
 export async function listedPools(store: MarketStore): Promise<readonly Listing[]> {
-  const pairs = [...store.catalogue.values()].flatMap((pools) => {
-    const addresses = listedTokens(pools.network).toSorted()
+  const pairs = store.pools.networks.flatMap((network) => {
+    const addresses = listedTokens(network).toSorted()
     return addresses.flatMap((token0, index) =>
-      addresses.slice(index + 1).map((token1) => ({ pools, base: addressSet([token0]), quote: addressSet([token1]) })),
+      addresses
+        .slice(index + 1)
+        .map((token1) => ({ network, base: addressSet([token0]), quote: addressSet([token1]) })),
     )
   })
   const found = await Promise.all(pairs.map((pair) => firstPools(store, pair, MAX_POOLS_OF_PAIR)))
@@ -60,12 +63,12 @@ export async function listedPools(store: MarketStore): Promise<readonly Listing[
 
 /** Where the token is a trusted one, those beside another trusted one: anyone can pair it with tokens of their own. */
 export async function poolsOfToken(store: MarketStore, token: Address): Promise<readonly Listing[]> {
-  const networks = [...store.catalogue.values()]
-  if (networks.some(({ network }) => isListed(network, token)))
+  const { networks } = store.pools
+  if (networks.some((network) => isListed(network, token)))
     return (await listedPools(store)).filter(({ pool }) => [pool.token0.address, pool.token1.address].includes(token))
   const found = await Promise.all(
-    networks.map((pools) =>
-      firstPools(store, { pools, base: addressSet([token]), quote: ANY_TOKEN }, MAX_POOLS_OF_TOKEN),
+    networks.map((network) =>
+      firstPools(store, { network, base: addressSet([token]), quote: ANY_TOKEN }, MAX_POOLS_OF_TOKEN),
     ),
   )
   return found.flat().slice(0, MAX_POOLS_OF_TOKEN)
@@ -73,10 +76,11 @@ export async function poolsOfToken(store: MarketStore, token: Address): Promise<
 
 /** The most valuable pools of a crowded pair; else v3 pools first, then the oldest. */
 async function firstPools(store: MarketStore, search: PairSearch, limit: number): Promise<readonly Listing[]> {
-  const few = fewPools(search, Math.max(CROWDED, limit))?.map(({ listing }) => listing)
+  const few = (await fewPools(store.pools, search, Math.max(CROWDED, limit)))?.map(({ listing }) => listing)
   if (few) return few.length <= limit ? few : few.toSorted(byAge).slice(0, limit)
-  const { byValue } = await store.top.read(search, () => pricedTokens(store, search.pools.network))
-  return byValue.slice(0, limit).flatMap(({ pool }) => search.pools.pool(pool) ?? [])
+  const { byValue } = await store.top.read(search, () => pricedTokens(store, search.network))
+  const first = byValue.slice(0, limit).map(({ pool }) => poolOn(store.pools, pool, [search.network.name]))
+  return (await Promise.all(first)).flat()
 }
 
 /** A pool's figures of the last 24 h. */

@@ -1,11 +1,11 @@
 /** Balances, positions and held amounts of pools, cached until a write touches the pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import DataLoader from 'dataloader'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
+import { batched } from '../../lib/batched.ts'
 import { groupBy } from '../../lib/group.ts'
-import { MAX_POOLS_PER_QUERY, queryRows, readSql } from '../../lib/store.ts'
+import { queryRows, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
@@ -24,9 +24,6 @@ const MAX_ROWS = 20_000
 
 /** Bounds the queries for a pool whose last hours have candles and no ticks. */
 const MAX_LAST_HOURS = 50
-
-/** Concurrent queries for each kind of row. */
-const MAX_QUERIES = 2
 
 /** Raw units, as decimal text. */
 export type BalanceRow = { pool: PoolId; balance0: string; balance1: string }
@@ -108,7 +105,7 @@ type RowCache<Row> = { get(listing: Listing): Promise<Row>; evict(pools?: Iterab
 
 /** A read that is pending during an eviction answers the queries that wait for it, and is not cached. */
 function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): RowCache<Row> {
-  const loader = batched(load)
+  const loadOne = batched(load)
   /** A reloaded listing may have another initial price, so that its row is read again. */
   const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
 
@@ -117,7 +114,7 @@ function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<reado
       const { id } = listing.pool
       const known = rows.get(id)
       if (known?.listing === listing) return known.row
-      const entry = { listing, row: loader.load(listing) }
+      const entry = { listing, row: loadOne(listing) }
       rows.set(id, entry)
       const [oldest] = rows.keys()
       if (rows.size > MAX_ROWS && oldest !== undefined) rows.delete(oldest)
@@ -131,33 +128,6 @@ function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<reado
       else for (const pool of pools) rows.delete(pool)
     },
   }
-}
-
-/** Requests that arrive while MAX_QUERIES run share the next query. */
-function batched<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): DataLoader<Listing, Row> {
-  const waiting: (() => void)[] = []
-  let running = 0
-  const sendNext = () => {
-    if (running < MAX_QUERIES) waiting.shift()?.()
-  }
-  const send = async (listings: readonly Listing[]) => {
-    running++
-    try {
-      return await load(listings)
-    } finally {
-      running--
-      sendNext()
-    }
-  }
-  return new DataLoader(send, {
-    cache: false,
-    maxBatchSize: MAX_POOLS_PER_QUERY,
-    batchScheduleFn(dispatch) {
-      waiting.push(dispatch)
-      // All pools of a pair are requested within one turn of the event loop.
-      setImmediate(sendNext)
-    },
-  })
 }
 
 async function readBalances(reader: ClickHouseClient, network: Network, listings: readonly Listing[]) {

@@ -1,15 +1,16 @@
 /** The present state of a pool: price, liquidity, value and volume. */
 import type { Address } from 'viem'
+import { lower } from '../../../ingest/lib/lower.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import { NATIVE_CURRENCY, type Network, trustedToken } from '../../../ingest/model/network.ts'
-import { DYNAMIC_FEE, type Pool, type PoolId } from '../../../ingest/model/pool.ts'
+import { DYNAMIC_FEE, type Pool } from '../../../ingest/model/pool.ts'
 import { decimalText } from '../../lib/decimal.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import { NO_VOLUME } from '../cache/bucket-rows.ts'
 import type { Listing } from '../model/listing.ts'
 import { ALL_TIME, clampTime } from '../model/windows.ts'
-import type { Catalogue } from './network-pools.ts'
+import type { PoolLookups } from './pool-lookups.ts'
 import type { BalanceRow, PoolLiquidity, PoolPosition, PoolRows } from './pool-rows.ts'
 import type { TopPools } from './top-pools.ts'
 import { readVolumes } from './volumes.ts'
@@ -31,7 +32,7 @@ export type PoolState = {
 }
 
 /** The cached market data; misses are read from the store. */
-export type PoolStore = { cache: BucketCache; rows: PoolRows; catalogue: Catalogue }
+export type PoolStore = { cache: BucketCache; rows: PoolRows; pools: PoolLookups }
 export type MarketStore = PoolStore & { top: TopPools }
 
 /** In the order of `listings`. */
@@ -186,13 +187,13 @@ async function readPrices(
 
 /** Stablecoins are $1, other trusted tokens have the last price of their reference pool before `end`; no other token has a price. */
 export async function readNetworkPrices(
-  { cache, catalogue }: Omit<PoolStore, 'rows'>,
+  { cache, pools }: Omit<PoolStore, 'rows'>,
   network: Network,
   end: UnixSeconds,
 ): Promise<UsdPrices> {
   const references = await Promise.all(
     network.referencePools.map(async (reference) => {
-      const listing = catalogue.get(network.name)?.pool(reference.pool.toLowerCase() as PoolId)
+      const listing = await pools.on(network.name)?.listing(lower(reference.pool))
       const spot = listing && (await cache.closeBefore(listing, end))?.spot_close
       return { token: reference.token.toLowerCase() as Address, pool: listing?.pool, spot }
     }),

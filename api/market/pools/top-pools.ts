@@ -4,16 +4,16 @@
  */
 
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { limitConcurrency } from '../../lib/concurrency-limit.ts'
 import { Problem } from '../../lib/problem.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
-import type { TopOfPair } from './pair-order.ts'
-import { type LoadedOrder, PairOrder } from './pair-order.ts'
-import { ANY_TOKEN, type PairSearch, type TokenSet } from './pair-search.ts'
-import { TouchedPools } from './touched-pools.ts'
+import { type LoadedOrder, PairOrder, type TopOfPair, TouchedPools } from './pair-order.ts'
+import { ANY_TOKEN, matchIn, type PairSearch, type TokenSet } from './pair-search.ts'
+import type { PoolLookups } from './pool-lookups.ts'
 
 const TOP_POOLS = readSql(new URL('./top-pools.sql', import.meta.url))
 
@@ -40,10 +40,6 @@ export type TopPools = {
   touch(network: NetworkName, pools?: Iterable<PoolId>): void
 }
 
-/** The newest search and prices: those of a start hold pools that are read again. */
-type AskedPair = { search: PairSearch; priced: () => Promise<readonly TokenPrice[]> }
-type Pair = { asked: AskedPair; order: PairOrder }
-
 type TopRow = {
   by_value: readonly [minusUsd: number, minusVolume: number, pool: PoolId, isActive: 0 | 1][]
   by_seconds: readonly [minusSeconds: number, pool: PoolId][]
@@ -53,9 +49,9 @@ type TopRow = {
 }
 
 /** `freshMs`: 0 where nothing is held in memory. */
-export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPools {
+export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, freshMs: number): TopPools {
   /** The least recently asked first. */
-  const pairs = new Map<string, Pair>()
+  const orders = new LRUCache<string, PairOrder>({ max: MAX_PAIRS })
   const written = new Map<NetworkName, TouchedPools>()
   const limited = limitConcurrency(BOUNDS)
 
@@ -65,13 +61,13 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     return pools
   }
 
-  async function load({ search, priced }: AskedPair): Promise<LoadedOrder> {
+  async function load(search: PairSearch, priced: () => Promise<readonly TokenPrice[]>): Promise<LoadedOrder> {
     const prices = await priced()
     const parameters = {
-      network: search.pools.network.name,
+      network: search.network.name,
       tokens: prices.map(({ token }) => token),
       usd: prices.map(({ usd }) => usd),
-      ...namesOf(search),
+      ...sidesOf(search),
       sound_usd: SOUND_USD,
     }
     const read = (only_v3: boolean) =>
@@ -85,32 +81,35 @@ export function openTopPools(reader: ClickHouseClient, freshMs: number): TopPool
     }
   }
 
-  function pairOf(asked: AskedPair): Pair {
-    const key = keyOf(asked.search)
-    const written = writtenOn(asked.search.pools.network.name)
-    const pair: Pair = pairs.get(key) ?? { asked, order: new PairOrder(() => load(pair.asked), written, freshMs) }
-    pair.asked = asked
-    pairs.delete(key)
-    pairs.set(key, pair)
-    const [oldest] = pairs.keys()
-    if (pairs.size > MAX_PAIRS && oldest !== undefined) pairs.delete(oldest)
-    return pair
+  async function findIn(search: PairSearch, ids: readonly PoolId[]) {
+    const on = pools.on(search.network.name)
+    const listings = await Promise.all(ids.map((id) => on?.listing(id)))
+    const isOfPair = (_: PoolId, index: number) => listings[index] && matchIn(search, listings[index])
+    return { ofPair: ids.filter(isOfPair), unknown: ids.filter((_, index) => listings[index] === undefined) }
   }
 
-  function* inTurn(): Generator<Pair, undefined> {
-    while (pairs.size > 0) yield* pairs.values()
-  }
-  let turn = inTurn()
+  /** The orders that have not taken in what was touched in this round. */
+  let waiting: PairOrder[] = []
 
   return {
-    read: (search, priced) => pairOf({ search, priced }).order.read(search),
+    read(search, priced) {
+      const name = nameOf(search)
+      const order =
+        orders.get(name) ??
+        new PairOrder(
+          () => load(search, priced),
+          writtenOn(search.network.name),
+          (ids) => findIn(search, ids),
+          freshMs,
+        )
+      orders.set(name, order)
+      return order.read()
+    },
     touch(network, pools) {
       writtenOn(network).add(pools)
-      for (let count = 0; count < ADVANCED_AT_ONCE; count++) {
-        const { value: pair } = turn.next()
-        if (pair) pair.order.advance(pair.asked.search)
-        else turn = inTurn()
-      }
+      if (waiting.length === 0) waiting = [...orders.values()]
+      // Where the store does not answer, the next round looks again.
+      for (const order of waiting.splice(0, ADVANCED_AT_ONCE)) order.advance().catch(() => undefined)
     },
   }
 }
@@ -129,19 +128,21 @@ function topOf(row: TopRow | undefined): Omit<TopOfPair, 'touched'> {
   }
 }
 
-function namesOf({ base, quote }: PairSearch) {
-  const addresses = ({ symbol, values }: TokenSet) => (symbol === '' ? values() : [])
+/** A side that addresses name is the first one: the statement finds pools by it. */
+function sidesOf({ base, quote }: PairSearch) {
+  const [one, other] = base.symbol !== '' && quote !== ANY_TOKEN ? [quote, base] : [base, quote]
   return {
-    bases: addresses(base),
-    base: base.symbol,
-    quotes: addresses(quote),
-    quote: quote.symbol,
-    any_quote: quote === ANY_TOKEN,
+    ones: one.addresses,
+    one_symbol: one.symbol,
+    others: other.addresses,
+    other_symbol: other.symbol,
+    any_other: other === ANY_TOKEN,
   }
 }
 
 /** One for both directions. */
-function keyOf({ pools, base, quote }: PairSearch): string {
-  const name = (set: TokenSet) => (set === ANY_TOKEN ? '*' : set.symbol === '' ? set.values().join() : `:${set.symbol}`)
-  return `${pools.network.name} ${[name(base), name(quote)].toSorted().join(' ')}`
+function nameOf({ network, base, quote }: PairSearch): string {
+  const name = (set: TokenSet) =>
+    set === ANY_TOKEN ? '*' : set.symbol === '' ? set.addresses.join() : `:${set.symbol}`
+  return `${network.name} ${[name(base), name(quote)].toSorted().join(' ')}`
 }

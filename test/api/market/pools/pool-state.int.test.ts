@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BucketCache } from '../../../../api/market/cache/bucket-cache.ts'
-import { openCatalogue } from '../../../../api/market/pools/catalogue.ts'
+import { openPools, poolOn } from '../../../../api/market/pools/pool-lookups.ts'
 import { openPoolRows } from '../../../../api/market/pools/pool-rows.ts'
 import { type PoolState, readPoolStates, readValues } from '../../../../api/market/pools/pool-state.ts'
 import { sqrtPriceAtTick } from '../../../../api/market/pools/tick-math.ts'
@@ -84,10 +84,11 @@ describe.skipIf(withoutClickHouse)('the state of a pool', () => {
 
   async function statesOf(pools: readonly Pool[]): Promise<readonly PoolState[]> {
     const { client } = database
-    const catalogue = await openCatalogue(client, [ethereum], 0).get()
+    const found = openPools(client, [ethereum], 0)
+    await found.refresh()
     const cache = new BucketCache(client, 2 ** 20)
-    const store = { cache, catalogue, rows: openPoolRows(client, cache) }
-    const listings = pools.flatMap(({ id }) => catalogue.get('ethereum')?.pool(id) ?? [])
+    const store = { cache, pools: found, rows: openPoolRows(client, cache) }
+    const listings = (await Promise.all(pools.map(({ id }) => poolOn(found, id, ['ethereum'])))).flat()
     const states = await readPoolStates(store, listings)
     expect(states).toHaveLength(pools.length)
     expect(await readValues(store, listings)).toEqual(states.map(({ valueUsd }) => valueUsd))

@@ -1,0 +1,31 @@
+-- Tokens of a network that have some symbols (lower case) now, and such as had them before: a number of each, listed ones and those that were
+-- renamed first before others. Only listed ones, where these alone are asked for.
+WITH
+    called AS
+    (
+        SELECT DISTINCT symbol, token
+        FROM tokens_by_symbol
+        WHERE network = {network:String}
+          AND symbol IN {symbols:Array(String)}
+          AND (NOT {only_listed:Bool} OR token IN {listed:Array(String)})
+    ),
+    named AS
+    (
+        SELECT
+            token,
+            lowerUTF8(argMax(t.symbol, t.block))                 AS symbol,
+            arrayMap(it -> lowerUTF8(it), argMax(t.former, t.block)) AS former,
+            max(t.block)                                         AS block
+        FROM token_names AS t
+        WHERE network = {network:String} AND token IN (SELECT token FROM called)
+        GROUP BY token
+    )
+SELECT
+    c.symbol                                                     AS symbol,
+    c.token                                                      AS token,
+    n.token = '' OR n.symbol = c.symbol                          AS is_now
+FROM called AS c
+LEFT ANY JOIN named AS n ON n.token = c.token
+WHERE is_now OR has(n.former, c.symbol)
+ORDER BY symbol, is_now, token IN {listed:Array(String)} DESC, n.block, token
+LIMIT {limit:UInt32} BY symbol, is_now
