@@ -7,13 +7,13 @@ import type { ApiFact } from '../lib/fact.ts'
 import { isPlan, PLANS, type PlanName } from '../lib/plan.ts'
 import { PROBLEMS, Problem } from '../lib/problem.ts'
 import { countCall, exhausted, release, reserve, settle, type Usage, usageOf } from './credits.ts'
-import { type ClaimExchange, openClaimExchange } from './exchange.ts'
 import { openKeyCache } from './key-cache.ts'
 import { hashKey, type KeyHash, type KeyRecord } from './keys.ts'
 import { type MeterTable, openMeterTable } from './meters.ts'
 import { queueNearLimit } from './near-limit.ts'
 import { minuteOf } from './period.ts'
 import { creditsExceeded, rateLimitsOf } from './rate-limits.ts'
+import { openShareRounds, type ShareRounds } from './share-rounds.ts'
 import { openUsageWriter } from './usage-writer.ts'
 
 export type Account = {
@@ -48,17 +48,14 @@ export function openAccounts(options: {
   client: ClickHouseClient
   clock: () => Date
   report: Report<ApiFact>
-  /** Maximum age of keys and of other processes' counts. */
-  freshMs?: number
-  flushMs?: number
 }): Accounts {
-  const { client, clock, report, freshMs = 1_000, flushMs = 1_000 } = options
+  const { client, clock, report } = options
   const instance = randomUUID()
   const now = () => Math.floor(clock().getTime() / 1000)
-  const keys = openKeyCache(client, freshMs)
-  const exchange = openClaimExchange({ client, instance, clock, freshMs })
-  const writer = openUsageWriter({ client, instance, clock, report, flushMs })
-  const meters = openMeterTable({ client, instance, now, exchange, writer })
+  const keys = openKeyCache(client)
+  const shares = openShareRounds(client, instance, now)
+  const writer = openUsageWriter({ client, instance, clock, report })
+  const meters = openMeterTable({ client, instance, now, shares, writer })
   const reportPlan = planReporter(report)
 
   return {
@@ -69,9 +66,9 @@ export function openAccounts(options: {
     async countCall(account) {
       const meter = await meters.load(account)
       countCall(meter, now())
-      exchange.track(account.hash, meter, PLANS[account.plan].minute, minuteOf(now()).start)
+      shares.track(account.hash, meter, PLANS[account.plan].minute, minuteOf(now()).start)
     },
-    charge: (account, known, query) => charge({ exchange, meters, now, report }, account, known, query),
+    charge: (account, known, query) => charge({ shares, meters, now, report }, account, known, query),
     async usage(account) {
       return usageOf(await meters.load(account), PLANS[account.plan], now())
     },
@@ -80,17 +77,17 @@ export function openAccounts(options: {
       return meter ? rateLimitsOf(usageOf(meter, PLANS[account.plan], now()), now()) : {}
     },
     async close() {
-      await exchange.close()
+      await shares.close()
       await writer.close()
     },
   }
 }
 
-type Charging = { exchange: ClaimExchange; meters: MeterTable; now: () => UnixSeconds; report: Report<ApiFact> }
+type Charging = { shares: ShareRounds; meters: MeterTable; now: () => UnixSeconds; report: Report<ApiFact> }
 
 /** Reserve, claim among the processes, run, settle. */
 async function charge<Answer extends { cost: number }>(
-  { exchange, meters, now, report }: Charging,
+  { shares, meters, now, report }: Charging,
   account: Account,
   known: number,
   query: () => Promise<Answer>,
@@ -114,11 +111,12 @@ async function charge<Answer extends { cost: number }>(
     return answer
   }
   try {
-    if (!(await exchange.acquire(account.hash, meter, allowance.minute, hold))) {
+    const freeCredits = await shares.acquire(account.hash, meter, allowance.minute, hold)
+    if (freeCredits === undefined) {
       // A peer may give unused credits back before the minute ends.
       throw creditsExceeded({ window: 'minute', resetAt: now() + 1 }, meter, allowance, now())
     }
-    return await queueNearLimit(meter, () => exchange.freeCredits(account.hash, hold), run)
+    return await queueNearLimit(meter, freeCredits, run)
   } finally {
     release(meter, hold)
   }

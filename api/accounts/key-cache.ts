@@ -15,6 +15,8 @@ export type KeyCache = {
 }
 
 const CHANGED = readSql(new URL('./keys-changed.sql', import.meta.url))
+/** Maximum age of the keys. */
+const FRESH_MS = 1_000
 /** ClickHouse accepts 128 kB in a parameter. */
 const MAX_HASHES_PER_QUERY = 1_000
 /** A change is visible at most so long after its timestamp; a later one is found after MAX_AGE_MS. */
@@ -31,11 +33,11 @@ const ANY_ADDRESS = ''
 
 type CachedKey = { record: KeyRecord; since: number }
 
-export function openKeyCache(client: ClickHouseClient, freshMs: number): KeyCache {
+export function openKeyCache(client: ClickHouseClient): KeyCache {
   /** In the order of their reads. */
   const held = new Map<KeyHash, CachedKey>()
   let refreshedAt = performance.now()
-  const changes = cachedValue(refreshChanged, freshMs)
+  const changes = cachedValue(refreshChanged, FRESH_MS)
   // Separate, so that unknown keys delay no key that is in use.
   const again = openKeyLookups(read, 0)
   const first = openKeyLookups(read, PAUSE_MS)

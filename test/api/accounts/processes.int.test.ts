@@ -13,8 +13,6 @@ import { until } from '../../support/until.ts'
 const PROCESSES = 5
 const LIMIT = PLANS.free.minute
 const ADDRESS = '127.0.0.1'
-/** The limit, and what a tenth of it adds. */
-const BOUND = LIMIT * 1.1
 
 describe.skipIf(withoutClickHouse)('processes of the API', () => {
   let database: TestDatabase
@@ -70,15 +68,14 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
   const nothing = (): Served => ({ credits: 0, worked: 0, refused: 0 })
 
   test.each([1, 3])(
-    'five that are hammered at once serve no more than a tenth above the limit, in every minute, at a cost of %d',
+    'five that are hammered at once serve the whole limit and no more, in every minute, at a cost of %d',
     async (cost) => {
       const [all, key] = [openAll(), await newKey()]
       for (let minute = 0; minute < 3; minute++) {
         now += 60
         const served = nothing()
         await Promise.all(all.map((one) => hammer(one, key, served, cost)))
-        expect(served.credits).toBeLessThanOrEqual(BOUND)
-        expect(served.credits).toBeGreaterThanOrEqual(LIMIT * 0.9)
+        expect(served.credits).toBe(LIMIT)
         // No work was done for a question that was refused.
         expect(served.worked * cost).toBe(served.credits)
       }
