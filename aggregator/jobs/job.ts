@@ -76,21 +76,6 @@ export function openJobs(client: ClickHouseClient, network: NetworkName, kind: J
   return readJobs(client, "network = {network:String} AND state = 'open' AND kind = {kind:String}", { network, kind })
 }
 
-/** Runs the open jobs of a kind, oldest first. Where the tables do not answer there is none to run. `hasOpenJobs`: asked first. */
-export async function runOpenJobs(
-  client: ClickHouseClient,
-  network: NetworkName,
-  kind: JobKind,
-  { hasOpenJobs, signal, task }: { hasOpenJobs: HasOpenJobs; signal: AbortSignal; task(job: Job): Promise<void> },
-): Promise<void> {
-  if (!(await hasOpenJobs(network, kind))) return
-  for (const { id } of await openJobs(client, network, kind).catch(() => [])) {
-    // It may have been closed while the jobs before it ran.
-    const job = await readJob(client, network, id).catch(() => undefined)
-    if (job?.state === 'open' && !signal.aborted) await task(job)
-  }
-}
-
 /** Open jobs first, then the newest; without repairs of an audit. */
 export function recentJobs(client: ClickHouseClient, network: NetworkName, limit: number): Promise<Job[]> {
   return readJobs(

@@ -10,7 +10,7 @@ import type { NetworkConfig } from '../config/config.ts'
 import { currentStoreFolder, devnetStoreFolder, saveDevnetNetwork } from '../config/folders.ts'
 import { describeExit } from '../devnet/chain/anvil.ts'
 import { startDevnet } from '../devnet/devnet.ts'
-import { runJobs } from '../jobs/job-runner.ts'
+import { runBackfills } from '../jobs/job-runner.ts'
 import { startAdmin } from '../process/admin.ts'
 import { announce, notesOf, untilRead } from '../process/announcement.ts'
 import { keyToPrint } from '../process/api-key.ts'
@@ -105,7 +105,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
     const stagesOf = async (logs: Logs, attempt: Run) => {
       const written = (it: WriteEvent) => look(it)
       const parts = [runAggregator(name, logs, store, attempt, written), runListener(network, logs, store, attempt)]
-      if (readsJobs) parts.push(runJobs(network, logs.backfillLog, store, attempt))
+      if (readsJobs) parts.push(runBackfills(network, logs.backfillLog, { store, run: attempt }))
       await Promise.all(parts)
     }
     keep(withLogs('aggregator', name, store, run, stagesOf))

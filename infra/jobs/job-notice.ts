@@ -1,16 +1,15 @@
 /** Why a job is not done yet, for its operator who waits: none has taken it, another is done before it, or a stage has halted. */
 
-import { type Job, openJobs, readJob } from '../../aggregator/jobs/job.ts'
+import { type Job, openJobs } from '../../aggregator/jobs/job.ts'
+import { followJob } from '../../aggregator/jobs/runner.ts'
 import { readHalts } from '../../aggregator/ledger/halts.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
-import { pause } from '../../ingest/lib/wait.ts'
 import type { Store } from '../clickhouse/store.ts'
 import { print } from '../process/command.ts'
 import { type JobRole, servedNetworks } from '../process/presence.ts'
 
 const FIRST_NOTICE_MS = 10_000
 const POLL_MS = 2_000
-const FOLLOW_MS = 300
 
 /** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
 export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
@@ -46,24 +45,26 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
 }
 
 /** Until the job is done; throws where it failed. */
-export async function followJob(
-  { network, id, kind }: Job,
+export async function followPrinting(
+  job: Job,
   { owner }: Store,
   signal: AbortSignal,
   notice?: WaitingNotice,
   onReason: (reason: string) => void = () => {},
 ): Promise<void> {
   let told = ''
-  while (!signal.aborted) {
-    const job = await readJob(owner, network, id)
-    if (job?.state === 'failed') throw new Error(`The ${kind} failed: ${job.reason}`)
-    if (job?.state === 'done') return
-    if (job && job.reason !== told) onReason(job.reason)
-    told = job?.reason ?? told
-    const waits = await notice?.(job)
-    if (waits !== undefined) print(waits)
-    await pause(FOLLOW_MS, signal)
-  }
+  await followJob(owner, job, {
+    signal,
+    async onRead(read) {
+      if (read?.state === 'done') return true
+      if (read?.state === 'failed') return false
+      if (read && read.reason !== told) onReason(read.reason)
+      told = read?.reason ?? told
+      const waits = await notice?.(read)
+      if (waits !== undefined) print(waits)
+      return false
+    },
+  })
 }
 
 const ROLE_DOES: Readonly<Record<JobRole, string>> = { aggregator: 'stores blocks of', jobs: 'reads history of' }

@@ -2,21 +2,13 @@
 
 import { oldestWholeDay } from '../../aggregator/candles/retention.ts'
 import { unreadRanges } from '../../aggregator/history/coverage.ts'
-import {
-  failJob,
-  finishJob,
-  type Job,
-  readJob,
-  recordProgress,
-  runOpenJobs,
-  stopJob,
-} from '../../aggregator/jobs/job.ts'
+import { finishJob, type Job, recordProgress, stopJob } from '../../aggregator/jobs/job.ts'
+import { followJob, runJob, runJobs } from '../../aggregator/jobs/runner.ts'
 import { storedChain } from '../../aggregator/ledger/stored-blocks.ts'
 import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { Estimate } from '../../ingest/backfill/estimate.ts'
-import { pause } from '../../ingest/lib/wait.ts'
 import { isRefusal } from '../../ingest/model/errors.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -28,28 +20,20 @@ import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
 import { estimateText } from './progress.ts'
 
-const POLL_MS = 1_000
+const WATCH_MS = 1_000
 
 /** Until the signal aborts; jobs that are open then are taken up at the next start. */
-export async function runJobs(
+export function runBackfills(
   network: NetworkConfig,
   history: TickLog<RangeOverwrite>,
-  store: Store,
-  run: Run,
+  { store, run }: { store: Store; run: Run },
 ): Promise<void> {
-  const { signal } = run
-  while (!signal.aborted) {
-    await runOpenJobs(store.owner, network.network.name, 'backfill', {
-      hasOpenJobs: store.hasOpenJobs,
-      signal,
-      task: (job) => runJob(job, network, history, store, run),
-    })
-    await pause(POLL_MS, signal)
-  }
+  const tasks = { backfill: (job: Job) => runBackfill(job, network, history, store, run) }
+  return runJobs(store.owner, network.network.name, { tasks, hasOpenJobs: store.hasOpenJobs, signal: run.signal })
 }
 
 /** Reads the ranges of the job that are unread, and records in the job's row how it ended. Ends where the job is taken back. */
-export async function runJob(
+export async function runBackfill(
   job: Job,
   config: NetworkConfig,
   history: TickLog<RangeOverwrite>,
@@ -65,10 +49,11 @@ export async function runJob(
   }
   const ended = new AbortController()
   const signal = AbortSignal.any([stop, ended.signal])
-  report({ kind: 'job-started', network: network.name, job: id, from, to })
-  try {
-    await recordProgress(store.owner, job, 'reading')
-    void untilClosed(job, store, signal).then(() => ended.abort())
+
+  async function read(): Promise<void> {
+    void followJob(store.owner, job, { signal, everyMs: WATCH_MS, isPatient: true })
+      .catch(() => undefined)
+      .then(() => ended.abort())
     const budget = deployment.budgets.open(config, store, report)
     const endpoints = withHistoryPriority(
       connectChain(urls, { network, access, headerProof, report: counting, signal, budget }).endpoints,
@@ -84,17 +69,18 @@ export async function runJob(
     if (rest === undefined) await finishJob(store.owner, job, said)
     else await stopJob(store.owner, job, stoppedText(job, sent, rest, said))
     report({ kind: rest === undefined ? 'job-done' : 'job-stopped', network: network.name, job: id })
-  } catch (error) {
-    if (stop.aborted) return
-    const isTakenBack = ended.signal.aborted
-    const reason = isTakenBack ? new Error(CANCELLED) : error
-    const kind = isTakenBack || isRefusal(error) ? 'job-refused' : 'job-failed'
-    report({ kind, network: network.name, job: id, error: reason })
-    // Tables that do not answer keep it open, and it is taken up again.
-    if (!isTakenBack) await failJob(store.owner, job, describeError(error)).catch(() => undefined)
-  } finally {
-    ended.abort()
   }
+
+  function onFailed(error: unknown): string | undefined {
+    const isTakenBack = ended.signal.aborted
+    const kind = isTakenBack || isRefusal(error) ? 'job-refused' : 'job-failed'
+    report({ kind, network: network.name, job: id, error: isTakenBack ? new Error(CANCELLED) : error })
+    return isTakenBack ? undefined : describeError(error)
+  }
+
+  report({ kind: 'job-started', network: network.name, job: id, from, to })
+  await runJob(store.owner, job, { first: 'reading', task: read, onFailed, signal: stop })
+  ended.abort()
 }
 
 /** The ranges that the job has to read, with the options of their reading. */
@@ -122,11 +108,3 @@ function stoppedText({ maxRequests, again }: Job, sent: number, rest: number, es
 
 /** The reason of a job that its operator has taken back. */
 export const CANCELLED = 'It was taken back.'
-
-async function untilClosed({ network, id }: Job, { owner }: Store, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await pause(POLL_MS, signal)
-    const job = await readJob(owner, network, id).catch(() => undefined)
-    if (job && job.state !== 'open') return
-  }
-}

@@ -1,7 +1,7 @@
 /** Reads final history: over Kafka in a cluster, in the running process that owns the tables, or in this process alone. */
-import { type Job, type JobRequest, openJob, readJob } from '../../aggregator/jobs/job.ts'
+import { type Job, type JobRequest, openJob } from '../../aggregator/jobs/job.ts'
+import { followJob } from '../../aggregator/jobs/runner.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
-import { pause } from '../../ingest/lib/wait.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
@@ -12,12 +12,11 @@ import { UsageError } from '../lib/usage-error.ts'
 import { type JobRole, requireServed, servedNetworks } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { waitingNotice } from './job-notice.ts'
-import { runJob } from './job-runner.ts'
+import { runBackfill } from './job-runner.ts'
 import { progressLine, readProgress } from './progress.ts'
 import { withStandaloneAggregator } from './standalone.ts'
 
 const LINE_MS = 5_000
-const POLL_MS = 300
 
 /** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
 export async function readHistory(request: JobRequest, run: Run): Promise<void> {
@@ -60,7 +59,7 @@ async function readInOwner(request: JobRequest, store: Store, run: Run): Promise
   run.signal.addEventListener('abort', () => printLine(`Job ${job.id} continues in the running process.`), {
     once: true,
   })
-  await followJob(job, store, run, 'jobs')
+  await followReading(job, store, run, 'jobs')
 }
 
 /** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
@@ -75,9 +74,9 @@ async function readInCluster(
   if (served.length > 0) await requireServed(store, request.network, 'aggregator', run.signal)
   const history = await openBackfillLog()
   const job = await openJob(store.owner, request)
-  const reading = runJob(job, network, history, store, run)
+  const reading = runBackfill(job, network, history, store, run)
   try {
-    await followJob(job, store, run, 'aggregator')
+    await followReading(job, store, run, 'aggregator')
   } finally {
     await history.close()
     await reading
@@ -89,8 +88,8 @@ async function readStandalone(request: JobRequest, network: NetworkConfig, store
   try {
     await withStandaloneAggregator(network.network.name, store, run, async (history) => {
       const job = await openJob(store.owner, request)
-      const reading = runJob(job, network, history, store, run)
-      await followJob(job, store, run, undefined)
+      const reading = runBackfill(job, network, history, store, run)
+      await followReading(job, store, run, undefined)
       await reading
     })
   } finally {
@@ -99,33 +98,37 @@ async function readStandalone(request: JobRequest, network: NetworkConfig, store
 }
 
 /** Until everything is stored; throws where the job failed. `role`: of the process that has to be there for it. */
-async function followJob(job: Job, store: Store, { signal }: Run, role: JobRole | undefined): Promise<void> {
+async function followReading(job: Job, store: Store, { signal }: Run, role: JobRole | undefined): Promise<void> {
+  const isTerminal = process.stdout.isTTY
   const total = job.to - job.from + 1
   const start = await readProgress(store, job)
   const began = performance.now()
   const notice = role && waitingNotice(job, store, role)
   let lastLine = 0
   let estimate = ''
-  while (!signal.aborted) {
-    const [now, state] = await Promise.all([readProgress(store, job), readJob(store.owner, job.network, job.id)])
-    if (state && state.reason !== estimate && state.reason.startsWith('about ')) {
-      estimate = state.reason
-      const line = `Estimate: ${estimate}.`
-      if (process.stdout.isTTY) printProgress(line, true)
-      else printLine(line)
-    }
-    const line = progressLine(total, start, now, (performance.now() - began) / 1_000)
-    const isOver = now.blocks === total && state?.state !== 'open'
-    if (process.stdout.isTTY) printProgress(line, isOver)
-    else if (isOver || performance.now() - lastLine > LINE_MS || lastLine === 0) {
-      printLine(line)
-      lastLine = performance.now()
-    }
-    if (state?.state === 'stopped') return printLine(process.stdout.isTTY ? `\n${state.reason}` : state.reason)
-    if (state?.state === 'failed') throw new Error(`The backfill failed: ${state.reason}`)
-    if (isOver) return
-    const waits = await notice?.(state)
-    if (waits !== undefined) printLine(process.stdout.isTTY ? `\n${waits}` : waits)
-    await pause(POLL_MS, signal)
-  }
+  await followJob(store.owner, job, {
+    signal,
+    async onRead(read) {
+      const now = await readProgress(store, job)
+      if (read && read.reason !== estimate && read.reason.startsWith('about ')) {
+        estimate = read.reason
+        const line = `Estimate: ${estimate}.`
+        if (isTerminal) printProgress(line, true)
+        else printLine(line)
+      }
+      const line = progressLine(total, start, now, (performance.now() - began) / 1_000)
+      const isOver = now.blocks === total && read?.state !== 'open'
+      if (isTerminal) printProgress(line, isOver)
+      else if (isOver || performance.now() - lastLine > LINE_MS || lastLine === 0) {
+        printLine(line)
+        lastLine = performance.now()
+      }
+      if (read?.state === 'stopped') printLine(isTerminal ? `\n${read.reason}` : read.reason)
+      if (read?.state === 'stopped' || read?.state === 'failed') return read.state === 'stopped'
+      if (isOver) return true
+      const waits = await notice?.(read)
+      if (waits !== undefined) printLine(isTerminal ? `\n${waits}` : waits)
+      return false
+    },
+  })
 }

@@ -3,7 +3,7 @@ import { type JobRequest, openJob } from '../../aggregator/jobs/job.ts'
 import { print } from '../process/command.ts'
 import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
-import { followJob, waitingNotice } from './job-notice.ts'
+import { followPrinting, waitingNotice } from './job-notice.ts'
 import { withStandaloneAggregator } from './standalone.ts'
 
 /** `from` and `to` of the request are seconds since 1970. Throws where it failed. */
@@ -16,7 +16,7 @@ export async function rebuildCandles(request: Omit<JobRequest, 'concurrency'>, r
     const job = await openJob(store.owner, { ...request, concurrency: 1 }, 'rebuild')
     const notice = running && waitingNotice(job, store, 'aggregator')
     const follow = () =>
-      followJob(job, store, run.signal, notice, (it) => print(`Rebuilding candles of ${job.network}: ${it}`))
+      followPrinting(job, store, run.signal, notice, (it) => print(`Rebuilding candles of ${job.network}: ${it}`))
     if (running) await follow()
     else await withStandaloneAggregator(request.network, store, run, follow)
   } finally {

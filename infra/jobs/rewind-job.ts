@@ -12,7 +12,7 @@ import { requireServed } from '../process/presence.ts'
 import type { Run } from '../process/run.ts'
 import { connectChain } from '../rpc/chain-client.ts'
 import { describeError } from '../telemetry/describe-error.ts'
-import { followJob, waitingNotice } from './job-notice.ts'
+import { followPrinting, waitingNotice } from './job-notice.ts'
 import { withStandaloneAggregator } from './standalone.ts'
 
 export type RewindRequest = { network: NetworkName; to: number }
@@ -38,7 +38,7 @@ export async function rewindNetwork(
     const ask = async () => {
       const request = { network, from: to.number + 1, to: tip.number, pools: undefined, concurrency: 1 }
       const job = await openJob(store.owner, request, 'rewind')
-      await followJob(job, store, run.signal, running && waitingNotice(job, store, 'aggregator'))
+      await followPrinting(job, store, run.signal, running && waitingNotice(job, store, 'aggregator'))
     }
     if (running) await ask()
     else await withStandaloneAggregator(network, store, run, ask)

@@ -8,7 +8,7 @@ import { openJob, openJobs, readJob } from '../../../../aggregator/jobs/job.ts'
 import { finalRowVersion } from '../../../../aggregator/store/version.ts'
 import { insertBlocks } from '../../../../aggregator/write/insert-blocks.ts'
 import type { Store } from '../../../../infra/clickhouse/store.ts'
-import { runJob } from '../../../../infra/jobs/job-runner.ts'
+import { runBackfill } from '../../../../infra/jobs/job-runner.ts'
 import { RequestBudgets } from '../../../../infra/process/request-budgets.ts'
 import type { Run } from '../../../../infra/process/run.ts'
 import { firstChoice } from '../../../../ingest/audit/audit.ts'
@@ -510,7 +510,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
         const range = { from: FIRST, to: FINALIZED }
         const job = await openJob(client, { network: 'ethereum', ...range, pools: undefined, concurrency: 2 })
         const signal = new AbortController().signal
-        await runJob(
+        await runBackfill(
           job,
           { network: NETWORKS.ethereum, urls: [nodes.one.url], isPublic: false, start: { kind: 'latest' } },
           listening.history,
