@@ -40,20 +40,20 @@ describe.each(DOCUMENTS)('$path', ({ path, text }) => {
   })
 })
 
-test.each(['infra/.env.example', ...['start', 'ingest', 'aggregate', 'api'].map((name) => `infra/bin/${name}.ts`)])(
-  '%s names the document that has the variables',
-  (path) => {
-    const [named = ''] = /[\w/]+\.md\b|README/.exec(readFileSync(join(ROOT, path), 'utf8')) ?? []
-    const place = [named, posix.join(posix.dirname(path), named)].find((it) => existsSync(join(ROOT, it))) ?? ''
-    expect(place).toBe('infra/docs/configuration.md')
-  },
-)
+test.each([
+  'infra/.env.example',
+  ...['start', 'ingest', 'aggregate', 'api'].map((name) => `infra/bin/processes/${name}.ts`),
+])('%s names the document that has the variables', (path) => {
+  const [named = ''] = /[\w/]+\.md\b|README/.exec(readFileSync(join(ROOT, path), 'utf8')) ?? []
+  const place = [named, posix.join(posix.dirname(path), named)].find((it) => existsSync(join(ROOT, it))) ?? ''
+  expect(place).toBe('infra/docs/configuration.md')
+})
 
 test('infra/README.md names every file that asks for a kind of the configuration', () => {
   const readme = readFileSync(join(ROOT, 'infra/README.md'), 'utf8')
   const asking = SOURCES.filter(
     ({ path, text }) => path.startsWith('infra/') && /\b(?:store|log|chain)\.kind [!=]==/.test(text),
-  ).map(({ path }) => path.replace(/^infra\/(?:bin\/(\w+)\.ts)?/, '$1'))
+  ).map(({ path }) => path.replace(/^infra\/(?:bin\/(?:processes\/)?(\w+)\.ts)?/, '$1'))
   expect(asking.length).toBeGreaterThan(8)
   expect(asking.filter((name) => !readme.includes(`\`${name}\``))).toEqual([])
 })

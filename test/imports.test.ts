@@ -93,6 +93,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/process',
     'infra/process/stages',
     'infra/jobs',
+    'infra/bin/processes',
     'infra/bin',
     'infra/package',
     'infra/site',
@@ -233,7 +234,7 @@ describe('in a made-up tree', () => {
       'imports ingest/rpc/endpoints/endpoints.ts, which lies in a higher room',
     ],
     ['ingest/tick.ts', '', 'lies in no room'],
-    ['infra/bin/start.ts', `import '../../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
+    ['infra/bin/processes/start.ts', `import '../../../test/support/anvil.ts'`, 'imports test/support/anvil.ts'],
     ['infra/devnet/contracts/x.mjs', `import x from '../../../test/app.ts'`, 'imports test/app.ts'],
     ['ingest/model/index.ts', `export * from './tick.ts'`, 'exports all of ./tick.ts'],
     ['api/index.ts', `export * as time from './time.ts'`, 'exports all of ./time.ts'],
@@ -242,7 +243,7 @@ describe('in a made-up tree', () => {
     ['infra/process/run.ts', `const { env } = process`, 'reads the environment'],
     ['infra/process/run.ts', `import { env } from 'node:process'`, 'reads the environment'],
     ['README.md', `cd /${'root'}/candlepool`, 'holds a path of one machine'],
-    ['infra/bin/start.ts', `const folder = '/${'home'}/ann/data'`, 'holds a path of one machine'],
+    ['infra/bin/processes/start.ts', `const folder = '/${'home'}/ann/data'`, 'holds a path of one machine'],
     ['package-lock.json', `"resolved": "https://registry.${'npmjs'}.org/x"`, "names a registry's host"],
   ])('%s: %s', (path, text, breach) => {
     expect(breaches({ path, text })).toEqual([`${path} ${breach}`])
@@ -255,8 +256,8 @@ describe('in a made-up tree', () => {
       `import express from 'express'\n// import '../infra/process/run.ts'\nconst text = "import '../infra/process/run.ts'"`,
     ],
     ['infra/config/config.ts', `export const config = process.env`],
-    ['test/e2e/start.int.test.ts', `import '../../infra/bin/start.ts'\nconst all = process.env`],
-    ['infra/bin/start.ts', `/** process.env is read elsewhere. */\nprocess.exit()`],
+    ['test/e2e/start.int.test.ts', `import '../../infra/bin/processes/start.ts'\nconst all = process.env`],
+    ['infra/bin/processes/start.ts', `/** process.env is read elsewhere. */\nprocess.exit()`],
     ['README.md', 'See `infra/work/` and https://example.org/home.'],
   ])('%s may say: %s', (path, text) => {
     expect(breaches({ path, text })).toEqual([])

@@ -6,6 +6,9 @@ import { pathToFileURL } from 'node:url'
 import { endWithoutReader } from '../lib/broken-pipe.ts'
 import { printLine } from '../lib/output.ts'
 
+/** The commands that run until a signal. */
+const PROCESSES = ['start', 'ingest', 'aggregate', 'api']
+
 const COMMANDS = {
   start: 'everything in one process: listeners, aggregators and API; where no command is named',
   ingest: 'the listeners as a process of their own',
@@ -35,7 +38,8 @@ if (['help', '--help', '-h'].includes(first)) {
   printLine(version())
 } else if (Object.hasOwn(COMMANDS, first)) {
   process.setSourceMapsEnabled(true)
-  const entry = join(import.meta.dirname, first + extname(import.meta.filename))
+  const folder = PROCESSES.includes(first) ? 'processes' : '.'
+  const entry = join(import.meta.dirname, folder, first + extname(import.meta.filename))
   // The command finds its arguments where Node has them, and processes that it forks run its own file.
   process.argv = [node, entry, ...others]
   await import(pathToFileURL(entry).href)

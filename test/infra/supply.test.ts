@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { readLicenses } from '../../infra/bin/licenses.ts'
+import { readLicenses } from '../../infra/package/licenses.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const UNHASHED = ['darwin-arm64', 'darwin-x64', 'linux-arm64-gnu'].map((it) => `@chdb/lib-${it}`)

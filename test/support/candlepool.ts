@@ -56,7 +56,8 @@ export function entryOf(program: string): readonly string[] {
 }
 
 function sourceOf(program: string): readonly string[] {
-  return ['--import', 'tsx', `infra/bin/${program}.ts`]
+  const folder = ['start', 'ingest', 'aggregate', 'api'].includes(program) ? 'infra/bin/processes' : 'infra/bin'
+  return ['--import', 'tsx', `${folder}/${program}.ts`]
 }
 
 /** Nodes over recordings make up their headers; a test over another node says that it requires their proof. */

@@ -17,10 +17,11 @@ export async function buildEntries(): Promise<{ folder: string; remove(): Promis
   await mkdir(cache, { recursive: true })
   const folder = await mkdtemp(join(cache, 'entries-'))
   const bin = join(ROOT, 'infra/bin')
-  const names = (await readdir(bin)).filter((name) => name.endsWith('.ts'))
+  const names = (await readdir(bin, { recursive: true })).filter((name) => name.endsWith('.ts'))
   await build({
     entryPoints: names.map((name) => join(bin, name)),
     outdir: folder,
+    entryNames: '[name]',
     outExtension: { '.js': '.mjs' },
     bundle: true,
     splitting: true,

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { isEngineInstalled } from '../../../infra/clickhouse/engine/engine.ts'
@@ -49,7 +49,7 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
   test('is JavaScript with source maps, no more than 4 MB of it', () => {
     const paths = packed.files.map(({ path }) => path)
     expect(packed.unpackedSize).toBeLessThan(4_000_000)
-    expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'dist/infra/bin/start.js.map']))
+    expect(paths).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'dist/infra/bin/processes/start.js.map']))
     expect(paths.filter((path) => /\.ts$|^test\/|\/README\.md$/.test(path))).toEqual([])
   })
 
@@ -60,8 +60,10 @@ describe.skipIf(!isEngineInstalled())('the package', () => {
 
   test('has every command under one name, each with its help', { ...inSoak, timeout: 120_000 }, async () => {
     const names = [...(await call('--help')).matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name = '']) => name)
-    const programs = (await readdir(join(ROOT, 'infra/bin'))).map((file) => file.replace('.ts', ''))
-    expect(names.toSorted()).toEqual(programs.filter((name) => !['candlepool', 'licenses'].includes(name)).toSorted())
+    const programs = (await readdir(join(ROOT, 'infra/bin'), { recursive: true }))
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => basename(file, '.ts'))
+    expect(names.toSorted()).toEqual(programs.filter((name) => name !== 'candlepool').toSorted())
     for (const name of names) {
       const help = await call(name, '--help')
       expect(help).toContain(`Usage: npx candlepool ${name}`)

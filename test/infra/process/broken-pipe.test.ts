@@ -18,7 +18,7 @@ async function runUnread(...args: readonly string[]): Promise<{ code: number; co
   return { code, complaint }
 }
 
-test.each(['infra/bin/candlepool.ts --help', 'infra/bin/licenses.ts'])(
+test.each(['infra/bin/candlepool.ts --help', 'infra/package/licenses.ts'])(
   '%s exits without an error message',
   async (command) => {
     expect(await runUnread(...command.split(' '))).toEqual({ code: 141, complaint: '' })

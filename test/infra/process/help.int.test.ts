@@ -1,7 +1,7 @@
 /** Every command of package.json prints its usage, and refuses other arguments. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { entryOf } from '../../support/candlepool.ts'
 import { drawn } from '../../support/sample.ts'
@@ -17,8 +17,7 @@ const TIMEOUT = { timeout: 120_000 }
 function call(file: string, ...args: string[]) {
   // Nothing is read before the arguments, a bad environment neither.
   const env = { ...process.env, PORT: 'not a port', DATA_DIR: '/nowhere' }
-  // One that is a module as well runs where its source is what was started.
-  const isEntry = dirname(file) === 'infra/bin' && basename(file) !== 'licenses.ts'
+  const isEntry = file.startsWith('infra/bin/')
   const entry = isEntry ? entryOf(basename(file, '.ts')) : ['--import', 'tsx', file]
   const { status, stdout, stderr } = spawnSync(process.execPath, [...entry, ...args], {
     cwd: ROOT,

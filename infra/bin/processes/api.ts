@@ -1,9 +1,9 @@
 /** `npm run api`: the API as a process of its own, or as several behind one port. */
-import { ensureBootstrapKey } from '../process/api-key.ts'
-import { isApiProcess, startApiProcesses } from '../process/api-processes.ts'
-import { startApi } from '../process/api-server.ts'
-import { withoutArguments } from '../process/help.ts'
-import { networksOf, runStage } from '../process/stages/stage.ts'
+import { ensureBootstrapKey } from '../../process/api-key.ts'
+import { isApiProcess, startApiProcesses } from '../../process/api-processes.ts'
+import { startApi } from '../../process/api-server.ts'
+import { withoutArguments } from '../../process/help.ts'
+import { networksOf, runStage } from '../../process/stages/stage.ts'
 
 withoutArguments({
   does: 'Runs the API as a process of its own: ClickHouse to HTTP. Settings are environment variables: infra/docs/configuration.md lists them.',

@@ -1,7 +1,7 @@
 /** `npm run aggregate`: the aggregators as a process of their own. A second one stands by. */
-import { withoutArguments } from '../process/help.ts'
-import { runOnLogs } from '../process/stages/stage.ts'
-import { runAggregator } from '../process/stages/stages.ts'
+import { withoutArguments } from '../../process/help.ts'
+import { runOnLogs } from '../../process/stages/stage.ts'
+import { runAggregator } from '../../process/stages/stages.ts'
 
 withoutArguments({
   does: 'Runs the aggregators as a process of their own: Kafka to ClickHouse. A second one stands by. Settings are environment variables: infra/docs/configuration.md lists them.',

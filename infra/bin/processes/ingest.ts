@@ -1,7 +1,7 @@
 /** `npm run ingest`: the listeners as a process of their own. */
-import { withoutArguments } from '../process/help.ts'
-import { runOnLogs } from '../process/stages/stage.ts'
-import { runListener } from '../process/stages/stages.ts'
+import { withoutArguments } from '../../process/help.ts'
+import { runOnLogs } from '../../process/stages/stage.ts'
+import { runListener } from '../../process/stages/stages.ts'
 
 withoutArguments({
   does: 'Runs the listeners as a process of their own: chain to Kafka. Settings are environment variables: infra/docs/configuration.md lists them.',
