@@ -1,6 +1,7 @@
 /** Which tokens of a network are read next: those of pools that traded lately, and those of all pools one after the other. */
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
 import { NATIVE_CURRENCY, type NetworkName } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
@@ -26,8 +27,7 @@ export type DueTokens = {
 }
 
 export function openDueTokens(client: ClickHouseClient, network: NetworkName, restMs = REST_MS): DueTokens {
-  /** When each was read; the oldest first. */
-  const read = new Map<Address, number>()
+  const resting = new LRUCache<Address, true>({ max: MAX_REMEMBERED, ttl: restMs || 1, ttlResolution: 0 })
   const pools = storedPools(client, network)
   /** A start anywhere: no start is like the one before it. */
   let after: string = `0x${randomBytes(20).toString('hex')}`
@@ -45,22 +45,14 @@ export function openDueTokens(client: ClickHouseClient, network: NetworkName, re
       const found = await pools([...new Set([...recent, ...(await nextPools())])])
       const place = new Map(recent.map((pool, index) => [pool, index]))
       const ordered = found.sort((a, b) => (place.get(a.id) ?? RECENT_POOLS) - (place.get(b.id) ?? RECENT_POOLS))
-      const since = Date.now() - restMs
       const due = new Set<Address>()
       for (const { token0, token1 } of ordered)
         for (const { address } of [token0, token1])
-          if (address !== NATIVE_CURRENCY && (read.get(address) ?? 0) <= since) due.add(address)
+          if (address !== NATIVE_CURRENCY && !resting.has(address)) due.add(address)
       return [...due].slice(0, limit)
     },
     wereRead(tokens) {
-      for (const token of tokens) {
-        read.delete(token)
-        read.set(token, Date.now())
-      }
-      for (const token of read.keys()) {
-        if (read.size <= MAX_REMEMBERED) break
-        read.delete(token)
-      }
+      for (const token of tokens) resting.set(token, true)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** Caches the keys that are in use: a key is read at its first use, and again after each change of its row. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import { pieces } from '../../ingest/lib/pieces.ts'
 import { cachedValue } from '../lib/cached-value.ts'
 import { queryRows, readSql } from '../lib/store.ts'
@@ -34,8 +35,7 @@ const ANY_ADDRESS = ''
 type CachedKey = { record: KeyRecord; since: number }
 
 export function openKeyCache(client: ClickHouseClient): KeyCache {
-  /** In the order of their reads. */
-  const held = new Map<KeyHash, CachedKey>()
+  const held = new LRUCache<KeyHash, CachedKey>({ max: MAX_HELD, ttl: FORGET_MS })
   let refreshedAt = performance.now()
   const changes = cachedValue(refreshChanged, FRESH_MS)
   // Separate, so that unknown keys delay no key that is in use.
@@ -48,23 +48,16 @@ export function openKeyCache(client: ClickHouseClient): KeyCache {
     const valid = records.flat().filter(({ revoked }) => revoked === undefined)
     const found = new Map(valid.map((record) => [record.hash, record]))
     for (const hash of hashes) {
-      held.delete(hash)
       const record = found.get(hash)
-      if (record !== undefined) held.set(hash, { record, since })
-    }
-    for (const hash of held.keys()) {
-      if (held.size <= MAX_HELD) break
-      held.delete(hash)
+      if (record === undefined) held.delete(hash)
+      else held.set(hash, { record, since })
     }
     return found
   }
 
   async function refreshChanged(): Promise<void> {
     const now = performance.now()
-    for (const [hash, { since }] of held) {
-      if (now - since < FORGET_MS) break
-      held.delete(hash)
-    }
+    held.purgeStale()
     if (held.size > 0) {
       const rows = await queryRows<{ hash: KeyHash }>(client, CHANGED, {
         ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,

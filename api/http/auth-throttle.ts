@@ -1,5 +1,7 @@
 /** Counts bad keys by address, and says until when an address has sent too many. A good key is never looked up here. */
 
+import { LRUCache } from 'lru-cache'
+
 export type AuthThrottle = {
   recordFailure(address: string, now: number): void
   /** Seconds until the address may fail again; 0 while it may. */
@@ -16,7 +18,7 @@ export function openAuthThrottle({
   maxFailures?: number
   seconds?: number
 } = {}): AuthThrottle {
-  const windows = new Map<string, { until: number; count: number }>()
+  const windows = new LRUCache<string, { until: number; count: number }>({ max: MAX_ADDRESSES })
   return {
     recordFailure(address, now) {
       const window = windows.get(address)
@@ -24,11 +26,7 @@ export function openAuthThrottle({
         window.count += 1
         return
       }
-      // Deleted first, so that the map stays in the order of the windows' ends.
-      windows.delete(address)
       windows.set(address, { until: now + seconds, count: 1 })
-      const [oldest] = windows.keys()
-      if (windows.size > MAX_ADDRESSES && oldest !== undefined) windows.delete(oldest)
     },
     retryAfterSeconds(address, now) {
       const window = windows.get(address)

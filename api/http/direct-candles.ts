@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, OutgoingHttpHeaders, RequestListener, ServerResponse } from 'node:http'
+import { LRUCache } from 'lru-cache'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { ApiFact } from '../lib/fact.ts'
@@ -44,8 +45,8 @@ export function openDirectCandles(options: {
   bodyOf(answer: MarketAnswer<CandleView>): KeptBody
 }): DirectCandles {
   const { market, accounts, identify, addressOf, origins, report, bodyOf } = options
-  /** Least recently noted first. */
-  const queries = new Map<string, CandleQuery>()
+  /** */
+  const queries = new LRUCache<string, CandleQuery>({ max: MAX_URLS })
   const failures = new WeakMap<IncomingMessage, DirectFailure>()
   const security = securityHeaderValues()
   const vary = origins === undefined ? 'Accept, Accept-Encoding' : 'Origin, Accept, Accept-Encoding'
@@ -70,10 +71,7 @@ export function openDirectCandles(options: {
 
   return {
     note(url, query) {
-      queries.delete(url)
       queries.set(url, query)
-      const [oldest] = queries.keys()
-      if (queries.size > MAX_URLS && oldest !== undefined) queries.delete(oldest)
     },
     failureOf: (req) => failures.get(req),
     before: (express) => (req, res) => {

@@ -1,5 +1,6 @@
 /** Minted liquidity of a pool over a day, weighted by time: cached for each pool and end of the day. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import { pieces } from '../../../ingest/lib/pieces.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network } from '../../../ingest/model/network.ts'
@@ -25,22 +26,14 @@ export type HeldRows = {
 }
 
 export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows: number): HeldRows {
-  /** For the end of the last request; the oldest first. */
-  const held = new Map<PoolId, HeldRow>()
+  /** For the end of the last request. */
+  const held = new LRUCache<PoolId, HeldRow>({ max: maxRows })
   let evictions = 0
 
   function heldFor({ listing, end, root }: HeldRequest): HeldRow | undefined {
     const entry = held.get(listing.pool.id)
     const isSame = entry?.request.listing === listing && entry.request.end === end && entry.request.root === root
     return isSame ? entry : undefined
-  }
-
-  function keep(entry: HeldRow): void {
-    const { id } = entry.request.listing.pool
-    held.delete(id)
-    held.set(id, entry)
-    const [oldest] = held.keys()
-    if (held.size > maxRows && oldest !== undefined) held.delete(oldest)
   }
 
   async function load(request: readonly HeldRequest[]): Promise<readonly HeldRow[]> {
@@ -66,7 +59,7 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
         for (const entry of await load(group)) {
           found.set(entry.request, entry)
           // A read that was running during an eviction may be stale.
-          if (before === evictions) keep(entry)
+          if (before === evictions) held.set(entry.request.listing.pool.id, entry)
         }
       }
       return request.map((one) => found.get(one) ?? { request: one, row: undefined })

@@ -1,5 +1,6 @@
 /** Balances, positions and held amounts of pools, cached until a write touches the pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
@@ -107,7 +108,7 @@ type RowCache<Row> = { get(listing: Listing): Promise<Row>; evict(pools?: Iterab
 function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): RowCache<Row> {
   const loadOne = batched(load)
   /** A reloaded listing may have another initial price, so that its row is read again. */
-  const rows = new Map<PoolId, { listing: Listing; row: Promise<Row> }>()
+  const rows = new LRUCache<PoolId, { listing: Listing; row: Promise<Row> }>({ max: MAX_ROWS })
 
   return {
     get(listing) {
@@ -116,10 +117,8 @@ function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<reado
       if (known?.listing === listing) return known.row
       const entry = { listing, row: loadOne(listing) }
       rows.set(id, entry)
-      const [oldest] = rows.keys()
-      if (rows.size > MAX_ROWS && oldest !== undefined) rows.delete(oldest)
       entry.row.catch(() => {
-        if (rows.get(id) === entry) rows.delete(id)
+        if (rows.peek(id) === entry) rows.delete(id)
       })
       return entry.row
     },
