@@ -98,6 +98,27 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
     expect(served.credits).toBe(LIMIT)
   })
 
+  test('a warm query of a key far below its limit waits for no statement', async () => {
+    let isHeld = false
+    let release = () => {}
+    const one = open(
+      intercepted(database.connect(), async (send) => {
+        if (isHeld) await new Promise<void>((resolve) => (release = resolve))
+        return send()
+      }),
+    )
+    const key = await createKey({ client: database.client, plan: 'operator', name: 'warm' })
+    now += 60
+    const served = nothing()
+    // The counts are at most a second old: the next queries come at once.
+    for (let question = 0; question < 2; question++) await ask(one, key, 1, served)
+    isHeld = true
+    for (let question = 0; question < 5; question++) await ask(one, key, 1, served)
+    isHeld = false
+    release()
+    expect(served.credits).toBe(7)
+  })
+
   test('what a killed process had claimed comes back, and what it had told is not spent again', async () => {
     const key = await newKey()
     now += 60
