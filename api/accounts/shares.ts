@@ -32,7 +32,7 @@ export type Share = {
   limit: number
   granted: number
   stored: Claim | undefined
-  /** Since the last write. */
+  /** True where the key was asked here since the last write. */
   isAsked: boolean
   peers: ReadonlyMap<string, Claim>
 }
@@ -219,9 +219,9 @@ const MIN_SHARE = 20
 type Need = { id: string; limit: number; floor: number; needed: number; granted: number; isAsked: boolean }
 
 /**
- * The need and half of the credits that are free beyond it, so that queries rarely wait, and another process finds credits; of the last ones
- * all but at first; a process that is not asked takes none. Where credits lack, no process keeps unused ones, and each that lacks some takes an equal share of the free ones:
- * the first by id its share, and so on.
+ * The need and half of the credits that are free beyond it, so that queries rarely wait, and another process finds credits. A process that
+ * has credits takes all of the last MIN_SHARE; one that is not asked takes none. Where credits lack, no process keeps unused ones, and the
+ * processes that lack some take equal shares of the free ones, in the order of their ids.
  */
 export function nextClaim({ id, limit, floor, needed, granted, isAsked }: Need, peers: readonly PeerClaim[]): number {
   const room = limit - sum(peers, 'claimed')
