@@ -2,7 +2,7 @@
  * Prices take little room: both follow, but for their last bits, from what is stored beside them. A row keeps how many units in the last
  * place each is away from the estimate made here, and the tables add the two up again, to the last bit whatever the row says.
  *
- * The twin of the ALIAS columns `price` and `spot_price` of ticks (0010_compact_ticks.sql): the same operations in the same order, each of
+ * The twin of the ALIAS columns `price` and `spot_price` of ticks (0002_ticks.sql): the same operations in the same order, each of
  * which IEEE 754 rounds to the same bits on every machine. None can give a NaN, of which there are many.
  */
 

@@ -11,7 +11,7 @@ import { statementsOf } from './statements.ts'
 const DIRECTORY = join(import.meta.dirname, 'migrations')
 
 export type Migration = {
-  /** `0001_market`, the file name without its ending. */
+  /** `0001_blocks`, the file name without its ending. */
   name: string
   checksum: string
   sql: string

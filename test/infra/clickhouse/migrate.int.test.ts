@@ -124,7 +124,7 @@ describe.skipIf(withoutClickHouse)('the migrations of this repository', () => {
     expect(await migrate(db.client, db)).toEqual([])
     await db.client.command({ query: 'TRUNCATE TABLE migrations' })
     const again = await migrate(db.client, db)
-    expect(again[0]).toBe('0001_market')
+    expect(again[0]).toBe('0001_blocks')
     await db.drop()
   })
 })

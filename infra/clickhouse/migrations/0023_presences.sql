@@ -1,11 +1,12 @@
--- Which running processes take the jobs of which networks: a command asks here before it leaves a job that no process would take.
+-- Which running processes take the jobs of which networks: a command looks here before it leaves a job that no process would take.
 CREATE TABLE IF NOT EXISTS presences
 (
     network LowCardinality(String),
     role    LowCardinality(String),               -- aggregator: stores what is read; jobs: reads history
     process UUID,
     until   DateTime('UTC'),                      -- renewed while the process runs
-    version UInt64                                -- grows by one with each renewal
+    version UInt64,                               -- grows by one with each renewal
+    problem String                                -- why it does not read or store the network as it should; empty: it does
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (network, role, process)

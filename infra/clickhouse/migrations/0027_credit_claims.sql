@@ -1,4 +1,4 @@
--- What each API process tells the others of a key's minute, in the order of time: only what was told lately is ever read.
+-- What each API process tells the others of a key's minute, in the order of time: only recent rows are read.
 CREATE TABLE IF NOT EXISTS credit_claims
 (
     written  DateTime64(3, 'UTC'),

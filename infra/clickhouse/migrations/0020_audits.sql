@@ -1,6 +1,5 @@
--- Which stored blocks have been compared with another answer of the chain, and what came of it.
--- One row for each unbroken run of blocks that is audited; it grows, and its counts with it.
-
+-- Which stored blocks have been compared with another answer of the chain, and what was found. One row for each unbroken run of blocks that is audited;
+-- it grows, and its counts with it.
 CREATE TABLE IF NOT EXISTS audits
 (
     network    LowCardinality(String),
@@ -12,10 +11,14 @@ CREATE TABLE IF NOT EXISTS audits
     omitted    UInt64,                            -- logs that were missing in the tables, and were added
     invented   UInt64,                            -- logs that were in the tables alone, and were removed
     repriced   UInt64,                            -- blocks whose logs were right and whose dollars were not
-    undecided  Array(UInt64),                     -- blocks that nobody can prove: left alone, and asked for again
+    undecided  Array(UInt64),                     -- blocks that no endpoint can prove: left alone, and asked for again
     repairing  Array(UInt64),                     -- blocks whose repair may not be stored yet
     time       DateTime('UTC'),                   -- of the last comparison
-    version    UInt64                             -- grows by one with each write
+    version    UInt64,                            -- grows by one with each write
+    compared   UInt64 DEFAULT next,               -- the first block that was not compared with an answer of another voice
+    -- When each of the undecided blocks was, in their order; 0: not known. Answers about that time say so.
+    undecided_times Array(UInt32),
+    compared_at DateTime('UTC') DEFAULT toDateTime(0, 'UTC') -- when blocks were last compared with an answer of another voice; 1970: never
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (network, job, first);

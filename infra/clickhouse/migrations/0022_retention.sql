@@ -1,4 +1,4 @@
--- How long rows are kept, as the tables were last told.
+-- How long rows are kept, as the tables were last altered.
 CREATE TABLE IF NOT EXISTS retention
 (
     table_name String,

@@ -1,25 +1,55 @@
--- What analysts read: decimal-adjusted, with symbols, without duplicates, tombstones and buckets that lost their trades.
--- Filter by network, pool and time: they are the keys of the tables below.
+-- What analysts read: decimal-adjusted, with symbols, without duplicates, tombstones and buckets that lost their trades. Filter by network, pool and
+-- time: they are the keys of the tables below.
 
 CREATE OR REPLACE VIEW market_pools AS
+WITH
+    named AS
+    (
+        SELECT network, token, argMax(t.symbol, t.block) AS symbol, argMax(t.name, t.block) AS name
+        FROM token_names AS t
+        GROUP BY network, token
+    ),
+    met AS
+    (
+        SELECT
+            network,
+            pool,
+            argMax(protocol, block)        AS protocol,
+            argMax(fee, block)             AS fee,
+            argMax(token0_address, block)  AS token0,
+            argMax(token0_symbol, block)   AS symbol0,
+            argMax(token0_name, block)     AS name0,
+            argMax(token0_decimals, block) AS decimals0,
+            argMax(token1_address, block)  AS token1,
+            argMax(token1_symbol, block)   AS symbol1,
+            argMax(token1_name, block)     AS name1,
+            argMax(token1_decimals, block) AS decimals1,
+            min(pools.block)               AS first_block,
+            min(pools.time)                AS first_seen,
+            argMax(venue, block)           AS venue
+        FROM pools FINAL
+        GROUP BY network, pool
+    )
 SELECT
-    network,
-    pool,
-    argMax(protocol, block)                                                AS protocol,
-    argMax(fee, block)                                                     AS fee,             -- hundredths of a bip; 8388608: dynamic
-    concat(argMax(token0_symbol, block), '-', argMax(token1_symbol, block)) AS pair,
-    argMax(token0_address, block)                                          AS token0,
-    argMax(token0_symbol, block)                                           AS symbol0,
-    argMax(token0_name, block)                                             AS name0,
-    argMax(token0_decimals, block)                                         AS decimals0,
-    argMax(token1_address, block)                                          AS token1,
-    argMax(token1_symbol, block)                                           AS symbol1,
-    argMax(token1_name, block)                                             AS name1,
-    argMax(token1_decimals, block)                                         AS decimals1,
-    min(pools.block)                                                       AS first_block,
-    min(pools.time)                                                        AS first_seen
-FROM pools FINAL
-GROUP BY network, pool;
+    m.network                                          AS network,
+    m.pool                                             AS pool,
+    m.protocol                                         AS protocol,
+    m.fee                                              AS fee,             -- hundredths of a bip; 8388608: dynamic
+    concat(symbol0, '-', symbol1)                      AS pair,
+    m.token0                                           AS token0,
+    if(n0.token = '', m.symbol0, n0.symbol)            AS symbol0,
+    if(n0.token = '', m.name0, n0.name)                AS name0,
+    m.decimals0                                        AS decimals0,
+    m.token1                                           AS token1,
+    if(n1.token = '', m.symbol1, n1.symbol)            AS symbol1,
+    if(n1.token = '', m.name1, n1.name)                AS name1,
+    m.decimals1                                        AS decimals1,
+    m.first_block                                      AS first_block,
+    m.first_seen                                       AS first_seen,
+    m.venue                                            AS venue
+FROM met AS m
+LEFT ANY JOIN named AS n0 ON n0.network = m.network AND n0.token = m.token0
+LEFT ANY JOIN named AS n1 ON n1.network = m.network AND n1.token = m.token1;
 
 CREATE OR REPLACE VIEW market_ticks AS
 SELECT
@@ -41,7 +71,8 @@ SELECT
     t.amount1                                          AS raw_amount1,
     t.fee                                              AS fee,
     t.liquidity                                        AS liquidity,
-    t.pool_tick                                        AS pool_tick
+    t.pool_tick                                        AS pool_tick,
+    if(t.sender = toFixedString('', 20), '', concat('0x', lower(hex(t.sender))))::String AS sender
 FROM ticks AS t FINAL
 LEFT ANY JOIN market_pools AS p ON p.network = t.network AND p.pool = t.pool;
 

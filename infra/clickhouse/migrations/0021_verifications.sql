@@ -1,4 +1,4 @@
--- Where the permanent verification of a network is, and what it found. A restart resumes at this place, without a look at what was verified.
+-- Where the permanent verification of a network is, and what it found. A restart resumes at this place.
 CREATE TABLE IF NOT EXISTS verifications
 (
     network        LowCardinality(String),

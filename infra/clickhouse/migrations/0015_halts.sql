@@ -1,4 +1,4 @@
--- Which stages can't go on, and no retry mends it. Processes of the API, which have no such stage themselves, read it here.
+-- Stages that wait for an operator. Processes of the API, which have no such stage themselves, read it here.
 CREATE TABLE IF NOT EXISTS halts
 (
     network   LowCardinality(String),

@@ -1,4 +1,4 @@
--- Who claims which job number: ClickHouse has no compare-and-set, so that a number is claimed first and used where no other claim is as high.
+-- Claims of job numbers: ClickHouse has no compare-and-set, so a number is claimed first, and used where no other claim is as high.
 CREATE TABLE IF NOT EXISTS job_claims
 (
     network LowCardinality(String),

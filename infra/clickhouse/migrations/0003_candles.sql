@@ -1,0 +1,30 @@
+-- Candles of four resolutions. What history leaves in more parts than a first question should open is merged by aggregator/maintenance/part-merges.ts.
+-- No statistics: each question reads by a key, and counting the values of columns takes a tenth of a merge.
+-- Parts of less than 5 MB count as if they had 5 MB, so a low `merge_selector_base` has every few blocks of a live chain rewrite the newest parts; and
+-- all small parts beside a larger one are merged into it, or each block rewrites the larger one.
+CREATE TABLE IF NOT EXISTS candles
+(
+    network    LowCardinality(String),
+    pool       String,
+    resolution UInt32,                            -- seconds: 1, 60, 3600 or 86400
+    time       DateTime('UTC') CODEC(DoubleDelta, ZSTD),
+    open       Float64 CODEC(ZSTD),               -- execution price of the first swap
+    high       Float64 CODEC(ZSTD),
+    low        Float64 CODEC(ZSTD),
+    close      Float64 CODEC(ZSTD),
+    spot_open  Float64 CODEC(ZSTD),               -- spot price after the first swap
+    spot_high  Float64 CODEC(ZSTD),
+    spot_low   Float64 CODEC(ZSTD),
+    spot_close Float64 CODEC(ZSTD),
+    volume0    UInt256 CODEC(ZSTD),               -- raw units, sum of |amount0|
+    volume1    UInt256 CODEC(ZSTD),
+    volume_usd Decimal(76, 6) CODEC(ZSTD),
+    trades     UInt64 CODEC(ZSTD),                -- 0: the bucket lost all its ticks, and is never shown
+    version    UInt128 CODEC(ZSTD),               -- epoch of the owner, then a counter of its writes
+    -- What was written lately is found without a read of all that lies beside it.
+    INDEX by_version version TYPE minmax GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (network, pool, resolution, time)
+SETTINGS index_granularity = 1024, merge_selector_base = 6, merge_selector_enable_heuristic_to_remove_small_parts_at_right = 0,
+    auto_statistics_types = '';
