@@ -45,7 +45,7 @@ export function openDirectCandles(options: {
   bodyOf(answer: MarketAnswer<CandleView>): KeptBody
 }): DirectCandles {
   const { market, accounts, identify, addressOf, origins, report, bodyOf } = options
-  /** */
+  /** The query of each noted URL. */
   const queries = new LRUCache<string, CandleQuery>({ max: MAX_URLS })
   const failures = new WeakMap<IncomingMessage, DirectFailure>()
   const security = securityHeaderValues()
