@@ -7,7 +7,7 @@ import type { Split } from '../../query/symbol.ts'
 import type { Listing } from '../model/listing.ts'
 import { pricedTokens } from '../pools/new-pools.ts'
 import type { TopOfPair } from '../pools/pair-order.ts'
-import { countPools, fewPools, type Match, matchIn, type PairSearch } from '../pools/pair-search.ts'
+import { countPools, fewPools, MAX_STEPS, type Match, matchIn, type PairSearch, stepsOf } from '../pools/pair-search.ts'
 import { type MarketStore, readValues } from '../pools/pool-state.ts'
 import { CROWDED, SOUND_USD } from '../pools/top-pools.ts'
 import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
@@ -59,9 +59,13 @@ type FewOrFirst = { few: readonly Match[]; first: readonly Match[]; sound: numbe
 async function poolsIn(store: MarketStore, searches: readonly PairSearch[], purpose: Purpose): Promise<FewOrFirst> {
   const few: Match[] = []
   const crowded: PairSearch[] = []
+  // A symbol has up to 128 splits, each of which may name many tokens.
+  let steps = MAX_STEPS
   for (const search of searches) {
+    const cost = stepsOf(search)
     const known = few.filter(({ listing }) => listing.network === search.network).length
-    const found = await fewPools(store.pools, search, CROWDED - known)
+    const found = cost > steps ? undefined : await fewPools(store.pools, search, CROWDED - known)
+    if (cost <= steps) steps -= cost
     if (found === undefined) crowded.push(search)
     else few.push(...found)
   }

@@ -22,9 +22,9 @@ const MAX_FEW = 100
 const MAX_CALLED = 100
 /** A client can name every pool, token and symbol there is. */
 const MAX_LISTINGS = 20_000
-const MAX_PAIRS = 20_000
+const MAX_PAIRS = 5_000
 const MAX_TOKENS = 2_000
-const MAX_SYMBOLS = 2_000
+const MAX_SYMBOLS = 500
 /** A symbol in a query has up to 255 characters, and a parameter takes 128 kB. */
 const SYMBOLS_PER_QUERY = 50
 

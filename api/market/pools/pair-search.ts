@@ -18,8 +18,8 @@ export type PairSearch = { network: Network; base: TokenSet; quote: TokenSet }
 /** `forward`: the pair is in the pool's own order. */
 export type Match = { listing: Listing; forward: boolean }
 
-/** Pairs of tokens that a search looks at one by one. */
-const MAX_STEPS = 1_000
+/** Pairs of tokens that the searches of a query look at one by one. */
+export const MAX_STEPS = 1_000
 
 export function addressSet(addresses: readonly Address[]): TokenSet {
   return { addresses: [...new Set(addresses)], symbol: '' }
@@ -69,11 +69,17 @@ export async function countPools(pools: PoolLookups, search: PairSearch): Promis
   return countOf((on && (await foundIn(on, search))) ?? [])
 }
 
+/** Pairs of tokens that a search by addresses has; infinity where a symbol stands for its tokens. */
+export function stepsOf({ base, quote }: PairSearch): number {
+  if (base.symbol !== '' || quote.symbol !== '') return Number.POSITIVE_INFINITY
+  return base.addresses.length * (quote === ANY_TOKEN ? 1 : quote.addresses.length)
+}
+
 /** Undefined where one by one these are too many. */
-function foundIn(on: NetworkPools, { base, quote }: PairSearch) {
-  if (base.symbol !== '' || quote.symbol !== '') return undefined
+function foundIn(on: NetworkPools, search: PairSearch) {
+  const { base, quote } = search
+  if (stepsOf(search) > MAX_STEPS) return undefined
   if (quote === ANY_TOKEN) return Promise.all(base.addresses.map(on.ofToken))
-  if (base.addresses.length * quote.addresses.length > MAX_STEPS) return undefined
   return Promise.all(base.addresses.flatMap((one) => quote.addresses.map((other) => on.ofPair(one, other))))
 }
 

@@ -159,6 +159,31 @@ describe.skipIf(withoutClickHouse)('a pair with thousands of pools that hold not
     await expect.poll(askedAgain, { interval: 500, timeout: 30_000 }).toEqual([])
   })
 
+  test('takes few statements also where each of many splits of a symbol names many tokens', async () => {
+    const SPLITS = 40
+    const TOKENS = 30
+    const named = (number: number, symbol: string): Token => ({
+      ...pepe.token0,
+      address: addressOf(`02${number.toString(16).padStart(8, '0')}`),
+      symbol,
+    })
+    const pools = Array.from({ length: SPLITS * TOKENS }, (_, number) => {
+      const symbol = Array(1 + (number % SPLITS))
+        .fill('AB')
+        .join('-')
+      return poolOf(addressOf(`03${number.toString(16).padStart(8, '0')}`), named(number, symbol), WETH)
+    })
+    await write([block(150, ++last, { pools })])
+    const { client, asked } = counted(database.client)
+    const service = await open(client)
+    const symbol = Array(SPLITS).fill('AB').join('-')
+    await service.get('/v0/health')
+    asked.splice(0)
+    expect((await service.get(`/v0/pools?symbol=${symbol}`)).status).toBe(200)
+    expect((await service.get(`/v0/candles?symbol=${symbol}&interval=1h`)).status).toBe(404)
+    expect(asked.length).toBeLessThan(60)
+  })
+
   test('is ordered before its first query, where its tokens are listed', async () => {
     let orders = 0
     const service = await open(limitedTo(database.client, () => ++orders === 0))
