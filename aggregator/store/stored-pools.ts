@@ -12,7 +12,8 @@ const storedPoolsSql = loadSql(import.meta.url, './stored_pools.sql')
 /** So many ids fit the address of a request. */
 const POOLS_PER_QUERY = 100
 
-type Row = {
+/** Columns of `pools`. */
+export type PoolColumns = {
   id: PoolId
   protocol: ProtocolVersion
   venue: VenueName
@@ -32,13 +33,14 @@ export function storedPools(client: ClickHouseClient, network: NetworkName): Sto
     const found: Pool[] = []
     for (let start = 0; start < ids.length; start += POOLS_PER_QUERY) {
       const pools = ids.slice(start, start + POOLS_PER_QUERY)
-      found.push(...(await ask<Row>(client, storedPoolsSql, { network, pools })).map(fromRow))
+      found.push(...(await ask<PoolColumns>(client, storedPoolsSql, { network, pools })).map(poolOf))
     }
     return found
   }
 }
 
-function fromRow(row: Row): Pool {
+/** Without the price that it began with. */
+export function poolOf(row: PoolColumns): Pool {
   return {
     id: row.id,
     protocol: row.protocol,

@@ -32,7 +32,7 @@ WITH
         GROUP BY token
     )
 SELECT
-    s.pool                                         AS pool,
+    s.pool                                         AS id,
     s.protocol                                     AS protocol,
     s.venue                                        AS venue,
     s.fee                                          AS fee,

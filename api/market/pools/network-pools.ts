@@ -1,10 +1,10 @@
 /** Lookups of one network's pools. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
+import { type PoolColumns, poolOf } from '../../../aggregator/store/stored-pools.ts'
 import { lower } from '../../../ingest/lib/lower.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
-import type { PoolId, ProtocolVersion } from '../../../ingest/model/pool.ts'
-import { type VenueName, venueField } from '../../../ingest/model/venue.ts'
+import type { PoolId } from '../../../ingest/model/pool.ts'
 import { isRead, venueNamesOf } from '../../../ingest/venues/venues.ts'
 import { groupBy } from '../../lib/group.ts'
 import { openLookup } from '../../lib/lookup.ts'
@@ -109,7 +109,7 @@ function openListings(network: Network, ask: Ask) {
   return openLookup<PoolId, Listing | undefined>({
     async load(pools) {
       const rows = await ask<PoolRow>(LISTINGS, { pools })
-      const found = new Map(rows.map((row) => [row.pool, listingOf(network, row)]))
+      const found = new Map(rows.map((row) => [row.id, listingOf(network, row)]))
       return pools.map((pool) => found.get(pool))
     },
     nameOf: (pool) => pool,
@@ -182,25 +182,8 @@ function calledOf(rows: readonly CalledRow[]): CalledTokens {
   return { now: areMany ? [] : now, areMany, former: former.slice(0, MAX_CALLED) }
 }
 
-/** As `listings.sql` reads it. */
-type PoolRow = {
-  pool: PoolId
-  protocol: ProtocolVersion
-  venue: VenueName
-  fee: number
-  initial_sqrt_price: string
-  /** 0 where the block of its initialisation is not stored. */
-  created: number
-  first_seen: number
-  token0_address: Address
-  token0_symbol: string
-  token0_name: string
-  token0_decimals: number
-  token1_address: Address
-  token1_symbol: string
-  token1_name: string
-  token1_decimals: number
-}
+/** As `listings.sql` reads it. `created`: 0 where the block of its initialisation is not stored. */
+type PoolRow = PoolColumns & { initial_sqrt_price: string; created: number; first_seen: number }
 
 function listingOf(network: Network, row: PoolRow): Listing | undefined {
   if (!isRead(network, row.venue)) return undefined
@@ -208,24 +191,6 @@ function listingOf(network: Network, row: PoolRow): Listing | undefined {
     network,
     created: row.created || undefined,
     firstSeen: row.first_seen,
-    pool: {
-      id: row.pool,
-      protocol: row.protocol,
-      token0: {
-        address: row.token0_address,
-        symbol: row.token0_symbol,
-        name: row.token0_name,
-        decimals: row.token0_decimals,
-      },
-      token1: {
-        address: row.token1_address,
-        symbol: row.token1_symbol,
-        name: row.token1_name,
-        decimals: row.token1_decimals,
-      },
-      fee: row.fee,
-      initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
-      ...venueField(row.venue),
-    },
+    pool: { ...poolOf(row), initialSqrtPriceX96: BigInt(row.initial_sqrt_price) },
   }
 }
