@@ -34,12 +34,20 @@ export function openPools(client: ClickHouseClient, networks: readonly Network[]
     for (const pools of byName.values()) pools.evictAll()
   }
 
-  const state = cachedValue(async () => {
-    const [pools, names] = await Promise.all([newPools.next(), newNames.next()])
-    if (pools === undefined || names === undefined) return evictAll()
-    for (const row of pools) byName.get(row.network)?.evictPool(row)
-    for (const row of names) byName.get(row.network)?.evictName(row)
-  }, freshMs)
+  // Rows are returned once: a failure of one read must not drop those of the other.
+  async function evictPools(): Promise<void> {
+    const rows = await newPools.next()
+    if (rows === undefined) evictAll()
+    for (const row of rows ?? []) byName.get(row.network)?.evictPool(row)
+  }
+
+  async function evictNames(): Promise<void> {
+    const rows = await newNames.next()
+    if (rows === undefined) evictAll()
+    for (const row of rows ?? []) byName.get(row.network)?.evictName(row)
+  }
+
+  const state = cachedValue(() => Promise.all([evictPools(), evictNames()]).then(() => undefined), freshMs)
 
   return {
     networks,

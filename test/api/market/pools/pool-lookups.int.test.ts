@@ -169,6 +169,23 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await pools.on('ethereum')?.ofPair(TOKENS[0], TOKENS[1])).toMatchObject({ count: 1 })
   })
 
+  test('that were written are read again also where the read of new names fails', async () => {
+    let isFailing = false
+    const reader = intercepted(client, (send, _statement, [request]) => {
+      const isOfNames = (request as { query: string }).query.startsWith('-- Tokens that were named since')
+      return isFailing && isOfNames ? Promise.reject(new Error('This read fails.')) : send()
+    })
+    const pools = await opened(reader, 1)
+    const count = async () => (await pools.on('ethereum')?.ofToken(WETH))?.count
+    expect(await count()).toBe(0)
+    await insertPoolRows(client, [poolRow('01', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO'])])
+    isFailing = true
+    await expect(pools.refresh()).rejects.toThrow()
+    isFailing = false
+    await pools.refresh()
+    expect(await count()).toBe(1)
+  })
+
   test('are read again where more rows were written than are looked at one by one', async () => {
     const pools = await opened(client, 1)
     const count = async () => (await pools.on('ethereum')?.ofToken(WETH))?.count
