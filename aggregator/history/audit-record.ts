@@ -1,4 +1,4 @@
-/** The record of an audit: how far a stretch is audited, what was found, and what is still owed to it. */
+/** The record of an audit: how far a run of blocks is audited, what was found, and which blocks are pending. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
@@ -35,8 +35,8 @@ export type AuditRecord = {
 
 export function beginRecord({ network, job, from: first }: StoredRange): AuditRecord {
   const counts = { logs: 0, mismatched: 0, omitted: 0, invented: 0, repriced: 0 }
-  const owed = { undecided: [], undecidedTimes: new Map(), repairing: [] }
-  return { network, job, first, next: first, compared: first, comparedAt: 0, ...counts, ...owed, version: 0 }
+  const pending = { undecided: [], undecidedTimes: new Map(), repairing: [] }
+  return { network, job, first, next: first, compared: first, comparedAt: 0, ...counts, ...pending, version: 0 }
 }
 
 /** In no particular order. */

@@ -67,8 +67,8 @@ async function lowerAudits(client: ClickHouseClient, network: NetworkName, to: n
     const isBelow = (block: number) => block <= to
     const next = Math.max(record.first, Math.min(record.next, to + 1))
     const [undecided, repairing] = [record.undecided.filter(isBelow), record.repairing.filter(isBelow)]
-    const owed = undecided.length + repairing.length
-    if (next === record.next && owed === record.undecided.length + record.repairing.length) continue
+    const pending = undecided.length + repairing.length
+    if (next === record.next && pending === record.undecided.length + record.repairing.length) continue
     await writeRecord(client, { ...record, next, undecided, repairing })
   }
 }

@@ -20,7 +20,7 @@ export type ConcurrencyBounds = {
 export const DEFAULT_BOUNDS: ConcurrencyBounds = { maxRunning: 64, maxQueued: 1_024, maxWaitMs: 5_000 }
 
 export function limitConcurrency({
-  maxRunning: atOnce,
+  maxRunning,
   maxQueued: waiting = Number.POSITIVE_INFINITY,
   maxWaitMs: waitMs,
   refusal = overloaded,
@@ -46,7 +46,7 @@ export function limitConcurrency({
 
   return async function limited(query) {
     // A slot that passes to the next query stays counted.
-    if (working >= atOnce) await freeSlot()
+    if (working >= maxRunning) await freeSlot()
     else working++
     try {
       return await query()

@@ -16,7 +16,7 @@ export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined
 
 export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: JobRole): WaitingNotice {
   const began = performance.now()
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let checkedAt = Number.NEGATIVE_INFINITY
   let told: string | undefined
 
   async function reasonOf(job: Job | undefined): Promise<string | undefined> {
@@ -33,8 +33,8 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
 
   return async (job) => {
     const now = performance.now()
-    if (now - began < FIRST_NOTICE_MS || now - lookedAt < POLL_MS) return undefined
-    lookedAt = now
+    if (now - began < FIRST_NOTICE_MS || now - checkedAt < POLL_MS) return undefined
+    checkedAt = now
     const reason = await reasonOf(job)
     if (reason === undefined || reason === told) return undefined
     told = reason

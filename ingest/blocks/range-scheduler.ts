@@ -45,7 +45,7 @@ export class RangeWidth {
 }
 
 export async function* readRanges(endpoints: Endpoints, options: RangesOptions): AsyncGenerator<LogRange> {
-  const { filter, from, to, signal, inFlight: atOnce = RANGES_AT_ONCE, mayStart, onSplit } = options
+  const { filter, from, to, signal, inFlight = RANGES_AT_ONCE, mayStart, onSplit } = options
   const width = new RangeWidth()
   let next = from
   const asked: Promise<Pieces<LogRange>>[] = []
@@ -66,7 +66,7 @@ export async function* readRanges(endpoints: Endpoints, options: RangesOptions):
   }
 
   function fill(): void {
-    while (next <= to && asked.length < atOnce && start());
+    while (next <= to && asked.length < inFlight && start());
   }
 
   fill()

@@ -72,15 +72,15 @@ async function readAnnounced(
 }
 
 export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): BalanceRead {
-  let isTold = false
+  let isTaken = false
   return {
     take() {
-      isTold = true
+      isTaken = true
       return read
     },
     async discard() {
-      if (isTold) return
-      isTold = true
+      if (isTaken) return
+      isTaken = true
       await read
       assembler.balances.rollBack(header.number - 1)
     },

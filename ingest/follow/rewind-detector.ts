@@ -5,7 +5,7 @@ const LOOK_MS = 1_000
 
 export class RewindDetector {
   readonly #stored: StoredChain
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #checkedAt = Number.NEGATIVE_INFINITY
   #newest: number | undefined
 
   constructor(stored: StoredChain) {
@@ -14,15 +14,15 @@ export class RewindDetector {
 
   /** Call it before the stored tip is read: rewinds until then are not reported. */
   async begin(): Promise<void> {
-    this.#lookedAt = Number.NEGATIVE_INFINITY
+    this.#checkedAt = Number.NEGATIVE_INFINITY
     await this.isRewound()
   }
 
   /** Whether there was a rewind since the last call. At most one read a second; a failed read says nothing. */
   async isRewound(): Promise<boolean> {
     const now = performance.now()
-    if (!this.#stored.newestRewind || now - this.#lookedAt < LOOK_MS) return false
-    this.#lookedAt = now
+    if (!this.#stored.newestRewind || now - this.#checkedAt < LOOK_MS) return false
+    this.#checkedAt = now
     const newest = await this.#stored.newestRewind().catch(() => undefined)
     if (newest === undefined) return false
     const known = this.#newest

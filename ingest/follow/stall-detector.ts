@@ -13,7 +13,7 @@ export class StallDetector {
   readonly #stored: StoredChain
   readonly #lookMs: number
   readonly #now: () => number
-  #lookedAt: number
+  #checkedAt: number
   #waitMs: number
   #last: BlockRef | undefined
   #appended = 0
@@ -25,7 +25,7 @@ export class StallDetector {
     this.#stored = stored
     this.#lookMs = lookMs
     this.#now = now
-    this.#lookedAt = now()
+    this.#checkedAt = now()
     this.#waitMs = lookMs
   }
 
@@ -35,8 +35,8 @@ export class StallDetector {
     if (newest) this.#last = tipOf(newest)
     this.#appended += messages.length
     const now = this.#now()
-    if (this.#last === undefined || now - this.#lookedAt < this.#lookMs) return undefined
-    this.#lookedAt = now
+    if (this.#last === undefined || now - this.#checkedAt < this.#lookMs) return undefined
+    this.#checkedAt = now
     // A failed read says nothing about the tip.
     const answer = await this.#stored.tip().then(
       (tip) => ({ tip }),

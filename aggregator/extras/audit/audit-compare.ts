@@ -36,7 +36,7 @@ export type RangeToCompare = BlockRange & {
   /** The endpoint whose answer most likely is what is stored. */
   first: Client
   /** Blocks found wrong before, whose repair may be incomplete: they are repaired again, and not counted again. */
-  owed: ReadonlySet<number>
+  pending: ReadonlySet<number>
   /** Blocks without proof by receipts so far: two answers that agree now prove nothing. */
   undecided: readonly number[]
   /** Blocks of the ledger, which may be behind the chain; else a job has stored them as final. */
@@ -74,7 +74,7 @@ export async function compare(
   let isRun = false
   for (const number of [...new Set([...contents.keys(), ...undecided])].sort((a, b) => a - b)) {
     const block = contents.get(number)
-    const owed = range.owed.has(number)
+    const pending = range.pending.has(number)
     if (!block || undecided.includes(number)) {
       for (const { pool } of network.referencePools) unverified.add(pool)
       isRun = false
@@ -85,13 +85,13 @@ export async function compare(
     const isOtherwise = isDifferent(now, then)
     const isRepriced = !isOtherwise && now.dollars !== then.dollars && unverified.size === 0
     for (const { pool } of block.ticks) unverified.delete(pool)
-    const isWrong = isOtherwise || isRepriced || owed
+    const isWrong = isOtherwise || isRepriced || pending
     if (isWrong && !isRun) found.wrong.push([])
     if (isWrong) found.wrong.at(-1)?.push(block)
     isRun = isWrong
     found.logs += now.logs
-    if (isRepriced && !owed) found.repriced += 1
-    if (!isOtherwise || owed) continue
+    if (isRepriced && !pending) found.repriced += 1
+    if (!isOtherwise || pending) continue
     const { omitted, invented } = await countDifferences(client, { network: network.name, pools }, block)
     found.omitted += omitted
     found.invented += invented
@@ -123,7 +123,7 @@ async function readTruth(
   isLast = false,
 ): Promise<Truth> {
   const { network, pools, assembler, report } = comparer
-  const { from, to, first, owed, signal } = range
+  const { from, to, first, pending, signal } = range
   const { filter } = assembler
   const before = Math.max(0, from - 1)
   const readings = await readFromEach(endpoints, filter, { from, to, first, signal })
@@ -145,7 +145,7 @@ async function readTruth(
   }
   const proven = new Map<number, ProvenBlock>()
   const undecided: number[] = []
-  const open = [...owed, ...range.undecided].filter((number) => from <= number && number <= to)
+  const open = [...pending, ...range.undecided].filter((number) => from <= number && number <= to)
   const inDoubt = new Set([...differing, ...open])
   const drawn = [...new Set([...told.keys(), ...stored.keys()])].filter(() => Math.random() < range.proofShare)
   for (const number of new Set([...inDoubt, ...drawn])) {

@@ -59,8 +59,8 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   let width = FIRST_RANGE_BLOCKS
   /** End of the last range: the next one starts there with its prices and pools. */
   let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
-  let owed: { stored: StoredRange; block: number }[] = []
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let pending: { stored: StoredRange; block: number }[] = []
+  let checkedAt = Number.NEGATIVE_INFINITY
   const expired = new ExpiredHistory(againMs, (error) =>
     report({ kind: 'audit-waiting', network: network.name, error, retryMs: againMs }),
   )
@@ -74,7 +74,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     going = undefined
     const { undecided, repairing } = record
     const isOfLedger = stored.job === 0
-    const range = { from, to, first, owed: new Set(repairing), undecided, isOfLedger, proofShare, signal }
+    const range = { from, to, first, pending: new Set(repairing), undecided, isOfLedger, proofShare, signal }
     const found = await compare(client, endpoints, comparer, range)
     // From now on every block is proven: an endpoint has deceived the comparison.
     if (found.isDeceived) proofShare = 1
@@ -82,9 +82,9 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const wrong = found.wrong.flat().map(({ number }) => number)
     // Half a repair looks whole to the next comparison: that it was begun has to be known.
     const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
-    const standing = wrong.length > 0 ? await writeRecord(client, begun) : counted
+    const current = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stored, found.wrong, signal)
-    await writeRecord(client, auditedRecord(standing, record, blocks, found, endpoints.voices() > 1))
+    await writeRecord(client, auditedRecord(current, record, blocks, found, endpoints.voices() > 1))
     going = {
       stored: keyOf(stored.job, stored.from),
       next: to + 1,
@@ -110,11 +110,11 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const range = { from: record.next, to }
       if (await expired.attempt(range.from, () => audit(stored, record, range, first))) return true
     }
-    if (owed.length === 0 && performance.now() - lookedAt > againMs) {
-      lookedAt = performance.now()
-      owed = ranges.flatMap((stored) => owedBlocks(recordOf(stored)).map((block) => ({ stored, block })))
+    if (pending.length === 0 && performance.now() - checkedAt > againMs) {
+      checkedAt = performance.now()
+      pending = ranges.flatMap((stored) => pendingBlocks(recordOf(stored)).map((block) => ({ stored, block })))
     }
-    const again = owed.shift()
+    const again = pending.shift()
     if (!again) return false
     const { stored, block } = again
     await expired.attempt(block, () => audit(stored, recordOf(stored), { from: block, to: block }, first))
@@ -144,9 +144,9 @@ async function openComparison(
   return { network, pools: stored.pools, assembler, unverified, report }
 }
 
-/** `standing` is the record as it is stored, `before` as it was before this range. */
+/** `current` is the record as it is stored, `before` as it was before this range. */
 function auditedRecord(
-  standing: AuditRecord,
+  current: AuditRecord,
   before: AuditRecord,
   { from, to }: BlockRange,
   found: Comparison,
@@ -157,7 +157,7 @@ function auditedRecord(
   // A repaired block may change the prices of later ones: after an older range all that follows is audited again.
   const next = to < before.next && found.wrong.length > 0 ? to + 1 : Math.max(before.next, to + 1)
   return {
-    ...standing,
+    ...current,
     logs: before.logs + found.logs,
     next,
     compared: hasOthers ? next : Math.min(before.compared, next),
@@ -182,7 +182,7 @@ function nextWidth(width: number, logs: number): number {
 }
 
 /** Audited blocks without proof, or whose repair may be incomplete. */
-function owedBlocks({ undecided, repairing, next }: AuditRecord): number[] {
+function pendingBlocks({ undecided, repairing, next }: AuditRecord): number[] {
   return [...new Set([...undecided, ...repairing.filter((block) => block < next)])]
 }
 

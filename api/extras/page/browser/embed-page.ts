@@ -122,7 +122,7 @@ class EmbedPage {
       {
         ask,
         stream,
-        purse: openCreditBudget(ask),
+        budget: openCreditBudget(ask),
         parts: 'chart',
         screen: panel,
         on: {

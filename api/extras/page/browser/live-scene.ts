@@ -36,7 +36,7 @@ export type Live = {
 export type SceneOptions = {
   ask: QueryApi
   stream: StreamApi
-  purse: CreditBudget
+  budget: CreditBudget
   /** `chart` asks for candles alone. */
   parts: 'market' | 'chart'
   screen: Pick<Screen, 'draw'>
@@ -89,21 +89,21 @@ class LiveScene implements Live {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { purse, on } = this.#options
+    const { budget, on } = this.#options
     showState('loading')
     await persist(() => this.#load(signal), signal, on.waiting)
     let last: LiveRequest | undefined
     for (;;) {
       await untilVisible(signal)
-      if (purse.isStale()) await persist(() => purse.read(signal), signal)
+      if (budget.isStale()) await persist(() => budget.read(signal), signal)
       this.#streams.tend(signal)
-      const wait = showWait(purse, last, this.#streams.isTold())
+      const wait = showWait(budget, last, this.#streams.isLive())
       if (wait > 0) {
         await pause(Math.min(wait, READ_AFTER_MS), signal)
         continue
       }
       const cost = await persist(() => this.#turn(signal), signal)
-      purse.spend(cost)
+      budget.spend(cost)
       last = { cost, at: Date.now() }
     }
   }
@@ -147,15 +147,15 @@ class LiveScene implements Live {
 
   /** Sends the most useful request, and returns its cost: 0 where streams tell all. */
   async #turn(signal: AbortSignal): Promise<number> {
-    const { purse, parts } = this.#options
-    if (parts === 'chart') return this.#streams.isTold() ? 0 : this.#candles(signal)
+    const { budget, parts } = this.#options
+    if (parts === 'chart') return this.#streams.isLive() ? 0 : this.#candles(signal)
     const now = performance.now()
     const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
-      now - time > Math.max(ms, credits * (purse.pauseMs(1) ?? Number.POSITIVE_INFINITY))
+      now - time > Math.max(ms, credits * (budget.pauseMs(1) ?? Number.POSITIVE_INFINITY))
     const dayIsOld = this.#held.day === undefined || isOld(this.#times.day, DAY_EVERY)
-    if (dayIsOld && purse.left() > 2 * this.#dayCost) return this.#day(signal)
-    if (isOld(this.#times.pool, POOL_EVERY) && purse.left() > 4) return this.#pool(signal)
-    if (this.#streams.isTold()) return 0
+    if (dayIsOld && budget.left() > 2 * this.#dayCost) return this.#day(signal)
+    if (isOld(this.#times.pool, POOL_EVERY) && budget.left() > 4) return this.#pool(signal)
+    if (this.#streams.isLive()) return 0
     const maxAgeMs = Math.min(QUIET_MS, this.#seconds * 1_000)
     const candlesAreOld = this.#candlesStale || now - this.#times.candles > maxAgeMs
     this.#askedCandles = candlesAreOld && !this.#askedCandles
@@ -181,12 +181,12 @@ class LiveScene implements Live {
   async #toldCandles({ rows, isFirst, incomplete }: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void> {
     this.#times.candles = performance.now()
     const isShort = !incomplete && rows.length < PAGE
-    if (isFirst) this.#options.purse.spend(await this.#joinCandles(rows, isShort, signal))
+    if (isFirst) this.#options.budget.spend(await this.#joinCandles(rows, isShort, signal))
     else this.#change({ rows: continued(this.#held.rows, rows) })
   }
 
   async #toldTicks({ rows, isFirst }: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void> {
-    if (isFirst && !hasNewest(this.#held.ticks, rows)) this.#options.purse.spend(await this.#compare(signal))
+    if (isFirst && !hasNewest(this.#held.ticks, rows)) this.#options.budget.spend(await this.#compare(signal))
     else this.#change({ ticks: rows })
   }
 

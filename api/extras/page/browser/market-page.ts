@@ -34,7 +34,7 @@ class MarketPage {
   readonly #choice: Choice
   readonly #pools: ReturnType<typeof openPools>
   readonly #tools: ReturnType<typeof openTools>
-  #session: (ReturnType<typeof openClient> & { key: string; purse: CreditBudget }) | undefined
+  #session: (ReturnType<typeof openClient> & { key: string; budget: CreditBudget }) | undefined
   /** Aborted where the key is left. */
   #leaving = new AbortController()
   #running = new AbortController()
@@ -103,7 +103,7 @@ class MarketPage {
     if (key !== this.#session?.key) {
       this.#stop()
       const client = openClient(key)
-      this.#session = { ...client, key, purse: openCreditBudget(client.ask) }
+      this.#session = { ...client, key, budget: openCreditBudget(client.ask) }
     }
     this.#pick(this.#place)
   }

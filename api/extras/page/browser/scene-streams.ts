@@ -23,7 +23,7 @@ export type SceneStreamsOptions = {
   scene: Scene
   candles: SceneCandles
   stream: StreamApi
-  purse: CreditBudget
+  budget: CreditBudget
   on: {
     candles(answer: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void>
     /** Absent where no trades are shown: candles have a stream alone. */
@@ -36,12 +36,12 @@ export type ToldAnswer<Row> = { rows: readonly Row[]; isFirst: boolean; incomple
 
 export type SceneStreams = {
   /** Whether all streams have told an answer, and one of them lately. */
-  isTold(): boolean
+  isLive(): boolean
   /** Opens streams where the budget has credits for them, and closes them where it has none. */
   tend(signal: AbortSignal): void
 }
 
-export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStreamsOptions): SceneStreams {
+export function openSceneStreams({ scene, candles, stream, budget, on }: SceneStreamsOptions): SceneStreams {
   const creditsAMinute = on.ticks === undefined ? 1 : 2
   let open: AbortController | undefined
   let told = new Set<string>()
@@ -59,7 +59,7 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
     for await (const event of events) {
       folded.take(event)
       if (event.event === 'error') return
-      if (event.event === 'snapshot') purse.spend(Number(event.data['credits_used']))
+      if (event.event === 'snapshot') budget.spend(Number(event.data['credits_used']))
       if (event.event !== 'tip') continue
       const rows = folded.rowsOf(scene.listing.id) as Row[]
       await show({ rows, isFirst: !told.has(what), incomplete })
@@ -72,7 +72,7 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
   async function run(signal: AbortSignal): Promise<void> {
     const { asked, rowsOf } = candles.form(candleQuery(scene, ROWS))
     const { ticks: tellTicks } = on
-    const spending = setInterval(() => purse.spend(creditsAMinute), MINUTE_MS)
+    const spending = setInterval(() => budget.spend(creditsAMinute), MINUTE_MS)
     try {
       await Promise.race([
         follow<Bodies['candles']['data'][number]>('candles', asked, signal, ({ rows, ...answer }) =>
@@ -89,9 +89,9 @@ export function openSceneStreams({ scene, candles, stream, purse, on }: SceneStr
   }
 
   return {
-    isTold: () => told.size === creditsAMinute && performance.now() - toldAt < SILENT_MS,
+    isLive: () => told.size === creditsAMinute && performance.now() - toldAt < SILENT_MS,
     tend(signal) {
-      const isPaid = (purse.pauseMs(creditsAMinute) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
+      const isPaid = (budget.pauseMs(creditsAMinute) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
       if (!isPaid) open?.abort()
       if (!isPaid || open !== undefined || performance.now() < dueAt) return
       const one = new AbortController()

@@ -46,12 +46,12 @@ export function openCreditBudget(ask: QueryApi): CreditBudget {
 export type LiveRequest = { cost: number; at: number }
 
 /** Milliseconds until the next request, shown on the page. */
-export function showWait(purse: CreditBudget, last: LiveRequest | undefined, isTold: boolean): number {
+export function showWait(budget: CreditBudget, last: LiveRequest | undefined, isLive: boolean): number {
   if (last === undefined) return 0
-  const pause = purse.pauseMs(last.cost)
-  const due = pause === undefined ? purse.ends().getTime() : last.at + pause
+  const pause = budget.pauseMs(last.cost)
+  const due = pause === undefined ? budget.ends().getTime() : last.at + pause
   const wait = pause === undefined ? Math.max(SHORTEST_PAUSE_MS, due - Date.now()) : due - Date.now()
-  if (isTold) showState('live')
+  if (isLive) showState('live')
   else if (wait > SAVING_MS || pause === undefined) showState('saving', new Date(due))
   else if (wait > 0) showState('live')
   return wait
