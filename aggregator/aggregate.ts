@@ -2,10 +2,10 @@
  * The aggregator of one network: one writer of its tables, three sources of work.
  *
  *   log of the stream   → stream-writer.ts               validate → place → fold → encode → insert → record
- *   log of jobs         → history/range-overwrites.ts    final history replaces whatever is stored of its blocks
+ *   log of jobs         → history/range-overwrites.ts    final history replaces the stored rows of its blocks
  *   open jobs           → maintenance/rebuild-worker.ts  rebuilds, and rewinds (rewind-stream.ts)
  *
- * Beside them `workers` run, such as extras/verify/verify-worker.ts, which reads what is stored.
+ * Beside them `workers` run, such as extras/verify/verify-worker.ts, which reads the tables.
  *
  * All of them share one priority queue: batches of the stream and rewinds go first, tasks of overwrites and rebuilds run between them.
  */

@@ -44,7 +44,7 @@ export async function openNetwork(
   await persist(() =>
     recover(client, { network, position, tip, checkpoint, completeVersion, recomputeContext, observer }),
   )
-  // What it records first holds only now.
+  // Its first record holds only now.
   const checkpointer = await open(checkpointing(disk))
   const since = await persist(() => newestTick(client, network, tip))
   const isFenced = log.confirm !== undefined

@@ -1,7 +1,7 @@
 /**
  * The stream's writer. Each message of the log takes these steps, in this order:
  *
- *   Entry → validate       what the tables cannot hold is set aside                           write/reject-invalid.ts
+ *   Entry → validate       messages that tables cannot hold, aside                            write/reject-invalid.ts
  *         → place          append, roll back first, or skip: known, or an orphan              ledger/ledger.ts
  *         → PlacedMessage  waits until `MAX_TICKS_PER_FLUSH` or `store`
  *         → flush          fold, encode, insert, record                                       write/flush.ts

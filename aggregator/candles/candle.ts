@@ -1,4 +1,4 @@
-/** A candle: what a stretch of ticks came to. */
+/** A candle: the sum of a stretch of ticks. */
 
 import { isExecuted, type Tick } from '../../ingest/model/tick.ts'
 import { magnitude } from '../../ingest/pricing/price.ts'

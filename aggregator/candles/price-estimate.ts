@@ -1,5 +1,5 @@
 /**
- * Prices take little room: both follow, but for their last bits, from what is stored beside them. A row keeps how many units in the last
+ * Prices take little room: both follow, but for their last bits, from other columns of their row. A row keeps how many units in the last
  * place each is away from the estimate made here, and the tables add the two up again, to the last bit whatever the row says.
  *
  * The twin of the ALIAS columns `price` and `spot_price` of ticks (0002_ticks.sql): the same operations in the same order, each of

@@ -1,4 +1,4 @@
-/** Recompute: ClickHouse derives candles from the stored ticks. Right whatever happened before. */
+/** Recompute: ClickHouse derives candles from the stored ticks. The result does not depend on earlier candles. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'

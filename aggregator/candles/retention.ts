@@ -40,7 +40,7 @@ export async function applyRetention(client: ClickHouseClient, retention: Retent
       { table },
     )
     if ((row?.rule ?? '') === wanted) continue
-    // What has expired by now is dropped in the background, so that nothing waits for it; ClickHouse resumes that after a restart.
+    // ClickHouse drops expired rows in the background, so that nothing waits for it, and resumes that after a restart.
     if (wanted !== '') await run(client, `ALTER TABLE ${table} MODIFY TTL ${wanted} SETTINGS alter_sync = 0`, {})
     else await run(client, `ALTER TABLE ${table} REMOVE TTL`, {})
     const days = table === 'ticks' ? (retention.ticks ?? 0) : 0

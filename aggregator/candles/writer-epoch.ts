@@ -34,7 +34,7 @@ export type CandleVersions = { epoch: bigint; next(): bigint }
 
 /**
  * The epoch is valid once the log confirms that this process is still assigned: a later owner reads this epoch and takes a higher one, and an
- * earlier owner can no longer confirm. What that one has sent before may still arrive: the ledger takes none of it after this (`inEpoch`).
+ * earlier owner can no longer confirm. Its statements that are on their way may still arrive: the ledger takes none of them after this (`inEpoch`).
  */
 export async function acquireEpoch(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
   const [last] = await ask<{ epoch: string }>(

@@ -1,4 +1,4 @@
--- Whether a row was ever stored of some blocks, whatever its time, or of later ones up to a second. Without FINAL: rows with a tombstone
+-- Whether a row was ever stored of some blocks, at any time, or of later ones up to a second. Without FINAL: rows with a tombstone
 -- count too. Two queries, since only the second leaves out parts by their time: asked as one, both would read all later blocks.
 SELECT 1
 FROM

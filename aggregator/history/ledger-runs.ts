@@ -26,7 +26,7 @@ export async function runsOfLedger(
   })
   if (!lowest) return []
   if (lowest.from <= start.first) return [lowest, ...others]
-  // What covers the block before it ends there.
+  // A range that covers the block before it ends there.
   const [before] = await chain.below(lowest.from, 1)
   if (before?.number === lowest.from - 1) return [{ ...lowest, from: start.first, fromTime: start.time }, ...others]
   return [...(await runsOfLedger(client, network, lowest.from)), lowest, ...others]

@@ -21,7 +21,7 @@ WITH
         SELECT
             first,
             time                                                                AS first_time,
-            -- What lies between two ends that hang together was left out: the first of them covers it.
+            -- Blocks between two connected ends have no rows: the first of the two covers them.
             if(next = number + 1, leadInFrame(number, 1, number) OVER onward, number)   AS last,
             if(next = number + 1, leadInFrame(time, 1, time) OVER onward, time)         AS last_time
         FROM ends

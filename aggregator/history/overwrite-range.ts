@@ -1,5 +1,5 @@
 /**
- * A range overwrite: final history as a job read it, in place of whatever is stored of its blocks. Where nothing was stored, candles
+ * A range overwrite: final history as a job read it, in place of the stored rows of its blocks. Where nothing was stored, candles
  * are folded in memory (foldRange); elsewhere ClickHouse recomputes them (replace-range.ts). For 120,000 ticks of 400 pools, folding takes
  * 5 to 7 s of ClickHouse's CPU, recomputing 41 to 43 s.
  */

@@ -24,7 +24,7 @@ export function poolsIn(filter: string): readonly PoolId[] {
   return filter === '' ? [] : (filter.split(',') as PoolId[])
 }
 
-/** Stores what a digest stands for: before any row that names it. */
+/** Stores the pools of a digest, before any row that names it. */
 export async function recordFilter(
   client: ClickHouseClient,
   network: NetworkName,

@@ -47,7 +47,7 @@ export async function overwriteRanges(
       const { message, offset } = entry
       // A log that keeps its messages shows them again at every start.
       if (overwrites.has(message)) continue
-      // What a process hands over to itself is of its own jobs.
+      // A range that a process hands over to itself is of one of its own jobs.
       const problem = history.reject && (await untilStored(options, () => problemOf(message)))
       if (problem === undefined) unstored.push(message)
       else await reject(options, history, offset, problem)

@@ -1,4 +1,4 @@
-/** Replace: rows of a range over whatever is stored of its blocks. Other rows get tombstones, and ClickHouse recomputes the candles. */
+/** Replace: rows of a range over the stored rows of its blocks. Other rows get tombstones, and ClickHouse recomputes the candles. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pieces } from '../../ingest/lib/pieces.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'

@@ -145,7 +145,7 @@ function insertJob(client: ClickHouseClient, job: Job): Promise<void> {
 }
 
 /**
- * The version counts up from the stored one, so that the last write counts whatever the clock does. A job that is closed stays so: the process
+ * The version counts up from the stored one, so that the last write counts, independent of clocks. A job that is closed stays so: the process
  * that reads it may not know yet, and its progress beside the last state counts less.
  */
 async function writeState(

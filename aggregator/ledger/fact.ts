@@ -9,7 +9,7 @@ export type AuditCounts = Record<'logs' | 'mismatched' | 'omitted' | 'invented' 
 
 export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'aggregator-started'; tip: LedgerBlock | undefined; epoch: bigint; generation: number; offset: number }
-  /** The tables were empty, and the log no longer has what came before this block: the command reads it. */
+  /** The tables were empty, and the log no longer has the blocks before this one: the command reads them. */
   | { kind: 'begins-late'; first: number; command: string }
   | { kind: 'flushed'; from: number; to: number; blocks: number; ticks: number; tipTimestamp: UnixSeconds; ms: number }
   | { kind: 'restated'; job: number; from: number; to: number; ticks: number; ms: number }

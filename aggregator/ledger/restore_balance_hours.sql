@@ -1,5 +1,5 @@
--- Puts back what pools held at a block, in the hours whose newest reading lies above it; an hour without an earlier reading gets a tombstone.
--- What a start has put back has the version of a rollback in the first message after it, which may take it back again.
+-- Restores the balances of pools at a block, in the hours whose newest reading lies above it; an hour without an earlier reading gets a tombstone.
+-- Rows that a start restores have the version of a rollback in the first message after it, which may take them back again.
 INSERT INTO pool_balance_hours
 SELECT
     replaced.network, replaced.pool, replaced.hour,

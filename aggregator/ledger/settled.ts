@@ -1,7 +1,7 @@
 /**
  * Finality that is settled: it was named two minutes ago by a message that is still on the ledger. A message alone proves no finality, since anyone
- * with the right to write to the log may append one; but where the listener runs, its next block replaces what is not of its chain long before. So
- * what is settled is never taken back for a message, and what is not settled may be.
+ * with the right to write to the log may append one; but where the listener runs, its next block replaces blocks of another chain long before. So
+ * settled blocks are never taken back for a message, and others may be.
  */
 
 export const SETTLE_MS = 120_000
@@ -18,7 +18,7 @@ export class SettledFinality {
   #settled: number
   #named: Named[] = []
 
-  /** `settled`: what was stored before. */
+  /** `settled`: as stored before. */
   constructor(settled = 0, now: () => number = () => performance.now()) {
     this.#settled = settled
     this.#now = now
@@ -40,7 +40,7 @@ export class SettledFinality {
     if (finalized > this.named) this.#named.push({ finalized, by, atMs: this.#now() })
   }
 
-  /** Messages above block `to` are taken back, and what they have named. */
+  /** Messages above block `to` are taken back, with the blocks that they named final. */
   rollBack(to: number): void {
     this.#named = this.#named.filter(({ by }) => by <= to)
     this.#settled = Math.min(this.#settled, to)

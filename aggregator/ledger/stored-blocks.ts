@@ -107,7 +107,7 @@ export async function newestTick(
     { network },
   )
   const known = Math.max(tip?.timestamp ?? 0, covered?.newest ?? 0)
-  // Parts that hold nothing later are not read at all: what is left is a job or a flush that was cut off.
+  // Parts without later rows are not read at all: the others are of a job, or of a flush that was cut off.
   const [row] = await ask<{ newest: number }>(
     client,
     `SELECT toUnixTimestamp(max(time)) AS newest FROM ticks

@@ -52,7 +52,7 @@ export function runRebuildWorker(client: ClickHouseClient, options: RebuildWorke
 async function rebuildCandles(client: ClickHouseClient, job: Job, options: RebuildWorkerOptions): Promise<void> {
   const { network, shards, state, ledger, observer, writeQueue, report, signal } = options
   const began = performance.now()
-  // Between two flushes: what is folded from here on has a higher version, and starts from what the ticks say.
+  // Between two flushes: candles that are folded from here on have a higher version, and start from the stored ticks.
   const version = await writeQueue.low(async () => {
     state.open.invalidateAll(tipTime(ledger))
     markDisturbed(state, Number.NEGATIVE_INFINITY)

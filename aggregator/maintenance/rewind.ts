@@ -61,7 +61,7 @@ export async function rewind(client: ClickHouseClient, options: RewindOptions): 
   return rollBack(client, { network, to, version, recomputeContext, unverified, observer })
 }
 
-/** Blocks above `to` are to be audited again. What was counted of them stays counted. */
+/** Blocks above `to` are to be audited again. Their earlier counts stay. */
 async function lowerAudits(client: ClickHouseClient, network: NetworkName, to: number): Promise<void> {
   for (const record of await readRecords(client, network)) {
     const isBelow = (block: number) => block <= to

@@ -29,7 +29,7 @@ export type RereadOptions = {
 /** Reads the next few tokens; nothing where no block is final yet. May be repeated after a failure. */
 export type RereadStep = () => Promise<void>
 
-/** One step reads so many tokens at most, whatever is stored: five reads each, in a few calls. */
+/** One step reads so many tokens at most, however many are stored: five reads each, in a few calls. */
 const TOKENS_PER_STEP = 100
 /** Tokens of a step whose new name waits for a second reading. */
 const CLAIMS_PER_STEP = 60

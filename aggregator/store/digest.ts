@@ -22,7 +22,7 @@ export function digestOf(ticks: readonly Tick[]): bigint {
   return BigInt.asUintN(64, transactions + places + amounts0 + 3n * amounts1 + 5n * roots)
 }
 
-/** Modulo 2^64: what each tick was worth, in millionths of a dollar, times its log index and one. */
+/** Modulo 2^64: the worth of each tick, in millionths of a dollar, times its log index and one. */
 export function digestOfDollars(ticks: readonly Tick[]): bigint {
   const sum = ticks.reduce((all, tick) => all + BigInt(tick.logIndex + 1) * tick.amountUsdMicros, 0n)
   return BigInt.asUintN(64, sum)

@@ -9,7 +9,7 @@ SELECT
 FROM
 (
     SELECT token0_address AS token, token0_symbol AS symbol, token0_name AS name, token0_decimals AS decimals, block, pool
-    -- Without FINAL: what a block told of a token that was rolled back is not of another token.
+    -- Without FINAL: a row that was rolled back still describes the same token.
     FROM pools
     WHERE network = {network:String} AND token0_address IN {tokens:Array(String)}
     UNION ALL

@@ -10,7 +10,7 @@ const MAX_MS = 200
 let underWay = 0
 const waiting = new Set<() => void>()
 
-/** Runs `task` with priority over what awaits `whenStored`. */
+/** Runs `task` with priority over tasks that await `whenStored`. */
 export async function withStreamPriority<T>(task: () => Promise<T>): Promise<T> {
   underWay++
   try {

@@ -118,7 +118,7 @@ export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<num
   }
 }
 
-/** Number of proven blocks of which the reading lacks logs, or has others. */
+/** Number of proven blocks whose logs differ from the reading's. */
 export function countFalse({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
   const falsehoods = [...proven.values()].map((block) => falsehoodIn(told, block))
   return falsehoods.filter(({ omitted, altered }) => omitted + altered > 0).length
@@ -150,7 +150,7 @@ export type FalseReading = {
   report: Report<IngestFact>
 }
 
-/** Reports endpoints whose answers are not what is proven, and penalizes them. */
+/** Reports endpoints whose answers differ from the proven ones, and penalizes them. */
 export function reportFalseAnswers(endpoints: Endpoints, { network, readings, proven, report }: FalseReading): void {
   const found = new Map<Client, Falsehood>()
   for (const [number, block] of proven) {

@@ -23,7 +23,7 @@ import type { Venue } from '../venues/venue.ts'
 import { isRead, venuesOf } from '../venues/venues.ts'
 
 export type Assembler = {
-  /** Filter for `eth_getLogs`. Reference pools are included, whatever the wanted pools. */
+  /** Filter for `eth_getLogs`. Reference pools are included, also where they are not among the wanted pools. */
   filter: LogFilter
   usd: UsdPrices
   balances: BalanceReader

@@ -1,4 +1,4 @@
-/** Says that nothing can be read, what the endpoint lacks, and what to do: at most once a minute. */
+/** Reports that nothing can be read, with the lack of the endpoint and a remedy: at most once a minute. */
 import type { IngestFact } from '../model/fact.ts'
 import type { NetworkName } from '../model/network.ts'
 import type { Report } from '../model/report.ts'
@@ -40,7 +40,7 @@ export class BlockedReading {
   }
 }
 
-/** One sentence: what the endpoint lacks, and what to do. */
+/** One sentence: the lack of the endpoint, and a remedy. */
 export function adviceOn({ endpoint, problem }: RpcFailed, from: number, variable: string): string {
   const another = `name another endpoint in ${variable}`
   switch (problem.kind) {

@@ -29,7 +29,7 @@ const FINALITY_POLLS = 12
 const MAX_FINALITY_AGE_MS = 15_000
 
 /**
- * One node's view of the chain. `head` is what is read now: the node's own head, or the newest announced one where `early` has read it.
+ * One node's view of the chain. `head` is read now: the node's own head, or the newest announced one where `early` has read it.
  * `ancestor` is the newest block of `chain` that the node has.
  */
 export type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefined; early: HeadPrefetch | undefined }

@@ -1,4 +1,4 @@
-/** Detects that a rewind removed stored blocks: what is appended above them does not connect any more, and the listener resumes at the stored tip. */
+/** Detects that a rewind removed stored blocks: blocks above them do not connect any more, and the listener resumes at the stored tip. */
 import type { StoredChain } from '../model/stored-chain.ts'
 
 const LOOK_MS = 1_000

@@ -1,6 +1,6 @@
 /** Waits that an `AbortSignal` can end. */
 
-/** Calls back when the signal aborts, at once where it has: an aborted signal calls no listener that is added later. Returns what takes it back. */
+/** Calls back when the signal aborts, at once where it has: an aborted signal calls no listener that is added later. Returns a function that takes it back. */
 export function onAbort(signal: AbortSignal, aborted: () => void): () => void {
   if (signal.aborted) aborted()
   else signal.addEventListener('abort', aborted, { once: true })
@@ -49,7 +49,7 @@ export async function retried<T>(task: () => Promise<T>, options: RetryOptions):
   }
 }
 
-/** Repeats a step until the signal aborts, each time retried until it succeeds. The step waits for what is next. */
+/** Repeats a step until the signal aborts, each time retried until it succeeds. The step itself waits until there is work. */
 export async function repeated(step: () => Promise<void>, options: RetryOptions): Promise<void> {
   const { signal } = options
   while (!signal.aborted) {

@@ -43,7 +43,7 @@ export type IngestFact = { network: NetworkName } & (
   /** It has answered its head later than another endpoint by a block time, again and again; `ms` is the median. */
   | { kind: 'endpoint-late'; endpoint: string; ms: number }
   | { kind: 'endpoint-behind'; endpoint: string; head: number | undefined; best: number | undefined }
-  /** Voices have different blocks at the height of a block that one of them reports as final; `agreed` is what most of three or more have. At most once a minute. */
+  /** Voices have different blocks at the height of a block that one of them reports as final; `agreed` is the block that most of three or more have. At most once a minute. */
   | {
       kind: 'endpoints-disagree'
       block: number

@@ -11,7 +11,7 @@ export type Network = {
   chainId: number
   /** True where a local chain stands in for the real one; shown wherever the network is shown. */
   devnet: boolean
-  /** The first block whose hash and receipts' root follow from what nodes answer: 0 where absent. */
+  /** The first block whose hash and receipts' root can be computed from answers of nodes: 0 where absent. */
   provenFrom?: number
   v3: { factory: Address; fromBlock: number }
   /** Read beside Uniswap; none where absent. */

@@ -8,7 +8,7 @@ import { isPruned } from '../rpc/rpc-error.ts'
 
 /** Most blocks have some: then the answer itself shows that the node has logs. */
 const FREQUENT: LogFilter = { topics: [[V3_TOPICS.swap]] }
-/** Blocks above it of which one is likely to have logs. */
+/** Among so many blocks above it, one is likely to have logs. */
 const LOOKS = 3
 /** How often no endpoint may have a block before its absence counts: nodes behind one address differ. */
 const CONFIRMATIONS = 4

@@ -136,7 +136,7 @@ export class Registry {
       this.#storedTokens([...missing].filter((address) => !this.#isCurated(address))),
     ])
     for (const [address, token] of tokens) if (token) this.#tokens.set(address, token)
-    // A new pool of a stored token has its decimals and its name, whatever the contract answers by now.
+    // A new pool of a stored token has its decimals and its name, also where the contract answers others by now.
     for (const token of stored) this.#tokens.set(token.address, token)
   }
 

@@ -86,7 +86,7 @@ export class SwapFees {
     return plugin ? (plugin.override || fee) + plugin.added : fee
   }
 
-  /** Forgets what was observed above `block`. */
+  /** Forgets the fees that were observed above `block`. */
   rollBack(block: number): void {
     for (const [pool, known] of this.#known) if (known.block > block) this.#known.delete(pool)
     this.#next.clear()

@@ -24,7 +24,7 @@ export function product(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
 
 export function quotient(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   const hi = a.hi / b.hi
-  // a − b · hi, of which the leading bits cancel.
+  // The leading bits of a − b · hi cancel.
   const back = b.hi * hi
   const part = sum(back, productError(b.hi, hi, back) + b.lo * hi)
   return sum(hi, (a.hi - part.hi + (a.lo - part.lo)) / b.hi)

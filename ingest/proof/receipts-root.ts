@@ -1,4 +1,4 @@
-/** The receipts' root of a block from its receipts: logs with the root of a proven header are what the chain has, whichever node answers them. */
+/** The receipts' root of a block from its receipts: logs with the root of a proven header are those of the chain, from any node. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createMerkleProof, createMPT, type MerklePatriciaTrie } from '@ethereumjs/mpt'
 import { bytesToHex, concat, type Hex, hexToBytes, numberToHex, toRlp } from 'viem'

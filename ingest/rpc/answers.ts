@@ -1,4 +1,4 @@
-/** Checks each answer of a node where it arrives: what passes has the types and ranges that its readers assume. */
+/** Checks each answer of a node where it arrives: an answer that passes has the types and ranges that its readers assume. */
 import { numberToHex } from 'viem'
 import { bytesIn, hexIn, isBytes, isLowerHex, isPlainNumber, quantityIn } from '../lib/hex.ts'
 import { headerIn, type RpcLog } from './rpc.ts'

@@ -137,7 +137,7 @@ function withoutMulticall(): BadAnswer {
 }
 
 /**
- * `(bool success, bytes returnData)[]`. Multicall3 answers each call, whatever the contracts do, so another form is the node's. A general decoder
+ * `(bool success, bytes returnData)[]`. Multicall3 answers each call, also where a contract fails, so another form is the node's. A general decoder
  * follows offsets that point to one long text a thousand times.
  */
 function resultsIn(data: Hex, reads: number): ReadResult[] {

@@ -73,7 +73,7 @@ export function isRpcError(error: unknown): boolean {
   return error instanceof BaseError || error instanceof BadAnswer
 }
 
-/** The node answered with an error of JSON-RPC: whatever it is, the request arrived. */
+/** The node answered with an error of JSON-RPC: the request arrived. */
 export function isNodeError(error: unknown): boolean {
   return error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError) !== null
 }

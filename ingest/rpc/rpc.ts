@@ -93,7 +93,7 @@ export type Heads = {
 }
 
 /**
- * `finality` of the network is updated. What an endpoint has reported within `maxAgeMs` is not requested again: finality moves in steps of
+ * `finality` of the network is updated. A height that an endpoint has reported within `maxAgeMs` is not requested again: finality moves in steps of
  * seconds to minutes, and heads up to four times a second.
  */
 export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0): Promise<Heads> {

@@ -29,7 +29,7 @@ export type PoolProof = {
   feeOf(answers: readonly unknown[]): number | undefined
 }
 
-/** The factory takes 24 bits only, whatever a contract answers. */
+/** The factory takes 24 bits only; a contract may answer more. */
 export function isFee(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value < 2 ** 24
 }

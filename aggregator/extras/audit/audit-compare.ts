@@ -33,7 +33,7 @@ export type ComparisonContext = {
 }
 
 export type RangeToCompare = BlockRange & {
-  /** The endpoint whose answer most likely is what is stored. */
+  /** The endpoint whose answer was most likely stored. */
   first: Client
   /** Blocks found wrong before, whose repair may be incomplete: they are repaired again, and not counted again. */
   pending: ReadonlySet<number>
@@ -139,7 +139,7 @@ async function readTruth(
   let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
     await requireFinalLedger(client, endpoints, network, to)
-    // What was read may have been of a branch that is taken back by now.
+    // The rows may have been of a branch that is taken back by now.
     stored = await readStored()
     differing = differingNow()
   }

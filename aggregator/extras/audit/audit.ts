@@ -47,7 +47,7 @@ const GOOD_RANGE_LOGS = 2_000
 /** The newest blocks without proof that are read again; older ones are given up. */
 const MAX_UNDECIDED = 1_000
 const AGAIN_MS = 600_000
-/** An audit takes some three requests, whatever its number of blocks: fewer newly final blocks wait. The listener requests finality more often. */
+/** An audit takes some three requests for any number of blocks: fewer newly final blocks wait. The listener requests finality more often. */
 const EVERY_MS = 30_000
 const ENOUGH_BLOCKS = 64
 const POLL_MS = 100
@@ -204,7 +204,7 @@ function keyOf(job: number, first: number): string {
   return `${job} from ${first}`
 }
 
-/** Overwrites whatever is stored of final blocks by their proven content. Resolves once all of it is stored, candles too. May be repeated: the last repair counts. */
+/** Overwrites the stored rows of final blocks by their proven content. Resolves once all of it is stored, candles too. May be repeated: the last repair counts. */
 async function repair(
   client: ClickHouseClient,
   history: TickLog<RangeOverwrite>,

@@ -1,4 +1,4 @@
--- What is stored of some blocks, summed up so that no order matters: a row for each block, or for each log of a single one. audit-sums.ts computes the same.
+-- Sums over the stored logs of some blocks, in which no order matters: a row for each block, or for each log of a single one. audit-sums.ts computes the same.
 SELECT
     toFloat64(block)           AS number,
     toUInt32(count())          AS logs,

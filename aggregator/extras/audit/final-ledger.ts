@@ -1,11 +1,11 @@
-/** Whether what is stored of final blocks is of the chain that became final. */
+/** Whether the stored final blocks are those of the chain that became final. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'
 import { getHeader } from '../../../ingest/rpc/rpc.ts'
 import { newestBlock, readBlocks } from '../../ledger/stored-blocks.ts'
 
-/** The aggregator has not yet followed the chain to what is final. */
+/** The aggregator has not yet followed the chain to its final block. */
 export class LedgerBehind extends Error {
   override readonly name = 'LedgerBehind'
 }

@@ -1,9 +1,9 @@
 /**
- * Publishes what the tables say, block by block, behind the ledger. Two rules make it right after every crash:
+ * Publishes the rows of the tables, block by block, behind the ledger. Two rules make it right after every crash:
  *
  * - A block is published once it is on the ledger, and the cursor moves once its records are acknowledged. So a crash repeats records,
  *   and omits none.
- * - What takes rows back (a rollback, a rewind, a range overwrite) publishes the retractions before the first row goes. So a crash
+ * - A rollback, a rewind or a range overwrite publishes the retractions before the first row goes. So a crash
  *   between the two repeats them.
  *
  * A publication's version is the next one of the writer's epoch: a reader that keeps the highest version of each identity has what the
@@ -51,7 +51,7 @@ function firstHighest({ ledger, finality }: PublisherOptions, stored: PublishCur
   return finality === 'final' ? Math.max(stored.number, ledger.finalized) : Number.MAX_SAFE_INTEGER
 }
 
-/** Publishes what the writer stores: an observer of its ledger. */
+/** Publishes the rows that the writer stores: an observer of its ledger. */
 export function publishing(options: PublishOptions): OpenObserver {
   return (client, context) => openPublisher(client, { ...options, ...context })
 }
@@ -73,7 +73,7 @@ async function openPublisher(client: ClickHouseClient, options: PublisherOptions
 type FirstState = {
   cursor: PublishCursor
   /**
-   * No block above it is published. The stored cursor is behind what a crash has published, so a start retracts whatever is stored above
+   * No block above it is published. A crash has published more than the stored cursor says, so a start retracts all rows above
    * the tip.
    */
   highest: number

@@ -15,7 +15,7 @@ import type { VersionedTick } from './publication.ts'
 const storedTicks = loadSql(import.meta.url, './stored_ticks.sql')
 const blockHashes = loadSql(import.meta.url, './block_hashes.sql')
 
-/** Blocks and seconds, both ends included; all seconds where absent. They bound what is read: the time is in the key, and in that of the partitions. */
+/** Blocks and seconds, both ends included; all seconds where absent. They bound the read: the time is in the key, and in that of the partitions. */
 export type TickRange = {
   first: number
   last: number

@@ -1,6 +1,6 @@
 /**
  * Candles against ticks, a month at a time, the oldest first. A month of ticks is a partition in the order of pool and time, so a slice is the
- * next rows of the key: it reads what it compares, however many pools there are and however busy one second of an hour is.
+ * next rows of the key: it reads the rows that it compares, however many pools there are and however busy one second of an hour is.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'

@@ -21,7 +21,7 @@ export type ConfirmOptions = {
 /** A job that is under way, or that a crash has cut off, may have written half of a range. */
 const RECHECK_BESIDE_JOBS_MS = 600_000
 
-/** Differences that are there a second time, between two overwrites, and of what is final at both ends of the look. */
+/** Differences that a second read finds, too: between two overwrites, and of blocks that were final before and after it. */
 export async function confirmed(
   client: ClickHouseClient,
   options: ConfirmOptions,

@@ -1,4 +1,4 @@
-/** Differences: what is stored beside what is counted, of candles, of blocks of the ledger, and of ranges that a job has overwritten. */
+/** Differences between stored and counted values: of candles, of blocks of the ledger, and of ranges that a job has overwritten. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockRange } from '../../../ingest/model/block-range.ts'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'

@@ -1,4 +1,4 @@
--- Buckets that are not what the next finer ones come to: seconds what their ticks, minutes what their seconds, hours and days likewise.
+-- Buckets that differ from the sum of the next finer ones: seconds from their ticks, minutes from their seconds, hours and days likewise.
 -- From one place of the key up to another within a month: a pool and a second. A bucket belongs to the piece that holds its last second.
 SELECT pool, resolution, toUnixTimestamp(bucket) AS start
 FROM

@@ -1,4 +1,4 @@
-/** The bounds of what can be verified: the oldest second that is kept, and the final point, below which the stream writes nothing any more. */
+/** The bounds of a verification: the oldest second that is kept, and the final point, below which the stream writes nothing any more. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'

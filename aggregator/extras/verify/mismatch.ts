@@ -1,4 +1,4 @@
-/** A mismatch as an operator reads it: what differs, where, and the command that repairs it. */
+/** A mismatch as an operator reads it: its values, its place, and the command that repairs it. */
 import { asTyped } from '../../../ingest/lib/as-typed.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { AggregatorFact } from '../../ledger/fact.ts'

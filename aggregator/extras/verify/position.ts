@@ -1,4 +1,4 @@
-/** The position of the permanent verification of a network, and what it has found: one row of `verifications`. */
+/** The position and the findings of the permanent verification of a network: one row of `verifications`. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -96,7 +96,7 @@ export function passed(at: Verification): Verification {
     passes: at.passes + 1,
     passed: nowSeconds(),
     passedMismatches: at.mismatches,
-    // What an earlier pass has found, and this one has not, is repaired.
+    // A mismatch of an earlier pass that this one has not found is repaired.
     newest: at.mismatches > 0 ? at.newest : '',
   }
 }

@@ -1,4 +1,4 @@
-/** A slice: a part of what is stored, bounded in rows, that one step of the permanent verification compares. */
+/** A slice: a part of the tables, bounded in rows, that one step of the permanent verification compares. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'

@@ -1,4 +1,4 @@
--- The next rows of `ticks` in the order of the key, from a place of a month on: of which pools they are, and up to which second.
+-- The pools and the last second of the next rows of `ticks` in the order of the key, from a place of a month on.
 -- Without FINAL the rows are read in the order of the key, so only this many of each part are read. Tombstones and replaced rows count.
 SELECT pool, toFloat64(count()) AS rows, toUnixTimestamp(min(time)) AS first, toUnixTimestamp(max(time)) AS last
 FROM

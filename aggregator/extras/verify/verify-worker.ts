@@ -1,5 +1,5 @@
 /**
- * The permanent verification: what `npm run verify` compares, slice by slice for as long as the writer runs, with a share of a core. It runs
+ * The permanent verification: the comparisons of `npm run verify`, slice by slice for as long as the writer runs, with a share of a core. It runs
  * in the process that writes, so a mismatch is read again while no job overwrites anything, below what the stream may still change.
  */
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -50,7 +50,7 @@ export type VerifyWorkerOptions = VerifyShare &
 const IDLE_MS = 50
 const REST_MS = 5_000
 const SAVE_MS = 30_000
-/** How old the bounds of what is verified may be. */
+/** Maximum age of the bounds of a verification. */
 const BOUNDS_MS = 10_000
 /** Mismatches of a slice that are reported one by one. */
 const MAX_REPORTED = 10

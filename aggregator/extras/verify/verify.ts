@@ -1,4 +1,4 @@
-/** Verification: every bucket beside what its ticks come to, and every count of ticks beside the ticks. */
+/** Verification compares every bucket with the sum of its ticks, and every count of ticks with the ticks. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { pause } from '../../../ingest/lib/wait.ts'
 import type { BlockRange } from '../../../ingest/model/block-range.ts'
@@ -28,7 +28,7 @@ const MAX_RANGES = 2_000
 
 export async function* verify(client: ClickHouseClient, options: VerifyOptions): AsyncGenerator<Difference> {
   const { network, to = MAX_TIME, signal, onProgress } = options
-  // What was made of ticks that are gone has nothing to be held against.
+  // Candles whose ticks have expired have nothing to be compared with.
   const from = Math.max(options.from ?? 0, await oldestWholeDay(client))
   const slices = await slicesOf(client, network, { from, to })
   for (const [index, slice] of slices.entries()) {
@@ -45,7 +45,7 @@ export async function* verify(client: ClickHouseClient, options: VerifyOptions):
     }
   }
   for (const one of stated) {
-    // What a later job stated of the same blocks counts instead.
+    // The row of a later job for the same blocks counts instead.
     if (
       one.firstTime < from ||
       stated.some((other) => other.job > one.job && other.from <= one.to && other.to >= one.from)

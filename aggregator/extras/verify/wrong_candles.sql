@@ -1,4 +1,4 @@
--- Buckets of some pools that are not what their ticks come to, of all resolutions: what is stored, and what was counted.
+-- Buckets of some pools that differ from the sum of their ticks, of all resolutions, with the stored and the counted values.
 SELECT
     pool, resolution, toUnixTimestamp(time) AS start,
     anyIf(facts, is_stored) AS stored, anyIf(facts, NOT is_stored) AS counted,

@@ -23,7 +23,7 @@ export class CircuitBreaker {
     return this.#failures
   }
 
-  /** It has answered what no node answers, not long ago. */
+  /** It has given an answer that no sound node gives, not long ago. */
   get isAtFault(): boolean {
     return this.#faults > 0 && Date.now() - this.#faultAt <= this.#policy.capMs
   }

@@ -10,7 +10,7 @@ const LAG_BLOCKS = 3
 const SKEW_SECONDS = 2
 /** Nodes that follow one chain have the same block so far below their heads. */
 const SHARED_DEPTH = 8
-/** A head of this age is not behind, whatever height another endpoint claims. Ethereum's blocks are 12 s apart, or 24 s. */
+/** A head of this age is not behind, also where another endpoint claims a greater height. Ethereum's blocks are 12 s apart, or 24 s. */
 const FRESH_SECONDS = 30
 
 export type CompareHeads = (

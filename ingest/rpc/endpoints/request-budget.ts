@@ -111,7 +111,7 @@ export class RequestBudget {
   }
 
   async #addClaim(day: string, perDay: number): Promise<void> {
-    // A new day begins with what other processes, and those before a restart, have counted.
+    // A new day begins with the counts of other processes, and of this one before a restart.
     const claim = day === this.#day ? Math.max(0, Math.min(claimOf(perDay), perDay - this.#counted)) : 0
     const used = await this.#count.add(day, claim)
     if (day !== this.#day) {

@@ -47,7 +47,7 @@ async function logsAgain(client: Client, filter: LogFilter, header: Header | und
 }
 
 const ALL_LOGS: LogFilter = { topics: [] }
-/** Blocks of which one is likely to have logs. */
+/** Among so many blocks, one is likely to have logs. */
 const LOOKS = 4
 
 /**
