@@ -1,4 +1,4 @@
--- A key, or its newest state: one version above the one that is stored, whatever the clock says. The top bit marks a revocation, so that
+-- A key, or its newest state: one version above the stored one, independent of clocks. The top bit marks a revocation, so that
 -- it beats every other state of the key, also one that was read before it and is stored after it.
 INSERT INTO api_keys (key_hash, id, name, plan, billing_start, created, revoked, version)
 SELECT

@@ -15,7 +15,7 @@ export type KeyLookups = {
 export type ReadKeys = (hashes: readonly KeyHash[]) => Promise<ReadonlyMap<KeyHash, KeyRecord>>
 
 type Lookup = { hash: KeyHash; result: Promise<KeyRecord | undefined>; settle(reading: ReturnType<ReadKeys>): void }
-/** `next` yields what waits in the order of its arrival. */
+/** `next` yields the waiting lookups in the order of their arrival. */
 type Turn = { lookups: Map<KeyHash, Lookup>; next: Iterator<Lookup> }
 
 /** Keys of one read. */

@@ -1,4 +1,4 @@
-/** Rounds over the table of claims: write the own ones, read those of the peers. One insert and one query, whatever the number of keys. */
+/** Rounds over the table of claims: write the own ones, read those of the peers. One insert and one query for any number of keys. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
@@ -30,7 +30,7 @@ export type ShareRounds = {
    * the counts are to be read from the tables.
    */
   refresh(): Promise<number>
-  /** From now on the meter counts what the peers use of the key. */
+  /** From now on the meter counts the peers' use of the key. */
   attach(hash: KeyHash, meter: Meter): void
   /** The next round claims credits of this minute, and writes its counts. */
   track(hash: KeyHash, meter: Meter, limit: number, minute: UnixSeconds): void

@@ -154,7 +154,7 @@ export function beginRead(shares: Shares): number {
 }
 
 /**
- * Takes the peers' newest rows, and grants what fits beside them. True where the next round is to return credits at once: those of a claim
+ * Takes the peers' newest rows, and grants the claims that fit beside them. True where the next round is to return credits at once: those of a claim
  * that does not fit, or those that a peer lacks.
  */
 export function endRead(shares: Shares, rows: readonly ClaimRow[]): boolean {

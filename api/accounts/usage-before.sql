@@ -1,4 +1,4 @@
--- What keys have used in their months in other processes: of the newest minutes by process, since those may still grow, of all before in one sum.
+-- The use of keys in their months by other processes: of the newest minutes by process, since those may still grow, of all before in one sum.
 SELECT
     lower(hex(key_hash))                                                                     AS hash,
     if(minute < toDateTime({recent:UInt32}, 'UTC'), 0, toUnixTimestamp(minute))              AS at,

@@ -20,7 +20,7 @@ const NAMED_RANGES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * X-Forwarded-For is read from its end, which the nearest proxy wrote, up to the first address that is not a trusted proxy's: what stands before
+ * X-Forwarded-For is read from its end, which the nearest proxy wrote, up to the first address that is not a trusted proxy's: addresses before
  * it is a claim of the client. An entry that is no address counts for the proxy that passed it on.
  */
 export function openClientAddress(trusted: TrustedProxies | undefined): ClientAddress {

@@ -1,4 +1,4 @@
-/** Loads by key, in batches of what is asked for within one turn of the event loop. */
+/** Loads by key, in batches: the keys of one turn of the event loop. */
 import DataLoader from 'dataloader'
 import { MAX_POOLS_PER_QUERY } from './store.ts'
 

@@ -23,7 +23,7 @@ export type MarketAnswer<Row> = {
   incomplete: readonly TimeRange[]
   /** The parts of the range about which the endpoints disagree, without proof; likewise. */
   unproven: readonly TimeRange[]
-  /** No reorg changes what is before it; undefined where nothing is known to be final. */
+  /** No reorg changes rows before it; undefined where no block is known to be final. */
   finalUntil: UnixSeconds | undefined
 }
 

@@ -51,13 +51,13 @@ export type Market = {
   /** The pools of one token on all networks. */
   pairsOf(token: Address): Promise<readonly PairSummary[]>
   status(): Promise<readonly NetworkStatus[]>
-  /** Reads ahead what the first answers wait for otherwise: the order of crowded pairs, the page's overview. Rejects as they do. */
+  /** Reads ahead for the first answers: the order of crowded pairs, the page's overview. Rejects as they do. */
   warm(): Promise<void>
   /** Tips and coverage; rejects where the store does not answer. */
   states(): Promise<NetworkStates>
   /** Called by the aggregator of this process after each write: its candles reach the cache without a poll. */
   onFlush(written: WriteEvent): void
-  /** Told of each change of what answers are read from. Returns what removes the listener. */
+  /** Called at each change of the tables that answers are read from. Returns a function that removes the listener. */
   listen(listener: StateListener): () => void
 }
 

@@ -64,7 +64,7 @@ export function openSources(options: SourceOptions): MarketSources {
   const newestTicks = new NewestTicks((request) => readTicks(reader, request))
   const closedTicks = coalesced<readonly TickView[]>(freshMs)
   const onChange = (network: NetworkName, changed?: Iterable<PoolId>) => {
-    // A rewind deletes rows, which a read of what was written does not find.
+    // A rewind deletes rows, and a read of written rows does not find that.
     if (changed === undefined) pools.evict(network)
     rows.evict(network, changed)
     top.touch(network, changed)

@@ -1,4 +1,4 @@
-/** `include`: what a query asks for beyond the fields that every row has. */
+/** `include`: fields that a query asks for beyond those that every row has. */
 import { field } from './parameters.ts'
 
 /** The fields that each name adds to a tick, in the order in which they follow the others. */

@@ -21,7 +21,7 @@ export function parseInterval(text: string): IntervalSeconds | undefined {
   return seconds <= MAX_INTERVAL ? seconds : undefined
 }
 
-/** The start of the bucket that holds a second: buckets are counted from 1970, whatever the interval. */
+/** The start of the bucket that holds a second: buckets of every interval are counted from 1970. */
 export function bucketOf(seconds: number, interval: number): number {
   return Math.floor(seconds / interval) * interval
 }

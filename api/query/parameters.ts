@@ -29,7 +29,7 @@ export type Notation = {
   examples: readonly (string | number)[]
 }
 
-/** A parameter with its parser; a text for which `read` returns undefined is reported with the rule, and with what `near` says is meant. */
+/** A parameter with its parser; a text for which `read` returns undefined is reported with the rule, and with the suggestion of `near`. */
 export function field<T>(
   rule: string,
   read: (text: string) => T | undefined,

@@ -10,7 +10,7 @@ import { formatTime } from '../query/time.ts'
 /** A sentence per network that is not read or stored as it should be, at these tips. */
 export type ReadProblems = (tips: Tips) => Promise<ReadonlyMap<NetworkName, string>>
 
-/** `problems`: what the processes report beside the tables. */
+/** `problems`: reports of the processes beside the tables. */
 export function getHealth(
   market: Market,
   clock: () => Date,

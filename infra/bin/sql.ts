@@ -63,7 +63,7 @@ async function runAll(store: Store, script: string, format: string): Promise<voi
 /** As it comes: an answer may be larger than memory. */
 async function ask({ analyst }: Store, query: string, format: string): Promise<void> {
   const { stream } = await analyst.exec({ query, http_headers: { 'X-ClickHouse-Format': format } })
-  // A program gets the bytes, a terminal what it can show.
+  // A program gets the bytes, a terminal printable text.
   if (!process.stdout.isTTY) return pipeline(stream, process.stdout, { end: false })
   return pipeline(stream.setEncoding('utf8'), shown, process.stdout, { end: false })
 }

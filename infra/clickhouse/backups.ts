@@ -9,7 +9,7 @@ import type { Store } from './store.ts'
 import { setDefiner } from './views.ts'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
-/** The name of the database in a backup, whatever its name on the server. */
+/** The name of the database in a backup: on the server it may have another one. */
 const SAVED_AS = 'candlepool'
 /** Tables that record which rows are complete. They are written after those rows, so they are saved before them: a backup never records rows that it lacks. */
 const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']

@@ -13,7 +13,7 @@ export async function syncOf(folder: string): Promise<(() => Promise<void>) | un
   if (process.platform !== 'linux') return undefined
   // It comes with the embedded engine only.
   const { DataType, load, open: openLibrary } = await import('ffi-rs')
-  // What this process has loaded: libc is among it. A program would have to be started each time, which takes longer than the call itself.
+  // The libraries that this process has loaded: libc is among them. A program would have to be started each time, which takes longer than the call itself.
   openLibrary({ library: 'self', path: '' })
 
   async function sync(): Promise<void> {

@@ -1,4 +1,4 @@
-/** The environment, read once into what the processes need. Nothing else reads it. */
+/** The environment, read once into the configuration of the processes. No other file reads it. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { Retention } from '../../aggregator/candles/retention.ts'

@@ -4,7 +4,7 @@ import type { Retention } from '../../aggregator/candles/retention.ts'
 import { BadConfiguration } from './bad-configuration.ts'
 import { matching } from './values.ts'
 
-/** An outage shorter than a week must not reach what is dropped already. */
+/** An outage shorter than a week must not reach rows that are dropped already. */
 const days = matching(/^\d{1,5}$/, 'is not a number of days')
   .transform(Number)
   .refine((it) => it >= 7, 'is less than 7 days')

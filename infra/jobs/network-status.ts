@@ -67,7 +67,7 @@ export type JobStatus = BlockRange & {
   reason: string
 }
 
-/** Over all that is audited: what the listener has stored, and each backfill. */
+/** Over all audited blocks: those of the listener, and those of each backfill. */
 export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
   /** The newest block of the listener's that was compared with another voice. */
   upTo?: number

@@ -27,7 +27,7 @@ export function barOf(share: number): string {
   return '█'.repeat(Math.floor(share * BAR_CELLS)).padEnd(BAR_CELLS, '░')
 }
 
-/** `start` is what was known before the job began: it counts as done, but not as speed. */
+/** `start`: blocks that were stored before the job began: they count as done, but not as speed. */
 export function progressLine(total: number, start: Progress, now: Progress, seconds: number): string {
   const share = now.blocks / total
   const blocksPerSecond = (now.blocks - start.blocks) / Math.max(seconds, 0.001)

@@ -5,7 +5,7 @@ import type { Offset, TickLog } from '../../ingest/model/tick-log.ts'
 import { LogClosed, ReaderEnded } from './client/errors.ts'
 
 export type InProcessLog<M = Message> = TickLog<M> & {
-  /** Rejects what is waiting; a reader ends. */
+  /** Rejects waiting appends; a reader ends. */
   close(): Promise<void>
 }
 
@@ -69,7 +69,7 @@ export function inProcessLog<M = Message>({ nextOffset }: { nextOffset: Offset }
       } finally {
         reading = false
         ended.removeEventListener('abort', onEnd)
-        // What waits behind a batch that was not stored builds on it.
+        // Batches behind one that was not stored build on it.
         if (taken.length > 0) {
           failAll([...taken, ...waiting], new ReaderEnded())
           waiting = []

@@ -1,4 +1,4 @@
-/** Quarantine: what can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`, while what comes after it is read. */
+/** Quarantine: a record that can't be read or stored is copied, with its reason, to the topic `<topic>.rejected`, while later ones are read. */
 
 import type { Kafka } from 'kafkajs'
 import { serial } from '../../ingest/lib/serial.ts'
@@ -37,7 +37,7 @@ export function createQuarantine(kafka: Kafka, log: LogContext): Quarantine {
       for (const batch of toBatches(rejected.flatMap(recordsOf)))
         await producer.send('set aside', [{ topic, messages: batch }], ensure)
     } catch (error) {
-      // A copy that Kafka does not take must not stop what comes after it.
+      // A copy that Kafka does not take must not stop later records.
       if (!(error instanceof LogClosed)) context.report({ kind: 'rejected-not-copied', topic, error: textOf(error) })
     }
   }

@@ -5,7 +5,7 @@ const ENDED_BY_SIGPIPE = 141
 
 let isExiting = true
 
-/** For programs that are run for what they print: the process exits, without an error message. */
+/** For programs that are run for their output: the process exits, without an error message. */
 export function endWithoutReader(): void {
   for (const output of [process.stdout, process.stderr]) {
     output.on('error', (error: NodeJS.ErrnoException) => {

@@ -27,7 +27,7 @@ export type Child = {
 export type Exit = {
   code: number | null
   signal: NodeJS.Signals | null
-  /** The end of what it printed, for error messages. */
+  /** The end of its output, for error messages. */
   lastLines: readonly string[]
 }
 

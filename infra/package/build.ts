@@ -1,5 +1,5 @@
 /**
- * `npm run build`: what the package runs, in `dist`: the sources as JavaScript with source maps, the files that they read, and the page.
+ * `npm run build`: the files of the package, in `dist`: the sources as JavaScript with source maps, the files that they read, and the page.
  * `npm pack` and the image take it from there; nothing in it needs tsx, esbuild or TypeScript.
  */
 import { execFileSync } from 'node:child_process'

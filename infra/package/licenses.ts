@@ -1,4 +1,4 @@
-/** `npm run licenses`: what comes with an installation, and under which licence each of it may be used. */
+/** `npm run licenses`: the packages of an installation, each with its licence. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printLine } from '../lib/output.ts'
@@ -10,7 +10,7 @@ export type Licensed = { name: string; version: string; license: string; isOptio
 /** In the page of the package, which is bundled when it is built. */
 const IN_PAGE = ['node_modules/lightweight-charts', 'node_modules/fancy-canvas']
 
-/** By name. What only developers install is left out. */
+/** By name, without packages for development. */
 export async function readLicenses(root: string): Promise<Licensed[]> {
   const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
     packages: Record<string, Locked>

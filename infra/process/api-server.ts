@@ -22,7 +22,7 @@ const NOTIFIED_POLL_MS = 500
 
 /**
  * Resolves once the port is open; `closed` once the last answer is out and all usage is stored. `warm` reads ahead what the first answers need.
- * `onWritten` is given what to call when something was written.
+ * `onWritten` is given a function to call after each write.
  */
 export async function startApi(
   networks: readonly Network[],

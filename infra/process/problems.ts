@@ -48,7 +48,7 @@ export function watchProblems(own: Own, { owner }: Pick<Store, 'owner'>): (tips:
   }
 }
 
-/** A listener is the cause of what its aggregator lacks. One of several listeners is enough; an aggregator on stand-by has no problem. */
+/** Where an aggregator lacks blocks, its listener is the cause. One of several listeners is enough; an aggregator on stand-by has no problem. */
 function problemOf(rows: readonly ProblemRow[]): string | undefined {
   for (const [role, does] of [
     ['listener', 'reads'],

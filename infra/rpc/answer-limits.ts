@@ -18,7 +18,7 @@ const MAX_BYTES = 64 * MIB
 
 /**
  * Logs, receipts and results of calls have what contracts write, which may compress a thousandfold: no ratio of compression tells them from a
- * bomb, and `parseBounded` refuses what would take long.
+ * bomb, and `parseBounded` refuses answers that would take long.
  */
 const BYTES: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: HEADER_BYTES,

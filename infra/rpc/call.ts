@@ -1,4 +1,4 @@
-/** One JSON-RPC call that waits for its answer, and what the answer says. */
+/** One JSON-RPC call that waits for its answer, and the reading of the answer. */
 import { HttpRequestError, RpcRequestError } from 'viem'
 import { BadAnswer, classify } from '../../ingest/rpc/rpc-error.ts'
 
@@ -32,7 +32,7 @@ export function settle(
   return failure
 }
 
-/** `isFault`: no sound node answers so, whatever it is asked. */
+/** `isFault`: no sound node answers any request so. */
 export function malformed(message: string, name: string, { isFault = false } = {}): HttpRequestError {
   return new HttpRequestError({ url: name, cause: new BadAnswer('malformed', message, { isFault }) })
 }

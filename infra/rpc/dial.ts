@@ -77,7 +77,7 @@ function open({ url: text, timeoutMs, access }: EndpointAddress): WebSocket {
 
 type SocketMessage = { id?: unknown }
 
-/** Throws where it is no message of JSON-RPC, or longer than what was asked for. */
+/** Throws where it is no message of JSON-RPC, or longer than its limit. */
 function answerIn(data: Buffer, maxBytes: number, name: string): SocketMessage {
   const refused = (why: string) => malformed(`The node's message is refused: ${why}`, name, { isFault: true })
   if (data.length > maxBytes) throw refused(`it is longer than ${maxBytes} bytes.`)

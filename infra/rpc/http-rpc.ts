@@ -64,7 +64,7 @@ async function send(to: Transport, batch: readonly PendingCall[]): Promise<boole
   return false
 }
 
-/** The first call goes out alone, and shows whether the batch failed or the endpoint; then the others, by what was learnt. */
+/** The first call goes out alone, and shows whether the batch failed or the endpoint; then the others, by its outcome. */
 async function sendSmaller(to: Transport, { calls, error, isRefusal }: Unanswered, length: number): Promise<boolean> {
   const { size } = to
   const [first, ...others] = calls

@@ -1,4 +1,4 @@
-/** All that a process may report: what its stages say, and what it says of itself. */
+/** All facts that a process may report: those of its stages, and its own. */
 
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'

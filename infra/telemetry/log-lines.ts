@@ -72,7 +72,7 @@ function standardError(): DestinationStream {
     : pino.destination(2)
 }
 
-/** Failures of one endpoint are one event, whatever it answers and whatever waits for it: a fault shows in many texts. */
+/** Failures of one endpoint are one event: a fault shows in many texts. */
 function eventOf(fact: Fact): string {
   const network = 'network' in fact ? fact.network : ''
   if (fact.kind === 'endpoint-recovered') return `${fact.kind} ${network} ${fact.endpoint}`

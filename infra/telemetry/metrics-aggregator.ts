@@ -121,7 +121,7 @@ export function publishMetrics(registry: Registry, networks: readonly NetworkNam
 
 const FINDINGS = ['mismatched', 'omitted', 'invented', 'repriced', 'undecided'] as const
 
-/** How far the audit is, and what it found. */
+/** The position of the audit, and its findings. */
 export function auditMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
   const { counter, gauge } = instrumentsIn(registry)
   const auditedBlock = gauge('candlepool_audited_block', 'Newest block of the stream that the audit has looked at.')
@@ -158,7 +158,7 @@ export function auditMetrics(registry: Registry, networks: readonly NetworkName[
   }
 }
 
-/** The permanent verification: how far it is, what it costs, and what it found. */
+/** The permanent verification: its position, its cost, and its findings. */
 export function verifyMetrics(registry: Registry, networks: readonly NetworkName[]): FactHandlers {
   const { counter, gauge } = instrumentsIn(registry)
   const position = gauge(

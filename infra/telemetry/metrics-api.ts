@@ -1,4 +1,4 @@
-/** Metrics of the API: answers by route and status, and what they cost. Nothing here is by key. */
+/** Metrics of the API: answers by route and status, and their cost. Nothing here is by key. */
 import type { Registry } from 'prom-client'
 import { PLANS, type PlanName } from '../../api/lib/plan.ts'
 import type { FactHandlers } from './fact.ts'

@@ -67,7 +67,7 @@ export function endpointMetrics(registry: Registry): FactHandlers {
   }
 }
 
-/** Endpoints that contradict each other, or what is proven. */
+/** Endpoints that contradict each other, or a proof. */
 export function trustMetrics(registry: Registry): FactHandlers {
   const { counter } = instrumentsIn(registry)
   const altered = counter(

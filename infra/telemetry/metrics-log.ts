@@ -1,4 +1,4 @@
-/** Metrics of the log between ingest and aggregator: who reads it, what was set aside, how often Kafka had to be asked again. */
+/** Metrics of the log between ingest and aggregator: its readers, rejected messages, and repeated requests to Kafka. */
 import type { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'

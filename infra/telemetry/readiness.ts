@@ -14,7 +14,7 @@ export type Readiness = {
   standingBy(): NetworkName[]
   /** Why this process is not ready: one reason for each network, the one that is the cause of others. */
   reasons(view: StoredTips): string[]
-  /** The same for everyone: without what a node or ClickHouse has said. */
+  /** The same for every reader: without texts of a node or of ClickHouse. */
   problems(view: StoredTips): Map<NetworkName, string>
   /** Whether this process listens to the network, or stores it. */
   isWorker(network: NetworkName): boolean
@@ -214,7 +214,7 @@ function ofTables(
   { now, maxTipAgeSeconds, tips }: StoredTips,
 ): Reason | undefined {
   const { stages, lastTip } = state
-  // What is stored is no business of a listener alone, nor of one who stands by.
+  // A process with a listener alone, or on stand-by, does not answer for stored blocks.
   const minds = stages.has('api') || (stages.has('aggregator') && !isStandingBy(state))
   if (!minds) return undefined
   const tip = tips.get(network)
@@ -225,7 +225,7 @@ function ofTables(
   return { says: `${how} newest stored block, ${tip.number}, is ${textOf(age)} old` }
 }
 
-/** In words of its own: what the endpoint has said is for operators. */
+/** In words of its own: the endpoint's text is for operators. */
 function failureText({ problem, method, blocks }: Extract<Fact, { kind: 'rpc-failed' }>): string {
   const what = method === undefined ? 'a request' : describeAsked({ method, ...(blocks !== undefined && { blocks }) })
   switch (problem) {
@@ -245,7 +245,7 @@ function failureText({ problem, method, blocks }: Extract<Fact, { kind: 'rpc-fai
   }
 }
 
-/** `90 s`, `12 min`, `3 h`, `2 d`: what is just as long as one would say it. */
+/** As `90 s`, `12 min`, `3 h` or `2 d`. */
 function textOf(seconds: number): string {
   const [size, unit] = UNITS.find(([size]) => seconds >= 2 * size) ?? [1, 's']
   return `${Math.floor(seconds / size)} ${unit}`

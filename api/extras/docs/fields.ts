@@ -3,7 +3,7 @@ import type { OpenApi, Schema } from '../../schema/openapi.ts'
 
 export type Field = { path: string; type: string; description: string }
 
-/** A named schema is followed to what it names; an optional field has a question mark. */
+/** A named schema is followed to its definition; an optional field has a question mark. */
 export function fieldsOf(document: OpenApi, schema: Schema, prefix = ''): readonly Field[] {
   const { properties = {}, required = [] } = resolve(document, schema)
   return Object.entries(properties).flatMap(([name, part]) => {

@@ -46,7 +46,7 @@ export class ExportRefused extends Error {
   override readonly name = 'ExportRefused'
 }
 
-/** `range`: undefined ends are those of what is stored. Resolves with the manifest as it is in the folder. */
+/** `range`: undefined ends are those of the stored rows. Resolves with the manifest as it is in the folder. */
 export async function exportHistory(
   { client, market, folder, signal }: ExportSources,
   request: ExportRequest,

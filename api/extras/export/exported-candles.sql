@@ -17,6 +17,6 @@ SELECT
     c.trades                                                                                 AS trades
 FROM exported_rows AS c
 ANY LEFT JOIN exported_pools AS p ON p.pool = c.pool
--- Without the buckets that are being stored beyond the tip and beyond what backfills have read.
+-- Without the buckets that are being stored beyond the tip and beyond the ranges of backfills.
 WHERE start <= {tip:Int64}
    OR arrayExists((first, last) -> start <= last AND first < start + {interval:UInt32}, {firsts:Array(UInt32)}, {lasts:Array(UInt32)})

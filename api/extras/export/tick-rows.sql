@@ -1,4 +1,4 @@
--- Without the rows that are being stored beyond the tip and beyond what backfills have read.
+-- Without the rows that are being stored beyond the tip and beyond the ranges of backfills.
 SELECT *, price, spot_price
 FROM ticks FINAL
 WHERE network = {network:String}

@@ -1,4 +1,4 @@
-/** An answer that stays open and carries server-sent events, with bounds on what a slow reader may leave unread. */
+/** An answer that stays open and carries server-sent events, with bounds on the bytes that a slow reader may leave unread. */
 import type { Response } from 'express'
 import { REQUEST_ID } from '../../http/http.ts'
 import { Problem, problemBody } from '../../lib/problem.ts'
@@ -12,7 +12,7 @@ const END_MS = 2_000
 export type EventStream = {
   /** Kept until `open`. */
   write(text: string): void
-  /** Sends the head, and what was written so far. */
+  /** Sends the head, and the events so far. */
   open(): void
   /** The last event says why. */
   end(problem: Problem): void

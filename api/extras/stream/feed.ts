@@ -1,6 +1,6 @@
 /**
  * One query that readers follow: the rows that they know, and the events that bring them to each newer answer. Events are the difference
- * of two answers, so that whatever changed the tables, the folded events equal the answer at the tip that they end with.
+ * of two answers, so that after any change of the tables the folded events equal the answer at the tip that they end with.
  */
 import { randomUUID } from 'node:crypto'
 import { serial } from '../../../ingest/lib/serial.ts'
@@ -119,7 +119,7 @@ export class Feed {
     }
   }
 
-  /** A tip has the id of the event before it, and only the newest is kept: what is logged grows with changes, not with blocks. */
+  /** A tip has the id of the event before it, and only the newest is kept: the log grows with changes, not with blocks. */
   #tipText(tip: string): string {
     return eventText('tip', tip, `${this.#id}.${this.#log.sequence}`)
   }

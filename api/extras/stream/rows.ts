@@ -1,4 +1,4 @@
-/** The rows that the readers of a feed know of one pool, and what changes them into the rows of a newer answer. */
+/** The rows that the readers of a feed know of one pool, and the changes from them to the rows of a newer answer. */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 
 /** `key`: a tick's id or a candle's time, as it is written in `json`, the row of the answer. */
@@ -11,7 +11,7 @@ export function feedRow(key: string, time: UnixSeconds, row: object): FeedRow {
 /** `from`: rows before it are no longer watched, and leave without an event. `isCut`: rows between those of before and these are left out. */
 export type Reading = { rows: readonly FeedRow[]; from: UnixSeconds; isCut: boolean }
 
-/** In the order of the events: what was removed, newest first, then what is new or different, oldest first. */
+/** In the order of the events: removed rows, newest first, then new or different ones, oldest first. */
 export type RowDifference = { retracted: readonly FeedRow[]; changed: readonly FeedRow[] }
 
 /** The rows that readers know, and the keys of those among them that the last answer had: a reader may keep no others. */

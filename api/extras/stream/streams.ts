@@ -1,4 +1,4 @@
-/** GET /v0/candles and /v0/ticks with `Accept: text/event-stream`: a snapshot, then what changes it. */
+/** GET /v0/candles and /v0/ticks with `Accept: text/event-stream`: a snapshot, then its changes. */
 import type { Request } from 'express'
 import type { Report } from '../../../ingest/model/report.ts'
 import type { Account, Accounts } from '../../accounts/accounts.ts'
@@ -150,7 +150,7 @@ function chargeMinutes(
   events: EventStream,
 ): void {
   const endOn = (error: unknown) => {
-    // A failure of the service does not end what it has sold.
+    // A failure of the service does not end a stream that is paid for.
     if (error instanceof Problem && PROBLEMS[error.code].status < 500) events.end(error)
   }
   const charge = () => accounts.charge(account, 1, async () => ({ cost: 1 })).catch(endOn)

@@ -1,4 +1,4 @@
-/** Records of the public topics: what the tables say, in the meaning of the API, beside the raw integers. schemas.ts has their contract. */
+/** Records of the public topics: rows of the tables in the meaning of the API, beside the raw integers. schemas.ts has their contract. */
 import type { Candle, Prices } from '../../../aggregator/candles/candle.ts'
 import type { PublishedCandle, PublishedPool, PublishedTick } from '../../../aggregator/extras/publish/publication.ts'
 import type { Network } from '../../../ingest/model/network.ts'

@@ -37,7 +37,7 @@ export type ChangePoller = {
   states(): Promise<NetworkStates>
   /** This process has written, or has failed to. */
   onFlush(written: WriteEvent): void
-  /** Polls as long as there is a listener. Returns what removes it. */
+  /** Polls as long as there is a listener. Returns a function that removes it. */
   listen(listener: StateListener): () => void
 }
 
@@ -88,7 +88,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   }
 
   async function onFlush({ network, flushed }: WriteEvent): Promise<void> {
-    // The second notification of a flush ends what the first one began, whether queries arrive or not.
+    // The second notification of a flush completes the first one, also while no query arrives.
     if (!activity.isActive() && !flushes.isAhead(network)) return age.missed(network)
     if (flushed && (age.isFollowed(network) || flushes.isAhead(network, flushed.sequence))) {
       logs.get(network)?.skip(flushed.sequence)
@@ -130,7 +130,7 @@ function openFallenTips(onChange: OnChange) {
   const since = new Map<NetworkName, number>()
   const ended = new Set<NetworkName>()
   return {
-    /** The changes that were read end a rollback. Call it before what can fail: the next poll does not read them again. */
+    /** The changes that were read end a rollback. Call it before any statement that can fail: the next poll does not read them again. */
     end: (network: NetworkName) => void ended.add(network),
     shown(network: NetworkName, before: Tip | undefined, read: Tip | undefined): Tip | undefined {
       const isLower = before !== undefined && (read?.number ?? -1) < before.number
@@ -183,7 +183,7 @@ function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'a
     /** A write of this process is not applied: a rollback or an overwrite, a flush on top of one, or any while no query comes. A poll that begins later reads it. */
     missed: (network: NetworkName) => void missedMs.set(network, performance.now()),
     isUnpolled,
-    /** A write may be applied as it is: what came before it is. */
+    /** A write may be applied as it is: all writes before it are. */
     isFollowed: (network: NetworkName) => !isUnpolled(performance.now()) && !missedMs.has(network),
     /** Every state is younger than this share of its maximum age. */
     isFresh(share: number): boolean {

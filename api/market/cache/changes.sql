@@ -1,4 +1,4 @@
--- What was written of a network since a point in its sequence of writes, for five networks.
+-- The changes of a network since a point in its sequence of writes, for five networks.
 SELECT
     network,
     toString(sequence)     AS number,

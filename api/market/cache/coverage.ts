@@ -24,7 +24,7 @@ export type Coverage = {
   backfilled: readonly CoveredRun[]
   /** The newest stored block that was final when the states were read; its trades and all before it are final. */
   final?: { finalized: number; timestamp: UnixSeconds } | undefined
-  /** The time of blocks of which the endpoints answer different logs, none of them proven; ascending. */
+  /** The time of blocks whose logs differ between endpoints, none of them proven; ascending. */
   unproven?: readonly TimeRange[]
 }
 
@@ -39,7 +39,7 @@ export type PoolCoverage = {
   tip: Tip | undefined
   backfilled: readonly KnownRange[]
   gaps: readonly TimeRange[]
-  /** No reorg changes what is before it. */
+  /** No reorg changes rows before it. */
   finalUntil: UnixSeconds | undefined
   /** See `Coverage`: of any pool of the network. */
   unproven: readonly TimeRange[]

@@ -1,6 +1,6 @@
 /**
  * Rows of closed ranges, each kept with the reads of the cache that it was made of. It serves while the same reads return the same chunks in the
- * same state, so that whatever changes or evicts a chunk drops it too: there is no second protocol. See ../README.md.
+ * same state, so that a change or an eviction of a chunk drops it, too: there is no second protocol. See ../README.md.
  */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { TimeRange } from '../../query/time-range.ts'
@@ -21,7 +21,7 @@ type CacheReads = {
   cache: CandleCache
   /** False where a part of the answer came from ClickHouse. */
   isWhole(): boolean
-  /** True where the cache still returns what it returned. */
+  /** True where the cache still returns the same chunks. */
   isCurrent(): Promise<boolean>
 }
 

@@ -37,7 +37,7 @@ export function readQuotes(
 }
 
 /**
- * The largest factor, less 1, by which any price of `quotes` lies outside of what the peers traded at in the same bucket, its
+ * The largest factor, less 1, by which any price of `quotes` lies outside of the peers' prices in the same bucket, its
  * close before included: between the medians of their lows and of their highs, by weight. A pool that did not trade is compared by its last price.
  */
 export function deviationOf(quotes: Quotes, peers: readonly Peer[]): number {

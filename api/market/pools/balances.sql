@@ -1,4 +1,4 @@
--- What each v3 pool held when it was last looked at.
+-- The newest balances of v3 pools.
 SELECT
     pool,
     toString(argMax(balance0, hour)) AS balance0,

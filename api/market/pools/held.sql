@@ -1,6 +1,6 @@
--- What minted liquidity is worth over the day that ends at `end`, for each pool, at its price then: every mint and burn counts by the
--- share of the day that was left, so that what came and went within a block is nothing. Only positions that hold the price count.
--- `late` is the rest of what moved in that day or after it, of all positions: so much of what a pool holds was not there all day.
+-- The worth of minted liquidity over the day that ends at `end`, for each pool, at its price then: every mint and burn counts by the
+-- share of the day that was left, so that liquidity of one block counts nothing. Only positions that hold the price count.
+-- `late` is the rest of the liquidity that moved in that day or after it, of all positions: the pool did not hold it all day.
 -- The array runs alongside `pools`: square root of the raw price.
 WITH
     {roots:Array(Float64)}[indexOf({pools:Array(String)}, pool)]       AS price_root,

@@ -1,4 +1,4 @@
--- The last swap of each pool, all of which were within a day.
+-- The last swap of each pool; all of them were within one day.
 SELECT
     pool,
     toString(block)       AS block,

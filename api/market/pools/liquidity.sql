@@ -1,4 +1,4 @@
--- What mints and burns have left in each pool: how many there were, what they put in range since the last swap,
+-- The liquidity that mints and burns have left in each pool: their number, the part that is in range since the last swap,
 -- and how much of the two tokens all of it is at the price now. A range from which more was burnt than is known to have been
 -- minted has liquidity of unknown size from before the first indexed block: it counts as empty.
 -- The arrays run alongside `pools`: tick, square root of the raw price, and place of the last swap.

@@ -35,7 +35,7 @@ export async function readOverview(
   return { pairs, newest }
 }
 
-/** Pairs are worth more than what is beside them: a statement that reached a limit of the store leaves its part out. */
+/** The pairs are shown also where a statement for figures beside them reaches a limit of the store: its part is left out. */
 async function unlessTemporary<T>(answer: Promise<T>, instead: T): Promise<T> {
   try {
     return await answer

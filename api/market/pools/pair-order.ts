@@ -75,7 +75,7 @@ export class PairOrder {
     return topOf(held)
   }
 
-  /** Takes in what was touched since the last call. */
+  /** Takes in the pools that were touched since the last call. */
   async advance(): Promise<void> {
     await this.#serialize(async () => {
       if (this.#held) await this.#addTouched(this.#held)
@@ -102,7 +102,7 @@ export class PairOrder {
   }
 
   #reload(): Promise<Held> {
-    // Without memory each call reads what is stored at that time.
+    // Without memory each call reads the tables.
     if (this.#running && this.#maxAgeMs > 0) return this.#running
     const [loadedMs, next] = [performance.now(), this.#written.end]
     const running = this.#load()
@@ -131,7 +131,7 @@ function keepLast(pools: Set<PoolId>, count: number): void {
   }
 }
 
-/** The pools of a network that writes touched, the newest last: what was read of them before may be old. */
+/** The pools of a network that writes touched, the newest last: earlier reads of them may be old. */
 export class TouchedPools {
   #pools: PoolId[] = []
   /** The place of the first one that is kept. */

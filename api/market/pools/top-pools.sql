@@ -1,5 +1,5 @@
 -- The first pools of a network between two sets of tokens, in one row: by value, by value times the seconds that it was there, and by volume.
--- A position is worth what it is at the pool's last price, a v3 pool what its newest balance is. A pool that led the pair years ago is found by
+-- A position is valued at the pool's last price, a v3 pool by its newest balance. A pool that led the pair years ago is found by
 -- its seconds: to push it out takes as much money for as long. A set of tokens is named by its addresses or by a symbol, which a renamed token
 -- has now. `usd` runs alongside `tokens`: dollars a raw unit. Hashes of ids are the keys of joins: ids are three to five times as long.
 WITH

@@ -25,7 +25,7 @@ export const SOUND_USD = 10_000
 /** By value; as many by time and by volume, see top-pools.sql. */
 const MAX_LEADS = 16
 const MAX_PAIRS = 500
-/** So many pairs take in what was touched at each write, in turn: one that no query reads does not fall behind. */
+/** So many pairs take in touched pools at each write, in turn: one that no query reads does not fall behind. */
 const ADVANCED_AT_ONCE = 4
 /** A client may ask for one crowded pair after the other. */
 const BOUNDS = { maxRunning: 2, maxQueued: 64, maxWaitMs: 10_000 }
@@ -88,7 +88,7 @@ export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, fresh
     return { ofPair: ids.filter(isOfPair), unknown: ids.filter((_, index) => listings[index] === undefined) }
   }
 
-  /** The orders that have not taken in what was touched in this round. */
+  /** The orders that have not taken in touched pools in this round. */
   let waiting: PairOrder[] = []
 
   return {

@@ -1,4 +1,4 @@
-/** A ClickHouse client whose settings don't depend on what the server has as its defaults. */
+/** A ClickHouse client whose settings don't depend on the server's defaults. */
 
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings } from '@clickhouse/client'
 import { openClient } from './requests.ts'
@@ -79,7 +79,7 @@ const SETTINGS = {
   output_format_parallel_formatting: 0,
   // An error after the first rows must not look like an end.
   wait_end_of_query: 0,
-  // What a key says decides first which rows are read at all, also where FINAL then takes the newest of them.
+  // The key decides first which rows are read at all, also where FINAL then takes the newest of them.
   optimize_move_to_prewhere_if_final: 1,
   // Filtering a key's newest row must not be answered from a cache that is a merge behind.
   use_query_cache: 0,

@@ -165,7 +165,7 @@ const PARSER_LIMITS = {
   max_result_bytes: 16 * MiB,
 }
 
-/** The same for both users: what one has parsed, the other reads as the same tree. With `implicit_select`, `a = 1` would be a statement. */
+/** The same for both users, so that both parse a statement into the same tree. With `implicit_select`, `a = 1` would be a statement. */
 const PARSING = { implicit_select: 0, max_query_size: 262_144, max_ast_elements: 20_000, max_ast_depth: 500 }
 
 /** The tables that the views read; market_ticks and market_candles read market_pools. */

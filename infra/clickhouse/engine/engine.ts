@@ -30,7 +30,7 @@ export type Engine = EngineAccess & {
   landlock: number
   /** Resolves, never rejects, when the engine has ended for any reason. */
   exited: Promise<EngineExit>
-  /** Ends the engine in at most 3 s: questions under way are broken off, what was answered is stored. Safe to call twice. */
+  /** Ends the engine in at most 3 s: statements under way are broken off, answered inserts are stored. Safe to call twice. */
   stop(): Promise<void>
 }
 
@@ -210,7 +210,7 @@ function findLibrary(): string {
   }
 }
 
-/** Half of the machine, between 1 and 4 GiB: what is left is for us and for the page cache, which reads depend on. */
+/** Half of the machine, between 1 and 4 GiB: the rest is for this process and for the page cache, which reads depend on. */
 function defaultMemoryLimit(): number {
   const GiB = 1024 ** 3
   return Math.min(4 * GiB, Math.max(GiB, Math.floor(totalmem() / 2)))

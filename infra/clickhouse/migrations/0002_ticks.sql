@@ -1,4 +1,4 @@
--- Swaps. A price is stored as what it adds to the other columns of its row: see aggregator/candles/price-estimate.ts. `toFloat64` of more than 64 bits
+-- Swaps. A price is stored as its distance from an estimate by other columns of its row: see aggregator/candles/price-estimate.ts. `toFloat64` of more than 64 bits
 -- depends on the machine, so such numbers are added up from two halves; where a size is 0, nothing is divided by it.
 -- No statistics: each question reads by a key, and counting the values of columns takes a tenth of a merge.
 -- Parts of less than 5 MB count as if they had 5 MB, so a low `merge_selector_base` has every few blocks of a live chain rewrite the newest parts; and

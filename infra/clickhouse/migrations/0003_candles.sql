@@ -1,4 +1,4 @@
--- Candles of four resolutions. What history leaves in more parts than a first question should open is merged by aggregator/maintenance/part-merges.ts.
+-- Candles of four resolutions. aggregator/maintenance/part-merges.ts merges parts of history where a first query would open too many.
 -- No statistics: each question reads by a key, and counting the values of columns takes a tenth of a merge.
 -- Parts of less than 5 MB count as if they had 5 MB, so a low `merge_selector_base` has every few blocks of a live chain rewrite the newest parts; and
 -- all small parts beside a larger one are merged into it, or each block rewrites the larger one.
@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS candles
     volume_usd Decimal(76, 6) CODEC(ZSTD),
     trades     UInt64 CODEC(ZSTD),                -- 0: the bucket lost all its ticks, and is never shown
     version    UInt128 CODEC(ZSTD),               -- epoch of the owner, then a counter of its writes
-    -- What was written lately is found without a read of all that lies beside it.
+    -- Candles that were written lately are found without a read of all others.
     INDEX by_version version TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)

@@ -1,4 +1,4 @@
--- What v3 pools hold after a block, read now and then; counts only while that block is on the ledger. Readings of the last day, from which a rollback
+-- Balances of v3 pools after a block, read now and then; a row counts only while that block is on the ledger. Rows of the last day, from which a rollback
 -- restores the hours that it takes back.
 CREATE TABLE IF NOT EXISTS pool_balances
 (

@@ -1,4 +1,4 @@
--- The history of what v3 pools held: one row for a pool and hour, the newest reading of that hour on the chain.
+-- The history of balances of v3 pools: one row for a pool and hour, the newest reading of that hour on the chain.
 CREATE TABLE IF NOT EXISTS pool_balance_hours
 (
     network    LowCardinality(String),

@@ -1,4 +1,4 @@
--- What a write touched, so that API processes know what to evict. Only processes that run when it is written read it.
+-- Pools and seconds that a write touched: API processes evict them from their caches. Only processes that run when it is written read it.
 -- No statistics: each question reads by a key, and counting the values of columns takes a tenth of a merge.
 -- Parts of less than 5 MB count as if they had 5 MB, so a low `merge_selector_base` has every few blocks of a live chain rewrite the newest parts; and
 -- all small parts beside a larger one are merged into it, or each block rewrites the larger one.

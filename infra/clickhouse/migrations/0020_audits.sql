@@ -1,4 +1,4 @@
--- Which stored blocks have been compared with another answer of the chain, and what was found. One row for each unbroken run of blocks that is audited;
+-- Audits: stored blocks that were compared with another answer of the chain, and the findings. One row for each unbroken run of blocks that is audited;
 -- it grows, and its counts with it.
 CREATE TABLE IF NOT EXISTS audits
 (

@@ -1,4 +1,4 @@
--- Where the permanent verification of a network is, and what it found. A restart resumes at this place.
+-- The position of the permanent verification of a network, and its findings. A restart resumes at this place.
 CREATE TABLE IF NOT EXISTS verifications
 (
     network        LowCardinality(String),

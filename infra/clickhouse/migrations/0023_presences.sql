@@ -1,4 +1,4 @@
--- Which running processes take the jobs of which networks: a command looks here before it leaves a job that no process would take.
+-- Running processes, with the networks whose jobs they take: a command opens no job here that no process would take.
 CREATE TABLE IF NOT EXISTS presences
 (
     network LowCardinality(String),

@@ -1,4 +1,4 @@
--- What each API process tells the others of a key's minute, in the order of time: only recent rows are read.
+-- Claims of API processes on the credits of a key's minute, in the order of time: only recent rows are read.
 CREATE TABLE IF NOT EXISTS credit_claims
 (
     written  DateTime64(3, 'UTC'),

@@ -1,4 +1,4 @@
--- What analysts read: decimal-adjusted, with symbols, without duplicates, tombstones and buckets that lost their trades. Filter by network, pool and
+-- The views of analysts: decimal-adjusted, with symbols, without duplicates, tombstones and buckets that lost their trades. Filter by network, pool and
 -- time: they are the keys of the tables below.
 
 CREATE OR REPLACE VIEW market_pools AS

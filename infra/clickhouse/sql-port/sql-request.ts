@@ -1,4 +1,4 @@
-/** A request to SQL_PORT: its statement as text, and what of its URL and headers reaches the engine. All else is refused by name or left out. */
+/** A request to SQL_PORT: its statement as text, and the parts of its URL and headers that reach the engine. All else is refused by name or left out. */
 import type { IncomingMessage } from 'node:http'
 import { ANALYST_SETTINGS } from '../engine/engine-users.ts'
 import { type SqlPortError, sqlPortErrorOf } from './sql-error.ts'

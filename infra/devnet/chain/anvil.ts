@@ -37,7 +37,7 @@ export type Anvil = {
   rpc: Rpc
   /** Funded and unlocked: `eth_sendTransaction` signs for them. */
   accounts: readonly Hex[]
-  /** Ends it; what is not dumped is gone. */
+  /** Ends it; state that is not dumped is lost. */
   stop(): Promise<void>
   exited: Promise<Exit>
 }

@@ -86,7 +86,7 @@ export function recordNodePid({ pid }: StateFolder, nodePid: number): void {
   writeFileSync(pid, String(nodePid))
 }
 
-/** From here on, what the node leaves behind can be taken up. */
+/** From here on, a later start can take up the node's state. */
 export async function writeLabel({ label }: StateFolder, content: StateLabel): Promise<void> {
   const draft = `${label}.new`
   await writeFile(draft, JSON.stringify(content))

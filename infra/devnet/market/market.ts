@@ -21,7 +21,7 @@ export type V4PoolKey = { currency0: Address; currency1: Address; fee: number; t
 export type SwapOrder = {
   /** True where the taker sells token0. */
   zeroForOne: boolean
-  /** Raw units of what the taker pays; where negative, of what the taker wants to receive. */
+  /** Raw units that the taker pays; where negative, that the taker wants to receive. */
   amount: bigint
   /** The price at which the swap stops, however much is left of the amount. */
   sqrtPriceLimitX96?: bigint

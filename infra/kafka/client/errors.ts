@@ -2,7 +2,7 @@
 import type { Offset } from '../../../ingest/model/tick-log.ts'
 import { hintOfCode } from './hints.ts'
 
-/** Another process reads now, or may have read in between: what the caller knows of the log is out of date. */
+/** Another process reads now, or may have read in between: the caller's position in the log is out of date. */
 export class AssignmentLost extends Error {
   override readonly name = 'AssignmentLost'
   readonly retryable = true

@@ -20,7 +20,7 @@ export type LogFact =
   | { kind: 'log-setting-mended'; topic: string; setting: string; value: string }
   | { kind: 'log-reading'; topic: string; group: string; position: Offset }
   | { kind: 'log-standing-by'; topic: string; group: string }
-  /** Retention has deleted what lies between. */
+  /** Retention has deleted the messages between. */
   | { kind: 'log-begins-later'; topic: string; position: Offset; begins: Offset }
   /** A writer stopped in the middle of a message; the next writer publishes it again. */
   | { kind: 'log-parts-dropped'; topic: string; messageId: string; lastOffset: Offset; parts: number; count: number }

@@ -6,7 +6,7 @@ import type { RetryContext } from './retry.ts'
 import { withAdmin } from './topic.ts'
 
 const SETTING = 'compression.type'
-/** Brokers repack what they take by any other. */
+/** Brokers repack batches of any other compression. */
 const READABLE: ReadonlySet<string> = new Set(['producer', 'gzip', 'uncompressed'])
 const LOOK_MS = 30_000
 

@@ -37,7 +37,7 @@ export class OffsetCommitter {
     }
   }
 
-  /** Commits what is stored, for at most a second. */
+  /** Commits the stored offsets, for at most a second. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     await settledWithin(1000, this.#commitStored())

@@ -17,7 +17,7 @@ export type ReadContext = RetryContext & {
 export type Batch = {
   entries: readonly ReadEntry[]
   rejected: readonly Rejected[]
-  /** Messages and ticks, and as many again as their bytes could be: what is no message, or is set aside, takes memory too. */
+  /** Messages and ticks, and as many again as their bytes could be: records that are no messages, or are set aside, take memory too. */
   size: number
 }
 

@@ -1,4 +1,4 @@
-/** The shape of a message in Kafka: lists where the format has lists, all of one length, and counts that say what is there. */
+/** The shape of a message in Kafka: lists where the format has lists, all of one length, and counts that agree with them. */
 import { UnreadableMessage, type Wire } from './wire-format.ts'
 
 type WireFields = Readonly<Record<string, unknown>>

@@ -33,7 +33,7 @@ export type ReadRecord = {
 type Fetched = { buffer: Buffer; offset: number; forward(bytes: number): void }
 
 const HEADER_BYTES = 61
-/** The batch's length counts what follows after it. */
+/** The batch's length counts the bytes after it. */
 const LENGTH_END = 12
 const CODEC_MASK = 0x07
 const TRANSACTION_FLAG = 0x10
@@ -44,7 +44,7 @@ const unpack = promisify<Buffer, ZlibOptions, Buffer>(gunzip)
 /** Bytes that the batches of a fetch came to so far. */
 const fetchedBytes = new WeakMap<Fetched, number>()
 
-/** In place of the decoder of kafkajs, which takes an error of this name for the end of what was fetched. */
+/** In place of the decoder of kafkajs, which takes an error of this name for the end of the fetched bytes. */
 class PartialBatch extends Error {
   override readonly name = 'KafkaJSPartialMessageError'
 }

@@ -1,4 +1,4 @@
-/** Merges of what history leaves behind, as a running part of each process that aggregates. */
+/** Merges of the parts that history leaves, as a running part of each process that aggregates. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { mergeParts } from '../../../aggregator/maintenance/part-merges.ts'
 import { pause, repeated } from '../../../ingest/lib/wait.ts'

@@ -1,4 +1,4 @@
-/** A stage that starts again from what is stored after a retryable failure. */
+/** A stage that starts again from the stored tip after a retryable failure. */
 import { pause } from '../../../ingest/lib/wait.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { StageName } from '../../telemetry/fact.ts'

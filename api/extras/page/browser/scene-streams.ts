@@ -98,7 +98,7 @@ export function openSceneStreams({ scene, candles, stream, budget, on }: SceneSt
       open = one
       told = new Set()
       inFreeSlot(() => run(AbortSignal.any([signal, one.signal])))
-        // Polls say what is amiss.
+        // A poll reports the error.
         .catch(() => undefined)
         .finally(() => {
           one.abort()

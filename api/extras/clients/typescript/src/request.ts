@@ -49,7 +49,7 @@ async function errorOf(answer: Response): Promise<CandlepoolError> {
   return new CandlepoolError(problem, { status: answer.status, retryAfter: answer.headers.get('Retry-After') })
 }
 
-/** Repeats what is given several times: `pool` of a stream. */
+/** Repeats a parameter that has several values: `pool` of a stream. */
 function parametersOf(query: Readonly<Record<string, unknown>>): URLSearchParams {
   return new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => {

@@ -7,7 +7,7 @@ import { hideNotice } from './notice.ts'
 export type Door = {
   /** By the code of the link; a tab that has a key keeps it where the code has expired. */
   enter(taken: TakenCode): void
-  /** Forgets the key. `trouble`: what was wrong with it. */
+  /** Forgets the key. `trouble`: its error. */
   lock(trouble?: string): void
 }
 

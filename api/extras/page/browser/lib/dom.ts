@@ -34,7 +34,7 @@ export type ButtonGroup = {
   want(value: string | undefined): void
 }
 
-/** Buttons of which one is pressed. */
+/** Buttons, one of them pressed. */
 export function openButtonGroup(group: HTMLElement, onChoose: (value: string) => void): ButtonGroup {
   const buttons = [...group.querySelectorAll('button')]
   for (const button of buttons) button.addEventListener('click', () => onChoose(button.value))

@@ -35,7 +35,7 @@ export function isFlipped(pair: string, [token0, token1]: readonly [string, stri
   return begins(token1) + ends(token0) > begins(token0) + ends(token1)
 }
 
-/** In upper case, with what people write: `BTC` for WBTC and cbBTC, `USD` for a stablecoin. */
+/** In upper case, with common names: `BTC` for WBTC and cbBTC, `USD` for a stablecoin. */
 export function namesOf(symbol: string): readonly string[] {
   const upper = symbol.toUpperCase()
   const names = SAME.find((same) => same.includes(upper)) ?? [upper]

@@ -55,7 +55,7 @@ export function suggestionsOf(rows: readonly PairRow[], tokens: readonly ListedT
 /** A pool of the last week. */
 export type NewSuggestion = Suggestion & { pool: { id: string; network: string }; firstSeen: number }
 
-/** Each names its pool, whatever its symbols. */
+/** Each names its pool, also where others have the same symbols. */
 export function newSuggestionsOf(
   rows: readonly NewPoolRow[],
   tokens: readonly ListedToken[],
@@ -88,10 +88,10 @@ export function matching(suggestions: readonly Suggestion[], typed: string): rea
 }
 
 const NEAREST = 5
-/** Words and letters of an input that are compared: the work is bounded, whatever is pasted. */
+/** Words and letters of an input that are compared: a pasted text of any length takes bounded work. */
 const COMPARED = { words: 4, letters: 16 } as const
 
-/** At most five pairs of which some input word is a symbol or name, or is near one; those near the first word before others. */
+/** At most five pairs with a symbol or name that equals an input word, or is near one; those near the first word before others. */
 export function nearest(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
   const parts = partsOf(typed).slice(0, COMPARED.words)
   return suggestions
