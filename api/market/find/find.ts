@@ -17,7 +17,7 @@ import { readVolumes } from '../pools/volumes.ts'
 import { deviationOf, readQuotes } from './consensus.ts'
 import { type Candidate, hasTraded, leadOf, type PassedOver } from './lead.ts'
 import { type PairPools, pairPools } from './pair-pools.ts'
-import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
+import { countListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 /** A query without `networks` searches the first ones, and where these have no trade in the range the expanded ones. */
 export const FIRST_NETWORKS: readonly NetworkName[] = ['ethereum']
@@ -236,5 +236,5 @@ async function nearPair(
   networks: readonly NetworkName[],
 ): Promise<string | undefined> {
   for (const pair of nearPairs(text))
-    if (await hasListed(pools, await searchesOf(pools, splitSymbol(pair), networks))) return pair
+    if ((await countListed(pools, await searchesOf(pools, splitSymbol(pair), networks))) > 0) return pair
 }

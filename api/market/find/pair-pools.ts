@@ -10,7 +10,7 @@ import type { TopOfPair } from '../pools/pair-order.ts'
 import { countPools, fewPools, MAX_STEPS, type Match, matchIn, type PairSearch, stepsOf } from '../pools/pair-search.ts'
 import { type MarketStore, readValues } from '../pools/pool-state.ts'
 import { CROWDED, SOUND_USD } from '../pools/top-pools.ts'
-import { hasListed, type SymbolSearches, searchesOf } from './symbol.ts'
+import { countListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 export type PairPools = {
   matches: readonly Match[]
@@ -33,10 +33,9 @@ const MAX_CROWDED = 8
  * now, else of those that had them before.
  */
 export async function pairPools(store: MarketStore, searches: SymbolSearches, purpose: Purpose): Promise<PairPools> {
-  if (await hasListed(store.pools, searches)) {
+  const count = await countListed(store.pools, searches)
+  if (count > 0) {
     const { few, first } = await poolsIn(store, searches.listed, purpose)
-    const counts = await Promise.all(searches.listed.map((search) => countPools(store.pools, search)))
-    const count = counts.reduce((sum, one) => sum + one, 0)
     return { matches: unique([...few, ...first]), count, areUntrusted: false }
   }
   const now = await trustedPools(store, searches.unlisted, purpose)

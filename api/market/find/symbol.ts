@@ -58,10 +58,10 @@ function isPossible({ base, quote }: PairSearch): boolean {
   return !isEmpty(base) && !isEmpty(quote)
 }
 
-/** True where a pair of listed tokens has a pool: nothing unlisted is looked for then. */
-export async function hasListed(pools: PoolLookups, { listed }: SymbolSearches): Promise<boolean> {
+/** Pools of pairs of listed tokens: where there are any, nothing unlisted is looked for. */
+export async function countListed(pools: PoolLookups, { listed }: SymbolSearches): Promise<number> {
   const counts = await Promise.all(listed.map((search) => countPools(pools, search)))
-  return counts.some((count) => count > 0)
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** True where all of them are one token. The native currency and its wrapped form are one; USDC and USDC.e are two, though both may be called USDC. */

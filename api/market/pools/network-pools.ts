@@ -61,7 +61,7 @@ export type NetworkPools = {
   /** The listed ones of these tokens. */
   listedCalled(symbol: string): Promise<readonly Address[]>
   evictPool(row: WrittenPool): void
-  evictName(row: WrittenName): void
+  evictNames(rows: readonly WrittenName[]): void
   evictAll(): void
 }
 
@@ -90,10 +90,12 @@ export function openNetworkPools(client: ClickHouseClient, network: Network): Ne
       symbols.evict(symbol, lacksToken)
       if (listed.includes(token)) listedSymbols.evict(symbol, lacksToken)
     },
-    evictName({ token, symbols: names }) {
-      listings.evictAll((listing) => listing !== undefined && hasToken(listing, token))
+    evictNames(rows) {
+      const [renamed, names] = [new Set(rows.map(({ token }) => token)), new Set(rows.flatMap((row) => row.symbols))]
+      const isRenamed = (token: Address) => renamed.has(token)
+      listings.evictAll((listing) => listing !== undefined && tokensOf(listing).some(isRenamed))
       for (const lookup of [symbols, listedSymbols])
-        lookup.evictAll(({ symbol, now, former }) => [...now, ...former].includes(token) || names.includes(symbol))
+        lookup.evictAll(({ symbol, now, former }) => names.has(symbol) || now.some(isRenamed) || former.some(isRenamed))
     },
     evictAll() {
       listings.evictAll()
@@ -157,8 +159,8 @@ function openSymbols(ask: Ask, listed: readonly Address[], only_listed: boolean)
   })
 }
 
-function hasToken({ pool: { token0, token1 } }: Listing, token: Address): boolean {
-  return token0.address === token || token1.address === token
+function tokensOf({ pool: { token0, token1 } }: Listing): readonly Address[] {
+  return [token0.address, token1.address]
 }
 
 const NONE: CountedPools = { count: 0, few: [] }

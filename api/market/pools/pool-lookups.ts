@@ -4,6 +4,7 @@ import { openSince } from '../../../aggregator/store/since.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import { cachedValue } from '../../lib/cached-value.ts'
+import { groupBy } from '../../lib/group.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
 import { type NetworkPools, openNetworkPools, type WrittenName, type WrittenPool } from './network-pools.ts'
@@ -37,14 +38,14 @@ export function openPools(client: ClickHouseClient, networks: readonly Network[]
   // Rows are returned once: a failure of one read must not drop those of the other.
   async function evictPools(): Promise<void> {
     const rows = await newPools.next()
-    if (rows === undefined) evictAll()
-    for (const row of rows ?? []) byName.get(row.network)?.evictPool(row)
+    if (rows === undefined) return evictAll()
+    for (const row of rows) byName.get(row.network)?.evictPool(row)
   }
 
   async function evictNames(): Promise<void> {
     const rows = await newNames.next()
-    if (rows === undefined) evictAll()
-    for (const row of rows ?? []) byName.get(row.network)?.evictName(row)
+    if (rows === undefined) return evictAll()
+    for (const [network, ofNetwork] of groupBy(rows, (row) => row.network)) byName.get(network)?.evictNames(ofNetwork)
   }
 
   const state = cachedValue(() => Promise.all([evictPools(), evictNames()]).then(() => undefined), freshMs)

@@ -50,7 +50,6 @@ type TopRow = {
 
 /** `freshMs`: 0 where nothing is held in memory. */
 export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, freshMs: number): TopPools {
-  /** The least recently asked first. */
   const orders = new LRUCache<string, PairOrder>({ max: MAX_PAIRS })
   const written = new Map<NetworkName, TouchedPools>()
   const limited = limitConcurrency(BOUNDS)
