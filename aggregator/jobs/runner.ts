@@ -8,7 +8,7 @@ const RUN_MS = 1_000
 const FOLLOW_MS = 300
 
 /** Runs a job of its kind; a kind without a task is another process's. */
-export type JobTasks = Partial<Record<JobKind, (job: Job) => Promise<void>>>
+type JobTasks = Partial<Record<JobKind, (job: Job) => Promise<void>>>
 
 /**
  * Runs the open jobs of a network, one at a time: kinds in the order of `tasks`, the oldest of a kind first. Returns when the signal aborts; jobs
@@ -60,22 +60,22 @@ export type FollowJobOptions = {
   everyMs?: number
   /** Called with each row; true ends the reading. By default a closed job does. */
   onRead?(job: Job | undefined): Promise<boolean> | boolean
-  /** Whether the reading goes through times without an answer of the tables; otherwise it throws. */
+  /** Continues where the tables do not answer, instead of throwing. */
   isPatient?: boolean
 }
 
-/** Reads a job's row again and again, and returns the last one. Throws where the job failed, and patience aside. */
+/** Reads a job's row until it is closed or the signal aborts. Throws where the job failed. */
 export async function followJob(
   client: ClickHouseClient,
   { network, id, kind }: Job,
   { signal, everyMs = FOLLOW_MS, onRead = isClosed, isPatient = false }: FollowJobOptions,
-): Promise<Job | undefined> {
+): Promise<void> {
   for (;;) {
     const job = await readJob(client, network, id).catch((error: unknown) => {
       if (!isPatient) throw error
       return undefined
     })
-    if (signal.aborted || (await onRead(job))) return job
+    if (signal.aborted || (await onRead(job))) return
     if (job?.state === 'failed') throw new Error(`The ${kind} failed: ${job.reason}`)
     await pause(everyMs, signal)
   }
