@@ -4,7 +4,7 @@ import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
 import type { Config } from '../config/config.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import { followBackup, type OnProgress } from './follow-backup.ts'
-import { knownTables, migrate, refuseLater } from './migrate.ts'
+import { knownTables, knownViews, migrate, refuseLater } from './migrate.ts'
 import type { Store } from './store.ts'
 import { setDefiner } from './views.ts'
 
@@ -13,15 +13,6 @@ const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 const SAVED_AS = 'candlepool'
 /** Tables that record which rows are complete. They are written after those rows, so they are saved before them: a backup never records rows that it lacks. */
 const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']
-/** Not saved, and made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases. */
-const VIEWS = [
-  'market_pools',
-  'market_ticks',
-  'market_candles',
-  'pools_to_tokens',
-  'pools_to_symbols',
-  'names_to_symbols',
-]
 /** Tables that every complete backup has. */
 const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
 /** Processes write these on their own, so rows in them do not make a store non-empty. */
@@ -51,7 +42,8 @@ export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, te
     await followBackup(server, tables, (progress) => tell(`Saving the ledger: ${progress}`))
   }
   for (const { server, database } of parts) {
-    const others = [...LEDGER_TABLES, ...VIEWS].map((table) => `${database}.${table}`)
+    // Views are made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases.
+    const others = [...LEDGER_TABLES, ...(await knownViews())].map((table) => `${database}.${table}`)
     const tables = `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`
     await followBackup(server, tables, (progress) => tell(`Saving the rows: ${progress}`))
   }

@@ -139,6 +139,11 @@ export async function knownTables(): Promise<ReadonlySet<string>> {
   return new Set(['migrations', ...made.flatMap(([, name]) => name ?? [])])
 }
 
+/** The views that migrations make, by name. */
+export async function knownViews(): Promise<readonly string[]> {
+  return viewsIn(await readMigrations(DIRECTORY)).map(({ name }) => name)
+}
+
 /** A restored database has none. */
 async function hasViews(client: ClickHouseClient, migrations: readonly Migration[]): Promise<boolean> {
   const query = `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine IN ('View', 'MaterializedView')`
