@@ -1,5 +1,17 @@
 /** A ClickHouse client whose every statement a test can watch, refuse, or take the answer of. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ClickHouseClient } from '@clickhouse/client'
+import { ROOT } from '../support/files.ts'
+
+/** Tells queries apart: a regular expression, or the file of a query. */
+export type QueryPattern = { test(query: string): boolean }
+
+/** Matches the query of a file, whose path starts at the root, by its first line. A reworded comment does not break the test. */
+export function queryOf(file: `${string}.sql`): QueryPattern {
+  const [firstLine = ''] = readFileSync(join(ROOT, file), 'utf8').split('\n')
+  return { test: (query) => query.startsWith(firstLine) }
+}
 
 /** Methods of a client that the aggregator uses. Each call is one statement. */
 const STATEMENTS = ['command', 'exec', 'query'] as const
@@ -45,7 +57,7 @@ export function mortal(client: ClickHouseClient, statements: number): { client: 
 }
 
 /** Statements that match are held while they are told to be: before they are sent, or before their answer arrives. */
-export function held(client: ClickHouseClient, pattern: RegExp, when: 'sent' | 'answered') {
+export function held(client: ClickHouseClient, pattern: QueryPattern, when: 'sent' | 'answered') {
   let onHeld: (() => void) | undefined
   let onRelease = () => {}
   let released = Promise.resolve()

@@ -21,7 +21,7 @@ import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { FINALIZED, HEAD, LAST, startListening, startNodes } from '../aggregator/extras/audit/audited.ts'
 import { networkOf, startAggregator } from '../aggregator/running.ts'
-import { type Asked, recorded } from '../aggregator/statements.ts'
+import { type Asked, queryOf, recorded } from '../aggregator/statements.ts'
 import { buyEther, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../api/scenario.ts'
 import { startService } from '../api/service.ts'
 import { temporaryFolder } from '../support/candlepool.ts'
@@ -50,11 +50,11 @@ const LARGE: Record<string, { keys: readonly string[]; or?: readonly string[] }>
 const WHOLE = [
   /^SELECT pool, .* AS ticks,/,
   /^SELECT toFloat64\(min\(block\)\) AS first/,
-  /^-- Which pools have candles, of any/,
+  queryOf('aggregator/maintenance/candles_since.sql'),
   /^SELECT 1 FROM pools_by_token/,
 ]
 /** Asked once, at the start: the newest pieces of every pool. */
-const NEWEST = /^-- (?:Pools with candles that hold the ledger's tip|The buckets that hold a second)/
+const NEWEST = [queryOf('aggregator/ledger/candles_above_tip.sql'), queryOf('aggregator/extras/publish/open_at.sql')]
 
 type Plan = { 'Node Type': string; Description?: string; Plans?: Plan[]; Indexes?: Index[] }
 type Index = { Type: string; Name?: string; Keys?: string[]; Condition?: string }
@@ -110,7 +110,7 @@ describe.skipIf(withoutClickHouse)('every question', () => {
 })
 
 function keysOf(query: string): readonly string[] | undefined {
-  if (NEWEST.test(query)) return ['network', 'resolution', 'time']
+  if (NEWEST.some((newest) => newest.test(query))) return ['network', 'resolution', 'time']
   return WHOLE.some((whole) => whole.test(query)) ? ['network'] : undefined
 }
 

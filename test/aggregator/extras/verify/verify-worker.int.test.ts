@@ -10,7 +10,7 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../su
 import { inSoak } from '../../../support/sample.ts'
 import { until } from '../../../support/until.ts'
 import { networkOf, type Running, startAggregator } from '../../running.ts'
-import { intercepted } from '../../statements.ts'
+import { intercepted, queryOf } from '../../statements.ts'
 
 const network = networkOf('ethereum')
 const CHAIN = mine([], fullBlocks(60, 11))
@@ -18,6 +18,11 @@ const [A, B] = POOLS.map(({ id }) => id)
 /** Slices of a few rows: most pools are cut by them. */
 const bounds = { ticks: 7, pools: 2, blocks: 4 }
 const flatOut: VerifyShare = { share: 1, bounds, recheckMs: 20, saveMs: 0, restMs: 100 }
+
+const SLICES = [
+  queryOf('aggregator/extras/verify/slice_end.sql'),
+  queryOf('aggregator/extras/verify/ledger_stretch.sql'),
+]
 
 type Fact<Kind extends AggregatorFact['kind']> = Extract<AggregatorFact, { kind: Kind }>
 
@@ -154,8 +159,7 @@ describe.skipIf(withoutClickHouse)('the permanent verification', () => {
     const asked: Record<string, unknown>[] = []
     const client = intercepted(database.client, (send, _, [options]) => {
       const { query, query_params = {} } = options as { query: string; query_params?: Record<string, unknown> }
-      if (query.includes('The next rows of `ticks`') || query.includes('The next rows of the ledger'))
-        asked.push(query_params)
+      if (SLICES.some((slice) => slice.test(query))) asked.push(query_params)
       return send()
     })
     const second = await start(flatOut, client)

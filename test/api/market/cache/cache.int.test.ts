@@ -8,7 +8,7 @@ import type { Network, NetworkName } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool, PoolId } from '../../../../ingest/model/pool.ts'
 import { startAggregator } from '../../../aggregator/running.ts'
-import { held, intercepted } from '../../../aggregator/statements.ts'
+import { held, intercepted, queryOf } from '../../../aggregator/statements.ts'
 import { type Random, randomOf } from '../../../simulation/random.ts'
 import {
   asBlocks,
@@ -36,6 +36,9 @@ const NETWORK: Network = {
     ...POOLS.map(({ token1 }) => ({ ...token1, symbols: ['TT'] as const, role: 'listed' as const })),
   ],
 }
+/** The cache's polls. */
+const CHANGES = queryOf('api/market/cache/changes.sql')
+const COUNT = queryOf('api/market/cache/changes-count.sql')
 const SEED = Number(process.env['SEED'] ?? 1)
 const STEPS = sample('STEPS', 2, 12)
 /** While the tables are written to, in each act of a step. */
@@ -86,7 +89,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       const key = services[0]?.key ?? ''
       const options = { client: database.client, networks, clock: () => new Date(second * 1_000), key }
       const writing = held(database.client, /INSERT INTO candles/, 'sent')
-      const reading = held(database.client, /^-- Stored candles of several pools/, 'answered')
+      const reading = held(database.client, queryOf('api/market/cache/buckets.sql'), 'answered')
       const aggregator = await startAggregator(writing.client, { network })
       await aggregator.append(asBlocks(network, stored))
       const holding = await startService({ ...options, client: reading.client, freshMs: 1_000 })
@@ -282,8 +285,8 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     let written: Promise<unknown> = Promise.resolve()
     const client = intercepted(own.client, async (send, _statement, [asked]) => {
       const { query } = asked as { query: string }
-      if (/^-- What was written of a network/.test(query)) looks++
-      if (!/^-- Goes up with each write/.test(query)) return send()
+      if (CHANGES.test(query)) looks++
+      if (!COUNT.test(query)) return send()
       // Within a flush there are rows without a notification.
       await written
       counts++
@@ -350,7 +353,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       resume = resolve
     })
     const client = intercepted(own.client, async (send, _statement, [asked]) => {
-      if (/^-- Goes up with each write/.test((asked as { query: string }).query)) await counting
+      if (COUNT.test((asked as { query: string }).query)) await counting
       return send()
     })
     const clock = () => new Date((chain.at(-1)?.timestamp ?? 0) * 1_000)

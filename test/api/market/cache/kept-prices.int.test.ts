@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Network } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import { type Running, startAggregator } from '../../../aggregator/running.ts'
-import { intercepted } from '../../../aggregator/statements.ts'
+import { intercepted, queryOf } from '../../../aggregator/statements.ts'
 import { asBlocks, type Chain, fullBlocks, mine, POOLS, withOwnTransactions } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { type Service, startService } from '../../service.ts'
@@ -14,7 +14,7 @@ const [POOL = { id: '' }] = POOLS
 const FRESH_MS = 20_000
 const QUESTION = `/v0/pools?pool=${POOL.id}`
 /** The cache's statement for the candles that a change names. */
-const REFRESH = /^-- The candles of some pools and resolutions that hold a second/
+const REFRESH = queryOf('api/market/cache/changed-buckets.sql')
 
 describe.skipIf(withoutClickHouse)('a price in memory', () => {
   let database: TestDatabase

@@ -6,7 +6,7 @@ import type { Network } from '../../../../ingest/model/network.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
 import { type Running, startAggregator } from '../../../aggregator/running.ts'
-import { held, intercepted } from '../../../aggregator/statements.ts'
+import { held, intercepted, queryOf } from '../../../aggregator/statements.ts'
 import {
   asBlocks,
   type BlockPlan,
@@ -26,10 +26,10 @@ const [POOL = { id: '' }] = POOLS
 const SECONDS = [100, 5, 5, 70]
 const CHANGES = /INSERT INTO changes/
 /** The cache's statement for the candles that a change names. */
-const REFRESH = /^-- The candles of some pools and resolutions that hold a second/
+const REFRESH = queryOf('api/market/cache/changed-buckets.sql')
 const RECOMPUTED = /INSERT INTO candles/
 /** A poll's statement for the changes since the one before. */
-const READ_CHANGES = /^-- What was written of a network since/
+const READ_CHANGES = queryOf('api/market/cache/changes.sql')
 
 describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
   let database: TestDatabase

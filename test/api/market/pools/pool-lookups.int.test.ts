@@ -6,7 +6,7 @@ import { finalRowVersion, finalTombstoneVersion } from '../../../../aggregator/s
 import { openPools, type PoolLookups } from '../../../../api/market/pools/pool-lookups.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { PoolId } from '../../../../ingest/model/pool.ts'
-import { intercepted } from '../../../aggregator/statements.ts'
+import { intercepted, queryOf } from '../../../aggregator/statements.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
 import { insertMany, insertPoolRows, poolRow, type StoredPoolRow } from '../../../support/pool-rows.ts'
 import { seededOnServers } from '../../../support/seed.ts'
@@ -17,6 +17,7 @@ const WETH: Address = '0xc02aaa39b223fe8d0a0e5c4f27ead9083c756cc2'
 const TOKENS = [WETH, addressOf('a1'), addressOf('a2')] as const
 const IDS = ['01', '02', '03', '04', '05']
 const SYMBOLS = ['WETH', 'FOO', 'BAR', 'NEW']
+const NAMES = queryOf('api/market/pools/names-since.sql')
 /** Long enough that only what was written evicts anything. */
 const FRESH_MS = 60_000
 
@@ -172,7 +173,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
   test('that were written are read again also where the read of new names fails', async () => {
     let isFailing = false
     const reader = intercepted(client, (send, _statement, [request]) => {
-      const isOfNames = (request as { query: string }).query.startsWith('-- Tokens that were named since')
+      const isOfNames = NAMES.test((request as { query: string }).query)
       return isFailing && isOfNames ? Promise.reject(new Error('This read fails.')) : send()
     })
     const pools = await opened(reader, 1)
