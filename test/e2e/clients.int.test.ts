@@ -169,6 +169,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
   test('TypeScript: the package builds', inSoak, async () => {
     const out = join(folder.path, 'dist')
     const project = join(ROOT, 'api/extras/clients/typescript/tsconfig.json')
+    await execute('npm', ['run', 'client:types'], { cwd: ROOT })
     await execute(join(ROOT, 'node_modules/.bin/tsc'), ['--project', project, '--outDir', out])
     const built = (await import(join(out, 'client.js'))) as { createClient: typeof createClient }
     expect((await built.createClient({ url, key }).usage()).subscription_plan).toBe('operator')

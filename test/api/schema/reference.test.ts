@@ -8,7 +8,6 @@ import { escapeHtml } from '../../../api/extras/docs/prose.ts'
 import { PROBLEMS, Problem } from '../../../api/lib/problem.ts'
 import { readCandleQuery } from '../../../api/query/query.ts'
 import { openApi, type Schema } from '../../../api/schema/openapi.ts'
-import { clientTypes } from '../../client/generate.ts'
 import { pythonModels } from '../../client/generate-python.ts'
 import { seeded } from '../../support/seed.ts'
 
@@ -37,10 +36,6 @@ test('generators of clients find each answer as one named schema, and none that 
   }
   // Generators of Python and Java merge these by rules of their own, or leave the answer out.
   expect(JSON.stringify(document)).not.toMatch(/"(?:allOf|oneOf|not|if|patternProperties|prefixItems)":/)
-})
-
-test('the typed client is what the document generates', async () => {
-  await expect(await clientTypes(document)).toMatchFileSnapshot('../../../api/extras/clients/typescript/src/schema.ts')
 })
 
 test('the models of the Python client are those of the document', async () => {
