@@ -43,7 +43,7 @@ export async function proveBlock(
   }
 }
 
-/** No receipts, or others than those of the root. */
+/** Failures that prove nothing about the logs: the endpoint has no receipts, or receipts that do not hash to the root. */
 const CANNOT_TELL = ['pruned', 'unsupported', 'refused', 'malformed', 'contradictory'] as const
 
 async function readBlock(client: Client, filter: LogFilter, block: BlockName): Promise<BlockReading> {

@@ -18,8 +18,8 @@ export type RangeLogs = { logs: readonly RpcLog[]; headers: readonly BlockHeader
 export type RangeReading = RangeLogs & { parts: readonly { client: Client; from: number; to: number }[] }
 
 /**
- * The preferred endpoint, most likely the source of the stored rows, and the newest final block, reported at most `finalityMs` ago: an idle
- * audit needs no requests beside those of the listener.
+ * The preferred endpoint, most likely the source of the stored rows, and the newest final block. A report at most `finalityMs` old suffices,
+ * so that an idle audit sends no requests of its own beside the listener.
  */
 export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{ first: Client; finalized: number }> {
   const { finality } = endpoints
@@ -33,9 +33,9 @@ export function firstChoice(endpoints: Endpoints, finalityMs: number): Promise<{
 const MAX_READINGS = 5
 
 /**
- * Reads the range from each voice: one honest one suffices to find what the others hide. The first two are waited for where they rest: one of them is not
- * the source of the stored rows, whichever that was. Where the network has one voice, or only one has the history, it is read once, which shows what
- * that voice has lost since, and compares nothing.
+ * Reads the range from each voice: one honest voice suffices to find logs that the others omit. Waits for the first two even while they rest,
+ * because at least one of two is not the source of the stored rows. With one voice, or one that has the history, the range is read once:
+ * the reading shows stored rows that this voice lacks now, and there is no second answer to compare.
  */
 export async function readFromEach(
   endpoints: Endpoints,

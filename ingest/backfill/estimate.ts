@@ -85,7 +85,7 @@ async function timeOf(task: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** Requests of one range of so many blocks. Those for new pools are left out: most ranges have none. */
+/** Requests of one range of so many blocks. Requests for new pools are left out: most ranges have none. */
 export function requestsOf(blocks: number, headersPerBlock = 0): number {
   return REQUESTS_PER_RANGE + blocks * headersPerBlock
 }

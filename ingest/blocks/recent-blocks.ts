@@ -70,8 +70,8 @@ async function linked(
 }
 
 /**
- * As `readBlocks`, with the logs of all blocks in one request. Logs count only where their blocks are those of the headers, which are
- * linked by hash, and where the same answer has the last of them.
+ * As `readBlocks`, with the logs of all blocks in one request. The headers are linked by hash; the answer is refused unless each log names
+ * the hash of its header, and the same node has the last header.
  */
 async function readBlockRange(
   endpoints: Endpoints,

@@ -6,7 +6,7 @@ import type { Tick } from '../model/tick.ts'
 /** Amounts from the taker's view: received is positive, paid is negative. */
 export type Swap = Omit<Tick, 'fee' | 'price' | 'spotPrice' | 'amountUsdMicros'> & {
   kind: 'swap'
-  /** Absent in v3, whose pools have one constant fee, and in Algebra, where other events tell it. */
+  /** Absent in v3, whose pools have one constant fee, and in Algebra, where other events have it. */
   fee: number | undefined
   plugin?: PluginFee
 }

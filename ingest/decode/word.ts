@@ -35,12 +35,12 @@ export function int(data: Hex, index: number): bigint {
   return BigInt.asIntN(256, uint(data, index))
 }
 
-/** A word whose value is known to fit 24 bits, unsigned. */
+/** The word holds an unsigned value of at most 24 bits. */
 export function uint24(data: Hex, index: number): number {
   return Number.parseInt(digits(data, index).slice(58), 16)
 }
 
-/** A word whose value is known to fit 24 bits, sign-extended. */
+/** The word holds a sign-extended value of at most 24 bits. */
 export function int24(data: Hex, index: number): number {
   return (uint24(data, index) << 8) >> 8
 }

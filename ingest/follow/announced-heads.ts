@@ -49,7 +49,7 @@ export class AnnouncedHeads {
     return now < this.#distrustedUntilMs || now - this.#polledMs >= this.#pollMs
   }
 
-  /** A node has told its head, which is on top of the blocks that were read, or not. */
+  /** A node was polled for its head. `isOnTop`: the head is on top of the blocks that were read. */
   notePoll(isOnTop: boolean): void {
     this.#polledMs = performance.now()
     if (!isOnTop) this.#distrustedUntilMs = this.#polledMs + DISTRUST_MS

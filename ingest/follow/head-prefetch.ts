@@ -40,8 +40,8 @@ export function prefetch(
 }
 
 /**
- * An announcement is read once the node has answered the block's header, which is requested together with the logs. Where the headers are
- * proven, the newest block stands for those before it, and its logs, which are requested by its hash, for its header.
+ * Blocks count once the same node also answers their headers, which are requested together with the logs. If the announced headers are
+ * proven, one request for the newest block suffices: its logs by its hash, or its header where it has no logs.
  */
 async function readAnnounced(
   client: Client,

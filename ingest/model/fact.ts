@@ -60,13 +60,13 @@ export type IngestFact = { network: NetworkName } & (
   | { kind: 'pool-skipped'; pool: PoolId; reason: SkipReason }
   /** A contract has changed its name: two readings of final blocks agree. */
   | { kind: 'token-renamed'; token: Address; from: string; to: string; block: number }
-  /** A contract answers other decimals than those that stored prices rest on: its answers are not used. Once for each token. */
+  /** A contract answers other decimals than the stored prices were computed with: its answers are not used. Reported once for each token. */
   | { kind: 'decimals-changed'; token: Address; symbol: string; decimals: number; answered: number }
   | { kind: 'balances-unread'; pools: number; error: unknown }
   | { kind: 'backfill-waiting'; from: number; error: unknown; retryMs: number }
   /** Its receipts contain logs that `eth_getLogs` omitted. */
   | { kind: 'endpoint-omitted-logs'; endpoint: string; logs: number }
-  /** Its logs are not those that a receipts' root proves. */
+  /** The endpoint's logs differ from the ones that a receipts' root proves. */
   | { kind: 'endpoint-altered-logs'; endpoint: string; logs: number }
   /** Requests of a UTC day; `used` includes some that are claimed and not sent yet. */
   | { kind: 'budget-counted'; used: number; perDay: number }

@@ -41,7 +41,7 @@ export class SwapFees {
   }
 
   /**
-   * Reads the fees that pools had before `events`, for those with a swap before their first Fee event. `events` are in chain order and end with
+   * For each pool with a swap before its first Fee event, reads the fee that it had before `events`. `events` are in chain order and end with
    * `newest`. May be repeated.
    */
   async learn(

@@ -15,7 +15,7 @@ const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\uFFFD]/gu
  */
 const MAX_DECIMALS = 77
 
-/** Takes lower-case addresses; returns tokens, undefined for those without plausible decimals, which cannot be priced. */
+/** Takes lower-case addresses. A token without plausible decimals is undefined: it cannot be priced. */
 export async function readTokens(
   client: Client,
   network: Network,

@@ -6,7 +6,7 @@ import { quantityItem } from './rlp-items.ts'
 export type HeaderVerdict =
   /** Its fields hash to its hash. */
   | 'proven'
-  /** It has a field that no known fork has: whether it hashes to its hash cannot be told. */
+  /** It has a field that no known fork has, so its hash cannot be computed. */
   | 'unknown-fork'
   /** Its fields hash to another hash, or one of them is missing or ill-formed. */
   | 'forged'

@@ -12,8 +12,8 @@ export class HeaderProof {
   }
 
   /**
-   * Says what is wrong where the header is not what its hash says. `answer`: to `eth_getBlockByNumber`, of any shape. `onUnknownField`: called
-   * for a header with a field that no known fork has, which is used as it is told.
+   * Returns a reason where the header's fields do not hash to its hash. `answer`: to `eth_getBlockByNumber`, of any shape. `onUnknownField`:
+   * called for a header with a field that no known fork has; it is used without proof.
    */
   check(answer: unknown, onUnknownField: (block: number) => void): string | undefined {
     if (typeof answer !== 'object' || answer === null) return undefined

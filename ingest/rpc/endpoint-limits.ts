@@ -9,7 +9,7 @@ export type LimitsContext = {
   onOddity(oddity: Oddity, detail: string): void
 }
 
-/** Ranges of all events, or those of a search by a pool or a topic that few logs have: an endpoint fails at other widths of each. */
+/** `search`: by a pool or a topic that few logs have. An endpoint answers such a filter over wider ranges than all events. */
 export type RangeKind = 'events' | 'search'
 
 type Limit = { value: number; sinceMs: number }
@@ -43,7 +43,7 @@ export class PassingWidth {
   failed(asked: number): void {
     const half = Math.max(1, Math.floor(asked / 2))
     this.#answers = 0
-    // Of several ranges in flight, those of an earlier width say nothing new.
+    // Several ranges are in flight: a failure at an earlier, larger width is not news.
     if (half >= this.blocks) return
     if (this.#isTrial) this.#needed = Math.min(MAX_ANSWERS, this.#needed * 2)
     this.#set(half, false)

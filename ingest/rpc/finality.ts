@@ -53,7 +53,7 @@ type PlacedBlock = { number: number; timestamp: UnixSeconds }
 export type FinalityOptions = {
   maxLagBlocks?: number | undefined
   minSeconds?: number | undefined
-  /** Where finality stays implausible for so long, the network has lost it: then the fallback is used, by which nothing becomes final. */
+  /** Finality that stays implausible for this time counts as lost: the fallback is used then, and no block becomes final by it. */
   lostMs?: number
   /** Asks the voices, where there are several. */
   agreeAt?: AgreeAt | undefined

@@ -53,7 +53,7 @@ export async function getHeader(client: Client, tag: BlockTag): Promise<Header |
   return header
 }
 
-/** Undefined where it is none. */
+/** Undefined where `block` is not a block. */
 export function headerIn(block: unknown): Header | undefined {
   const { logsBloom, ...rest } = (block ?? {}) as Record<string, unknown>
   const [hash, parentHash] = [hexIn(rest['hash'], 32), hexIn(rest['parentHash'], 32)]

@@ -23,7 +23,7 @@ export function voicesOf(urls: readonly string[]): string[] {
   })
 }
 
-/** Hosts that have several voices, though one operator may answer for all of them. Those of this machine are meant so. */
+/** Hosts with several voices, for a warning that one operator may run them all. Hosts of this machine are left out: there it is intended. */
 export function sharedHosts(urls: readonly string[]): string[] {
   const voices = [...new Set(voicesOf(urls))]
   const hosts = voices.flatMap((voice) => (voice.endsWith(' #2') ? [voice.slice(0, -' #2'.length)] : []))

@@ -52,8 +52,8 @@ export function mostOf(hashes: readonly Hash[]): Hash | undefined {
 const REPORT_MS = 60_000
 
 /**
- * A disagreement is reported, and voices in the minority come last for a while. Voices that have answered before and fail for less than half a
- * minute are waited for: `expected` has them, beside those that answer.
+ * A disagreement is reported, and voices in the minority come last for a while. `expected`: the voices without which there is no agreement,
+ * including ones that answered before and have failed for less than half a minute.
  */
 export function agreementOf(
   expected: () => readonly string[],

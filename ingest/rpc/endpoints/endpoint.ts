@@ -21,7 +21,7 @@ export type EndpointContext = {
   onOddity: LimitsContext['onOddity']
   /** Called after each answer for the head, and each that has not come in time. */
   onHead: () => void
-  /** Absent where headers are used as they are told. */
+  /** Absent where headers are used without proof. */
   headers: HeaderProof | undefined
 }
 
@@ -109,7 +109,7 @@ export class Endpoint {
   #tellUnknownField(block: number): void {
     this.limits.tell(
       'unknown-header-field',
-      `the header of block ${block} has a field that no known fork has: it is used as it is told`,
+      `the header of block ${block} has a field that no known fork has: it is used without proof`,
     )
   }
 

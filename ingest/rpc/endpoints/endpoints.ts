@@ -216,7 +216,7 @@ function isAlone(endpoints: readonly Endpoint[]): boolean {
   return endpoints.filter((it) => !it.disabled).length < 2
 }
 
-/** Whether each endpoint has failed with this problem, but for those that are down for a while. */
+/** Whether each endpoint that is not down has failed with this problem. */
 function isOfAll(
   endpoints: readonly Endpoint[],
   failures: ReadonlyMap<Endpoint, RpcFailed>,
@@ -224,7 +224,7 @@ function isOfAll(
 ): boolean {
   return endpoints.every((it) => {
     const own = failures.get(it)?.problem.kind
-    // One on another branch for good would keep the others from an end of their search.
+    // An endpoint that stays on another branch must not keep the search from ending.
     const isSame = own === kind || (kind === 'pruned' && own === 'behind')
     return it.disabled || isSame || isDown(it)
   })

@@ -15,8 +15,9 @@ const MAX_SILENT_BLOCKS = 8
 const MIN_BLOCKS_PER_SILENT = 8
 
 /**
- * `logs` with those of silent blocks whose bloom may have some, in order: of the few where silence is an exception, and of `ends`, whose headers are
- * known. A node answers for a block's hash without its index, which may lack the block for a second time; some nodes take no hash.
+ * Requests the logs of silent blocks whose bloom may have some, and returns them with `logs`, in order. Silent blocks are the blocks without
+ * logs in a range where these are few, and the ones in `ends`, whose headers are known. The request names the block's hash where the node
+ * supports it: such an answer does not use the node's index, which may lack the block for a second time.
  */
 export async function withSilentBlocks(
   client: Client,
@@ -51,8 +52,8 @@ const ALL_LOGS: LogFilter = { topics: [] }
 const LOOKS = 4
 
 /**
- * Throws `BadAnswer` where the node lacks the history from block `from` on, of which `last` was in the same answer. An empty answer proves nothing by
- * itself: below a cut a node may have no headers, or headers and no logs, without an error.
+ * Throws `BadAnswer` where the node lacks the history from block `from` on; `last` is the header of the range's end in its answer. An empty
+ * answer alone proves nothing: a pruned node may have no headers, or headers and no logs, and answer without an error.
  */
 export async function requireHistory(client: Client, from: number, last: Header): Promise<void> {
   if (limitsOf(client).hasLogsFrom(from)) return
@@ -65,7 +66,7 @@ export async function requireHistory(client: Client, from: number, last: Header)
   await requireLogs(client, first, last.number)
 }
 
-/** Throws `BadAnswer` where the node answers no log of a block that has some by its header: of the first such block up to `to`. */
+/** Looks for the first block from `first` up to `to` that has logs by its header. Throws `BadAnswer` where the node answers none of them. */
 export async function requireLogs(client: Client, first: Header, to: number): Promise<void> {
   const limits = limitsOf(client)
   if (limits.hasLogsFrom(first.number)) return
@@ -76,7 +77,7 @@ export async function requireLogs(client: Client, first: Header, to: number): Pr
     limits.tell('no-old-logs', `block ${block?.from} has logs by its header, and none in the answer`)
     throw new BadAnswer('pruned', `The node has no logs of block ${block?.from}, which has some by its header.`)
   }
-  // Where no header tells, its answer has to do.
+  // Where no header shows logs, the node's answer is trusted.
   limits.noteLogsFrom(first.number)
 }
 
