@@ -43,17 +43,17 @@ export async function readFromEach(
   range: RangeToRead,
 ): Promise<[RangeReading, ...RangeReading[]]> {
   const one = await readUnlessPruned(endpoints, filter, range, [range.first])
-  const teller = one?.parts[0]?.client
-  if (!one || !teller) return [await readFrom(endpoints, filter, range, [])]
+  const client = one?.parts[0]?.client
+  if (!one || !client) return [await readFrom(endpoints, filter, range, [])]
   const readings: [RangeReading, ...RangeReading[]] = [one]
-  const told = [teller]
-  while (told.length < Math.min(endpoints.voices(), MAX_READINGS)) {
-    if (told.length > 1 && endpoints.waitForOther(...told) > 0) break
-    const other = await readUnlessPruned(endpoints, filter, range, told)
+  const clients = [client]
+  while (clients.length < Math.min(endpoints.voices(), MAX_READINGS)) {
+    if (clients.length > 1 && endpoints.waitForOther(...clients) > 0) break
+    const other = await readUnlessPruned(endpoints, filter, range, clients)
     const next = other?.parts[0]?.client
     if (!other || !next) break
     readings.push(other)
-    told.push(next)
+    clients.push(next)
   }
   return readings
 }
@@ -119,17 +119,17 @@ export function withProven({ logs, headers }: RangeLogs, proven: ReadonlyMap<num
 }
 
 /** Number of proven blocks whose logs differ from the reading's. */
-export function countFalse({ logs: told }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
-  const falsehoods = [...proven.values()].map((block) => falsehoodIn(told, block))
+export function countFalse({ logs }: RangeLogs, proven: ReadonlyMap<number, ProvenBlock>): number {
+  const falsehoods = [...proven.values()].map((block) => falsehoodIn(logs, block))
   return falsehoods.filter(({ omitted, altered }) => omitted + altered > 0).length
 }
 
 type Falsehood = { omitted: number; altered: number }
 
-/** Counts the proven logs that an answer lacks, and those that it has otherwise; further logs count as altered. */
-function falsehoodIn(told: readonly RpcLog[], { header, logs }: ProvenBlock): Falsehood {
+/** Counts the proven logs that an answer omits and the ones that it altered; logs that are not in the block count as altered. */
+function falsehoodIn(answered: readonly RpcLog[], { header, logs }: ProvenBlock): Falsehood {
   const there = new Map(
-    told.filter((log) => log.blockHash === header.hash).map((log) => [Number(log.logIndex), contentOf(log)]),
+    answered.filter((log) => log.blockHash === header.hash).map((log) => [Number(log.logIndex), contentOf(log)]),
   )
   const places = new Set(logs.map((log) => Number(log.logIndex)))
   const omitted = logs.filter((log) => !there.has(Number(log.logIndex)))

@@ -68,7 +68,7 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (sample) await options.onEstimate?.(estimate(sample, ranges, options.concurrency, options.budget))
   const mayStart = requestLimit(options, sample)
   for (const range of ranges) {
-    const rest = await retryRange(range, options, (rest) => restateRange(onChain, rest, { ...options, mayStart }))
+    const rest = await retryRange(range, options, (rest) => readForOverwrite(onChain, rest, { ...options, mayStart }))
     if (rest !== undefined) return rest
   }
   return undefined
@@ -126,7 +126,7 @@ const MAX_FAILURES = 10
 const APPENDS_AT_ONCE = 4
 
 /** Yields the last block of each range once it is in the log. */
-async function* restateRange(
+async function* readForOverwrite(
   endpoints: Endpoints,
   { from, to }: BlockRange,
   options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,

@@ -41,8 +41,8 @@ export type ChainView = Heads & { chainHead: Header; ancestor: BlockRef | undefi
 export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<ChainView> {
   const { network, chain, firstBlock, assembler } = options
   const { tip } = chain
-  const told = options.announced.after(tip, BLOCK_BY_BLOCK.blocksAtOnce)
-  const newest = told.at(-1)
+  const announced = options.announced.after(tip, BLOCK_BY_BLOCK.blocksAtOnce)
+  const newest = announced.at(-1)
   const { finality } = endpoints
   const maxAgeMs = Math.min(MAX_FINALITY_AGE_MS, options.pollMs * FINALITY_POLLS)
   const isPollDue = options.announced.isPollDue || !finality.isRecent(maxAgeMs)
@@ -50,7 +50,7 @@ export function pollChain(endpoints: Endpoints, options: ViewOptions): Promise<C
   const readHeads = (client: Client) => (tip ? getHeads(client, finality, maxAgeMs) : getFinality(client, finality))
   return endpoints.run(
     async (client) => {
-      const early = newest && prefetch(client, { told, newest }, assembler)
+      const early = newest && prefetch(client, { announced, newest }, assembler)
       if (early && !isPollDue) {
         const read = (await early.blocks)?.at(-1)?.header
         if (read) return { ...announcedHeads(read, finality), ancestor: tip, early }

@@ -24,13 +24,13 @@ export type BalanceRead = {
 /** Reads announced blocks up to `newest` from one node. Failures are ignored: the blocks may have been replaced. */
 export function prefetch(
   client: Client,
-  { told, newest }: { told: readonly AnnouncedHead[]; newest: Header },
+  { announced, newest }: { announced: readonly AnnouncedHead[]; newest: Header },
   assembler: Assembler,
 ): HeadPrefetch {
   const asked = { run: <T>(task: (client: Client) => Promise<T>) => task(client) }
   return {
     client,
-    blocks: readAnnounced(client, told, assembler).catch(() => undefined),
+    blocks: readAnnounced(client, announced, assembler).catch(() => undefined),
     balances: balancesAt(
       newest,
       assembler,
@@ -45,20 +45,20 @@ export function prefetch(
  */
 async function readAnnounced(
   client: Client,
-  told: readonly AnnouncedHead[],
+  announced: readonly AnnouncedHead[],
   { filter }: Assembler,
 ): Promise<readonly LogBlock[] | undefined> {
-  const early = told.map((head) => readBlock(client, filter, head))
+  const early = announced.map((head) => readBlock(client, filter, head))
   for (const block of early) block.catch(() => undefined)
-  const newest = told.at(-1)
-  if (newest && told.every(({ isProven }) => isProven)) {
+  const newest = announced.at(-1)
+  if (newest && announced.every(({ isProven }) => isProven)) {
     const hasLogs = bloomVerdict(newest.logsBloom, filter) !== 'none' && ((await early.at(-1))?.logs.length ?? 0) > 0
     const isThere = hasLogs || (await getHeader(client, newest.number))?.hash === newest.hash
     return isThere ? Promise.all(early) : undefined
   }
-  const headers = await Promise.all(told.map(({ number }) => getHeader(client, number)))
+  const headers = await Promise.all(announced.map(({ number }) => getHeader(client, number)))
   const blocks = await Promise.all(
-    told.map(async ({ hash, logsBloom }, index) => {
+    announced.map(async ({ hash, logsBloom }, index) => {
       const header = headers[index]
       if (header?.hash !== hash) return undefined
       // By another bloom the logs may not have been requested.
@@ -68,7 +68,7 @@ async function readAnnounced(
     }),
   )
   const known = blocks.filter((block) => block !== undefined)
-  return known.length === told.length ? known : undefined
+  return known.length === announced.length ? known : undefined
 }
 
 export function balancesAt(header: Header, assembler: Assembler, read: Promise<readonly PoolBalance[]>): BalanceRead {

@@ -119,8 +119,8 @@ export class Registry {
     if (ids.length === 0) return []
     const endpoints = pinToBlock(this.#endpoints, block)
     const keys = await endpoints.run((client) => readV4Keys(client, this.#network, ids))
-    const told = new Set(keys.map(({ pool }) => pool))
-    const rest = ids.filter((id) => !told.has(id))
+    const found = new Set(keys.map(({ pool }) => pool))
+    const rest = ids.filter((id) => !found.has(id))
     return rest.length === 0 ? keys : [...keys, ...(await this.#search.find(endpoints, rest, block))]
   }
 

@@ -51,12 +51,12 @@ export class SwapFees {
   ): Promise<void> {
     const first = events[0]?.block
     if (first === undefined) return
-    const told = new Set<PoolId>()
+    const withFee = new Set<PoolId>()
     const asked = new Set<PoolId>()
     for (const { event } of events) {
       const { kind, pool } = event
-      if (told.has(pool) || asked.has(pool) || this.#known.has(pool)) continue
-      if (kind === 'fee') told.add(pool)
+      if (withFee.has(pool) || asked.has(pool) || this.#known.has(pool)) continue
+      if (kind === 'fee') withFee.add(pool)
       if (kind === 'swap' && isAsked(pool)) asked.add(pool)
     }
     if (asked.size === 0) return

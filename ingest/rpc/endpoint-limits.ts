@@ -77,7 +77,7 @@ export class EndpointLimits {
   #pruned: Limit | undefined
   #logsFrom: Limit | undefined
   #byNumberSinceMs = Number.NEGATIVE_INFINITY
-  readonly #told = new Set<Oddity>()
+  readonly #reported = new Set<Oddity>()
 
   constructor(context: LimitsContext = { forMs: Number.POSITIVE_INFINITY, onOddity: () => undefined }) {
     this.#context = context
@@ -115,7 +115,7 @@ export class EndpointLimits {
     this.#values = limitOf(value)
     // The width was not the cause of earlier failures.
     for (const width of Object.values(this.#passing)) width.forget()
-    this.tell('few-values', `a filter takes ${value} addresses`)
+    this.reportOnce('few-values', `a filter takes ${value} addresses`)
   }
 
   /** Whether the logs of one block are asked for by its number. */
@@ -126,7 +126,7 @@ export class EndpointLimits {
   /** It does not answer the logs of a block by its hash, and does so by its number. */
   refuseHash(): void {
     this.#byNumberSinceMs = Date.now()
-    this.tell('no-logs-by-hash', 'logs of a block are read by its number')
+    this.reportOnce('no-logs-by-hash', 'logs of a block are read by its number')
   }
 
   /** Whether it was found without a block that is not older than this one. */
@@ -149,9 +149,9 @@ export class EndpointLimits {
     if (this.lacks(block)) this.#pruned = undefined
   }
 
-  tell(oddity: Oddity, detail: string): void {
-    if (this.#told.has(oddity)) return
-    this.#told.add(oddity)
+  reportOnce(oddity: Oddity, detail: string): void {
+    if (this.#reported.has(oddity)) return
+    this.#reported.add(oddity)
     this.#context.onOddity(oddity, detail)
   }
 

@@ -107,8 +107,8 @@ export class Finality {
     }
   }
 
-  /** The block that counts where a node with this head reports `named`, as it may: an older one than before. */
-  settled(named: BlockRef | undefined, head: number): BlockRef | undefined {
+  /** The final block for a node with this head that reports `named`. Without voices to ask it is `named`, even if older than the one before. */
+  finalFor(named: BlockRef | undefined, head: number): BlockRef | undefined {
     return named && !this.#agreeAt ? named : this.below(head)
   }
 

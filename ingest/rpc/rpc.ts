@@ -102,18 +102,18 @@ export async function getHeads(client: Client, finality: Finality, maxAgeMs = 0)
   const [head, early] = await Promise.all([getHead(client), isRecent ? undefined : readFinalized()])
   const recent = isRecent ? finality.below(head.number) : undefined
   if (recent) return { head, finalized: recent.number, final: recent, isGuess: false }
-  const told = isRecent ? await readFinalized() : early
-  const named = told && finality.isPlausible(told, head) ? told : undefined
+  const reported = isRecent ? await readFinalized() : early
+  const named = reported && finality.isPlausible(reported, head) ? reported : undefined
   if (named && named.number > head.number) {
     // Two nodes behind one address may be on different branches.
     throw new BadAnswer('behind', `The node's head is block ${head.number}, though block ${named.number} is final.`)
   }
   if (named) await finality.setNamed(named, voiceOf(client))
-  else if (!told) finality.refused()
-  const known = finality.settled(named, head.number)
+  else if (!reported) finality.refused()
+  const known = finality.finalFor(named, head.number)
   if (known) return { head, finalized: known.number, final: known, isGuess: false }
   if (named || !finality.isUnknownTag)
-    return { head, finalized: undefined, final: undefined, isGuess: false, doubted: told }
+    return { head, finalized: undefined, final: undefined, isGuess: false, doubted: reported }
   const guess = await fallbackBelow(client, head)
   return { head, finalized: guess?.number ?? -1, final: guess, isGuess: true }
 }
@@ -162,7 +162,7 @@ export function inOrder(client: Client, logs: RpcLog[]): RpcLog[] {
   let repeated = 0
   for (const [index, log] of logs.entries()) if (isRepeated(logs[index - 1], log)) repeated++
   if (repeated === 0) return logs
-  limitsOf(client).tell('duplicate-logs', `block ${Number(logs[0]?.blockNumber)}: ${repeated} logs came twice`)
+  limitsOf(client).reportOnce('duplicate-logs', `block ${Number(logs[0]?.blockNumber)}: ${repeated} logs came twice`)
   return logs.filter((log, index) => !isRepeated(logs[index - 1], log))
 }
 

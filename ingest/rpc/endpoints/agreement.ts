@@ -65,16 +65,16 @@ export function agreementOf(
     const answers = await ask(number)
     const heard = new Set(answers.map(({ endpoint }) => endpoint.voice))
     if (expected().some((voice) => !heard.has(voice))) return undefined
-    const told = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, hash: answer }] : []))
-    const most = mostOf(told.map(({ hash }) => hash))
-    if (told.every(({ hash }) => hash === most)) return most
+    const votes = answers.flatMap(({ endpoint, answer }) => (answer ? [{ endpoint, hash: answer }] : []))
+    const most = mostOf(votes.map(({ hash }) => hash))
+    if (votes.every(({ hash }) => hash === most)) return most
     const now = performance.now()
     if (now - reportedMs >= REPORT_MS) {
       reportedMs = now
-      const voices = told.map(({ endpoint, hash }) => ({ endpoint: endpoint.name, hash }))
+      const voices = votes.map(({ endpoint, hash }) => ({ endpoint: endpoint.name, hash }))
       report({ kind: 'endpoints-disagree', block: number, voices, agreed: most })
     }
-    for (const { endpoint, hash } of told) {
+    for (const { endpoint, hash } of votes) {
       if (most === undefined || hash === most) continue
       const text = `It has ${hash} as block ${number}, and most of the endpoints ${most}.`
       recordFork(report, endpoint, new BadAnswer('contradictory', text))

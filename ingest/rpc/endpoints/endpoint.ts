@@ -107,7 +107,7 @@ export class Endpoint {
   }
 
   #tellUnknownField(block: number): void {
-    this.limits.tell(
+    this.limits.reportOnce(
       'unknown-header-field',
       `the header of block ${block} has a field that no known fork has: it is used without proof`,
     )
@@ -157,11 +157,10 @@ export class Endpoint {
       if (last) this.#sawHead(Number(last.blockNumber), false)
     }
     if (method !== 'eth_getBlockByNumber') return
-    const { number: told, hash } = (answer ?? {}) as { number?: unknown; hash?: unknown }
+    const block = (answer ?? {}) as { number?: unknown; hash?: unknown }
     // A pending block is no head.
-    if (hash === null) return
-    const number = Number(told)
-    this.#sawHead(number, isOfHead({ method, params }))
+    if (block.hash === null) return
+    this.#sawHead(Number(block.number), isOfHead({ method, params }))
   }
 
   #sawHead(number: number, isLatest: boolean): void {

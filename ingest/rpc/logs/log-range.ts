@@ -162,12 +162,17 @@ async function hasHistory(client: Client, from: number, last: Header): Promise<b
 
 /** The header of the first block is the lower bound of all times. */
 export async function readRange(client: Client, filter: LogFilter, from: number, to: number): Promise<LogRange> {
-  const [{ logs: told, last }, first] = await Promise.all([
+  const [{ logs: answered, last }, first] = await Promise.all([
     readLogs(client, filter, from, to),
     from < to ? getHeader(client, from) : undefined,
   ])
-  if (told.length === 0 || (from < to && !first)) await requireHistory(client, from, last)
-  const logs = await withSilentBlocks(client, filter, { from, to, logs: told, ends: first ? [first, last] : [last] })
+  if (answered.length === 0 || (from < to && !first)) await requireHistory(client, from, last)
+  const logs = await withSilentBlocks(client, filter, {
+    from,
+    to,
+    logs: answered,
+    ends: first ? [first, last] : [last],
+  })
   const earliest = first?.timestamp ?? last.timestamp
   return { from, to, logs, headers: await headersOf(client, logs, earliest, last), last }
 }
@@ -183,10 +188,10 @@ async function headersOf(
   last: Header,
 ): Promise<BlockHeader[]> {
   const firsts = logs.filter((log, index) => log.blockNumber !== logs[index - 1]?.blockNumber)
-  const told = firsts.map((log) => ({ log, timestamp: timeIn(log.blockTimestamp, log.blockNumber === '0x0') }))
+  const timed = firsts.map((log) => ({ log, timestamp: timeIn(log.blockTimestamp, log.blockNumber === '0x0') }))
   const askUnless = (isTrusted: (timestamp: UnixSeconds) => boolean) =>
     Promise.all(
-      told.map(async ({ log: { blockNumber, blockHash: hash }, timestamp }): Promise<BlockHeader> => {
+      timed.map(async ({ log: { blockNumber, blockHash: hash }, timestamp }): Promise<BlockHeader> => {
         const number = Number(blockNumber)
         if (timestamp !== undefined && isTrusted(timestamp)) return { number, hash, timestamp }
         const header = await getHeader(client, number)

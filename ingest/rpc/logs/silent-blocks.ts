@@ -74,7 +74,7 @@ export async function requireLogs(client: Client, first: Header, to: number): Pr
   const block = header && { from: header.number, to: header.number }
   const logs = block && (await getLogs(client, ALL_LOGS, block).catch(unlessRefused))
   if (logs?.length === 0) {
-    limits.tell('no-old-logs', `block ${block?.from} has logs by its header, and none in the answer`)
+    limits.reportOnce('no-old-logs', `block ${block?.from} has logs by its header, and none in the answer`)
     throw new BadAnswer('pruned', `The node has no logs of block ${block?.from}, which has some by its header.`)
   }
   // Where no header shows logs, the node's answer is trusted.
