@@ -19,8 +19,8 @@ import { executionPrice, spotPrice } from '../pricing/price.ts'
 import { UsdPrices } from '../pricing/usd.ts'
 import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 import type { LogFilter, RpcLog } from '../rpc/rpc.ts'
-import type { Venue } from '../venues/venue.ts'
-import { isRead, venuesOf } from '../venues/venues.ts'
+import type { EventFees, Venue } from '../venues/venue.ts'
+import { eventFeesOf, venuesOf } from '../venues/venues.ts'
 
 export type Assembler = {
   /** Filter for `eth_getLogs`. Reference pools are included, also where they are not among the wanted pools. */
@@ -70,9 +70,7 @@ export function createAssembler(
       const newest = logs.at(-1)
       const skipped = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
       for (const skip of skipped) report({ kind: 'pool-skipped', network: network.name, ...skip })
-      if (newest && isRead(network, 'algebra')) {
-        await fees.learn(events, (id) => isAlgebra(registry.get(id)), blockOf(newest))
-      }
+      if (newest) await fees.learn(events, (id) => eventFeesOfPool(registry.get(id)), blockOf(newest))
       // No await follows: a call that failed above has changed no state and can be repeated.
       const drafts = new Map<number, Draft>()
       for (const { number, hash, timestamp } of headers) {
@@ -148,15 +146,15 @@ function addPool({ sightings }: Sources, draft: Draft, pool: Pool, event: PoolEv
 }
 
 function addTick({ network, report, usd, fees }: Sources, draft: Draft, pool: Pool, swap: Swap): void {
-  const fee = swap.fee ?? (pool.venue === 'algebra' ? fees.take(swap) : pool.fee)
+  const fee = swap.fee ?? (eventFeesOf(pool) ? fees.take(swap) : pool.fee)
   const tick = toTick(pool, swap, fee, usd)
   if (tick) return void draft.ticks.push(tick)
   const place = { block: draft.number, logIndex: swap.logIndex }
   report({ kind: 'log-broken', network: network.name, ...place, reason: 'Swap with a sqrtPriceX96 of 0' })
 }
 
-function isAlgebra(resolution: PoolResolution | undefined): boolean {
-  return resolution?.kind === 'pool' && resolution.pool.venue === 'algebra'
+function eventFeesOfPool(resolution: PoolResolution | undefined): EventFees | undefined {
+  return resolution?.kind === 'pool' ? eventFeesOf(resolution.pool) : undefined
 }
 
 function blockOf({ blockNumber, blockHash }: RpcLog): BlockRef {

@@ -6,12 +6,12 @@ import type { Tick } from '../model/tick.ts'
 /** Amounts from the taker's view: received is positive, paid is negative. */
 export type Swap = Omit<Tick, 'fee' | 'price' | 'spotPrice' | 'amountUsdMicros'> & {
   kind: 'swap'
-  /** Absent in v3, whose pools have one constant fee, and in Algebra, where other events have it. */
+  /** Absent in v3, whose pools have one constant fee, and where a venue sets it by other events. */
   fee: number | undefined
   plugin?: PluginFee
 }
 
-/** One swap's fees of an Algebra plugin, in hundredths of a bip: `override` replaces the pool's fee where it is not 0, `added` is on top. */
+/** One swap's fees of a plugin, in hundredths of a bip: `override` replaces the pool's fee where it is not 0, `added` is on top. */
 export type PluginFee = { override: number; added: number }
 
 /** The log contains the pool's tokens and fee: v3 `PoolCreated`, v4 `Initialize`. */
@@ -29,7 +29,7 @@ export type Initialized = { kind: 'initialized'; pool: PoolId; sqrtPriceX96: big
 
 export type Liquidity = LiquidityChange & { kind: 'liquidity' }
 
-/** The fee of an Algebra pool from here on, where the taker pays token0 and where token1. */
+/** The fee of a pool from here on, where the taker pays token0 and where token1. */
 export type FeeChange = { kind: 'fee'; pool: PoolId; fees: readonly [number, number] }
 
 /** Concerns the next swap of the pool. */

@@ -1,8 +1,7 @@
 /**
- * Fees of Algebra's swaps, which their logs do not contain: a pool's fee is that of its last Fee event, which a plugin may replace or add to for
- * one swap.
+ * Fees that venues set by events, because the logs of their swaps have none: a pool's fee is that of its last fee event. A plugin may replace it or
+ * add to it for one swap.
  */
-import { parseAbi } from 'viem'
 import type { FeeChange, NextPluginFee, PoolEvent, Swap } from '../decode/event.ts'
 import { pieces } from '../lib/pieces.ts'
 import type { BlockRef } from '../model/message.ts'
@@ -12,7 +11,7 @@ import type { Endpoints } from '../rpc/endpoints/endpoints.ts'
 import { pinToBlock } from '../rpc/endpoints/pin-to-block.ts'
 import { readMany } from '../rpc/multicall.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
-import { ALGEBRA_TOPICS, algebra } from '../venues/algebra.ts'
+import type { EventFees } from '../venues/venue.ts'
 import { newestFirst } from './last-log.ts'
 
 type Fees = FeeChange['fees']
@@ -21,14 +20,6 @@ type Fees = FeeChange['fees']
 const SEARCHED_BLOCKS = 50_000
 const POOLS_AT_ONCE = 200
 const UNKNOWN: Fees = [0, 0]
-
-/** V1.9 has eight words, with a fee for each direction; V1 seven, Integral six. */
-const byDirection = parseAbi([
-  'function globalState() view returns (uint256, int256, uint256 feeZtO, uint256 feeOtZ, uint256, uint256, uint256, uint256)',
-])
-const single = parseAbi([
-  'function globalState() view returns (uint256, int256, uint256 fee, uint256, uint256, uint256)',
-])
 
 export class SwapFees {
   readonly #endpoints: Endpoints
@@ -46,29 +37,30 @@ export class SwapFees {
    */
   async learn(
     events: readonly { block: number; event: PoolEvent }[],
-    isAsked: (pool: PoolId) => boolean,
+    eventFees: (pool: PoolId) => EventFees | undefined,
     newest: BlockRef,
   ): Promise<void> {
     const first = events[0]?.block
     if (first === undefined) return
     const withFee = new Set<PoolId>()
-    const asked = new Set<PoolId>()
+    const pools = new Map<EventFees, Set<PoolId>>()
     for (const { event } of events) {
       const { kind, pool } = event
-      if (withFee.has(pool) || asked.has(pool) || this.#known.has(pool)) continue
+      if (withFee.has(pool) || this.#known.has(pool)) continue
       if (kind === 'fee') withFee.add(pool)
-      if (kind === 'swap' && isAsked(pool)) asked.add(pool)
+      const source = kind === 'swap' ? eventFees(pool) : undefined
+      if (source) pools.set(source, (pools.get(source) ?? new Set()).add(pool))
     }
-    if (asked.size === 0) return
-    for (const pools of pieces([...asked], POOLS_AT_ONCE)) {
-      const before = await this.#before(first, pools, newest)
-      const searched = await this.#lastBefore(
-        first,
-        pools.filter((pool) => !before.has(pool)),
-      )
-      for (const pool of pools) {
-        this.#known.set(pool, { fees: before.get(pool) ?? searched.get(pool) ?? UNKNOWN, block: first })
-      }
+    for (const [source, asked] of pools)
+      for (const piece of pieces([...asked], POOLS_AT_ONCE)) await this.#learn(source, piece, first, newest)
+  }
+
+  async #learn(source: EventFees, pools: readonly PoolId[], first: number, newest: BlockRef): Promise<void> {
+    const before = await this.#before(first, source, pools, newest)
+    const others = pools.filter((pool) => !before.has(pool))
+    const searched = await this.#lastBefore(first, source, others)
+    for (const pool of pools) {
+      this.#known.set(pool, { fees: before.get(pool) ?? searched.get(pool) ?? UNKNOWN, block: first })
     }
   }
 
@@ -93,10 +85,13 @@ export class SwapFees {
   }
 
   /** By the state before block `first`: none where a node has no such state, or a pool no code yet. */
-  async #before(first: number, pools: readonly PoolId[], newest: BlockRef): Promise<Map<PoolId, Fees>> {
-    const reads = pools.flatMap((address) =>
-      [byDirection, single].map((abi) => ({ address, abi, functionName: 'globalState' })),
-    )
+  async #before(
+    first: number,
+    { functions }: EventFees,
+    pools: readonly PoolId[],
+    newest: BlockRef,
+  ): Promise<Map<PoolId, Fees>> {
+    const reads = pools.flatMap((address) => functions.map(({ abi, functionName }) => ({ address, abi, functionName })))
     const at = { blockNumber: BigInt(Math.max(0, first - 1)) }
     const reading = pinToBlock(this.#endpoints, newest).run(async (client) => {
       try {
@@ -112,22 +107,27 @@ export class SwapFees {
     })
     const found = new Map<PoolId, Fees>()
     for (const [index, pool] of pools.entries()) {
-      const [two, one] = answers.slice(index * 2, index * 2 + 2) as (readonly bigint[] | undefined)[]
-      if (two) found.set(pool, [Number(two[2]), Number(two[3])])
-      else if (one) found.set(pool, [Number(one[2]), Number(one[2])])
+      for (const [at, { feesOf }] of functions.entries()) {
+        const answer = answers[index * functions.length + at] as readonly bigint[] | undefined
+        if (answer && !found.has(pool)) found.set(pool, feesOf(answer))
+      }
     }
     return found
   }
 
   /** By the last Fee events before block `first`, read for all pools together. */
-  async #lastBefore(first: number, pools: readonly PoolId[]): Promise<Map<PoolId, Fees>> {
+  async #lastBefore(
+    first: number,
+    { topics, decode }: EventFees,
+    pools: readonly PoolId[],
+  ): Promise<Map<PoolId, Fees>> {
     const found = new Map<PoolId, Fees>()
     if (pools.length === 0) return found
-    const filter = { address: pools, topics: [[ALGEBRA_TOPICS.fee, ALGEBRA_TOPICS.feeByDirection]] }
+    const filter = { address: pools, topics: [topics] }
     const range = { from: Math.max(0, first - SEARCHED_BLOCKS), to: first - 1 }
     for await (const log of newestFirst(this.#endpoints, filter, range)) {
-      const event = algebra.decode?.(log)
-      if (event?.kind === 'fee' && !found.has(event.pool)) found.set(event.pool, event.fees)
+      const event = decode(log)
+      if (event.kind === 'fee' && !found.has(event.pool)) found.set(event.pool, event.fees)
       if (found.size === pools.length) break
     }
     return found

@@ -17,6 +17,14 @@ import { DYNAMIC_FEE } from '../model/pool.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 import type { Venue } from './venue.ts'
 
+/** V1.9 has eight words, with a fee for each direction; V1 seven, Integral six. */
+const BY_DIRECTION = parseAbi([
+  'function globalState() view returns (uint256, int256, uint256 feeZtO, uint256 feeOtZ, uint256, uint256, uint256, uint256)',
+])
+const SINGLE = parseAbi([
+  'function globalState() view returns (uint256, int256, uint256 fee, uint256, uint256, uint256)',
+])
+
 export const ALGEBRA_TOPICS = {
   fee: '0x598b9f043c813aa6be3426ca60d1c65d17256312890be5118dab55b0775ebe2a',
   feeByDirection: '0x8a89de70856bccec096661388f305b9a75f5f65cb0d8a0e1e803c39dabedb57f',
@@ -38,6 +46,14 @@ export const algebra: Venue = {
     getPool: 'poolByPair',
     keyParts: 0,
     feeOf: () => DYNAMIC_FEE,
+  },
+  eventFees: {
+    topics: [ALGEBRA_TOPICS.fee, ALGEBRA_TOPICS.feeByDirection],
+    decode,
+    functions: [
+      { abi: BY_DIRECTION, functionName: 'globalState', feesOf: ([, , one, other]) => [Number(one), Number(other)] },
+      { abi: SINGLE, functionName: 'globalState', feesOf: ([, , fee]) => [Number(fee), Number(fee)] },
+    ],
   },
 }
 

@@ -1,9 +1,9 @@
 /**
- * An exchange whose pools speak `dex-v3`: how its events differ from those of Uniswap v3, and how a pool of it is proved. Each has a file of its
- * own here; fees that a venue sets by events are kept by pools/swap-fees.ts. A pool is met at its Initialize or at a swap, and its factory is asked for it; the factory's events are not read.
+ * An exchange whose pools speak `dex-v3`: its events beside those of Uniswap v3, the proof of its pools, and the fees that it sets by events. Each
+ * has a file of its own here. A pool is met at its Initialize or at a swap, and its factory is asked for it; the factory's events are not read.
  */
 import type { Abi, Hex } from 'viem'
-import type { Decoded } from '../decode/event.ts'
+import type { Decoded, FeeChange } from '../decode/event.ts'
 import type { VenueName } from '../model/venue.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 
@@ -14,6 +14,21 @@ export type Venue = {
   /** Decodes a log with one of `topics`. */
   decode?(log: RpcLog): Decoded
   proof: PoolProof
+  /** Present where the logs of swaps have no fee. */
+  eventFees?: EventFees
+}
+
+/** How to read a pool's fee where events set it. */
+export type EventFees = {
+  /** First topics of the events that `decode` returns as `fee`. */
+  topics: readonly Hex[]
+  decode(log: RpcLog): Decoded
+  /** Functions of the pool that return its current fee; the first that answers counts. */
+  functions: readonly {
+    abi: Abi
+    functionName: string
+    feesOf(answer: readonly bigint[]): FeeChange['fees']
+  }[]
 }
 
 /** How a pool names its key and its factory confirms it: a contract can name any factory. */

@@ -2,13 +2,13 @@
 import type { Address } from 'viem'
 import { lower } from '../lib/lower.ts'
 import type { Network } from '../model/network.ts'
-import type { VenueName } from '../model/venue.ts'
+import { type VenueName, venueOf } from '../model/venue.ts'
 import { algebra } from './algebra.ts'
 import { pancake } from './pancake.ts'
 import { slipstream } from './slipstream.ts'
 import { sushi } from './sushi.ts'
 import { uniswap } from './uniswap.ts'
-import type { Venue } from './venue.ts'
+import type { EventFees, Venue } from './venue.ts'
 
 const VENUES: Readonly<Record<VenueName, Venue>> = { uniswap, sushi, pancake, slipstream, algebra }
 
@@ -28,6 +28,11 @@ export function venuesOf({ venues = [] }: Pick<Network, 'venues'>): readonly Ven
 /** The names of all venues that a network reads. */
 export function venueNamesOf({ venues = [] }: Pick<Network, 'venues'>): readonly VenueName[] {
   return ['uniswap', ...venues.map(({ venue }) => venue)]
+}
+
+/** Present where the fee of a pool is set by events. */
+export function eventFeesOf(pool: { venue?: VenueName }): EventFees | undefined {
+  return VENUES[venueOf(pool)].eventFees
 }
 
 /** Whether a network reads the pools of a venue; absent is Uniswap. */

@@ -7,6 +7,7 @@ import type { Network } from '../../ingest/model/network.ts'
 import type { PoolId } from '../../ingest/model/pool.ts'
 import { SwapFees } from '../../ingest/pools/swap-fees.ts'
 import type { Endpoints } from '../../ingest/rpc/endpoints/endpoints.ts'
+import { algebra } from '../../ingest/venues/algebra.ts'
 import { MarketPools } from '../api/body.ts'
 import { type Service, startService } from '../api/service.ts'
 import { deployMarkets, type MinedBlock, startAnvil, type TestAnvil, type TestMarkets } from '../support/anvil.ts'
@@ -205,7 +206,7 @@ describe.skipIf(withoutClickHouse)('venues beside Uniswap', () => {
     for (const asked of [endpoints, withoutStates]) {
       const fees = new SwapFees(asked)
       expect(fees.take(swap)).toBe(0)
-      await fees.learn([{ block: tip.number, event: swap }], () => true, tip)
+      await fees.learn([{ block: tip.number, event: swap }], () => algebra.eventFees, tip)
       expect(fees.take(swap)).toBe(777)
       fees.observe({ kind: 'plugin-fee', pool, override: 50, added: 7 }, tip.number)
       expect(fees.take(swap)).toBe(57)
