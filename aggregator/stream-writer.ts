@@ -130,8 +130,9 @@ function openBatch(flushes: FlushPipeline, state: OpenNetwork['state']) {
 }
 
 /**
- * Stores pools that blocks of the ledger name, but for those that a stored row describes otherwise: what a pool is never changes. A listener names a pool once, and the block in which it does may be stored from
- * another listener, which has named the pool before. The rows have the version of the tip: a later rollback below them beats it, an earlier one does not.
+ * Stores pools that blocks already on the ledger name. Each listener names a pool once, in the first block in which it sees it, and the ledger
+ * may have that block from another listener. A pool with a different stored description is left out: a pool never changes. The rows get the
+ * version of the tip, so that a later rollback below them removes them and an earlier one does not.
  */
 async function insertKnownPools(
   client: ClickHouseClient,

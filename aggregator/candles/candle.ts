@@ -10,7 +10,7 @@ export type Resolution = (typeof RESOLUTIONS)[number]
 export type Prices = { open: number; high: number; low: number; close: number }
 
 export type Candle = {
-  /** By execution price, token1 per token0; of executed ticks alone, see `isExecuted`. All are 0 where there is none: no swap has that price. */
+  /** Execution prices, token1 per token0, from executed ticks only (`isExecuted`). All are 0 without such a tick: no swap has that price. */
   execution: Prices
   /** By spot price after each swap. */
   spot: Prices
@@ -34,7 +34,7 @@ export function fromTick(tick: Tick): Candle {
 }
 
 /**
- * The candle of two stretches, of which `earlier` ends before `later` begins.
+ * The candle of two stretches. `earlier` ends before `later` begins.
  * Law: merge is associative. However a stream of ticks is cut and in whatever order neighbours are merged, the candle has the same bits:
  * sums are integers, and the rest is first, last, least and greatest.
  */

@@ -1,5 +1,5 @@
--- The buckets of one resolution, recomputed from those of the next finer one, in one read of both. Buckets that had trades and lost them
--- all come out with trades = 0.
+-- Recomputes the buckets of one resolution from the next finer one, in one read of both. A bucket that lost all of its trades gets
+-- trades = 0.
 INSERT INTO candles
 WITH
     c.resolution = {finer:UInt32}  AS is_finer,

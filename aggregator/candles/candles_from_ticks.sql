@@ -1,5 +1,6 @@
--- The buckets of one resolution of some pools, from `from` up to and without `to`, recomputed from their live ticks.
--- A tick of 0 for 0 has no execution price; a bucket of such ticks alone has 0 for each. Buckets of `candles` whose ticks are all gone come out with trades = 0. `into` is `candles`, or a table beside it.
+-- Recomputes the buckets of one resolution of some pools, from `from` up to and without `to`, from their live ticks. A tick of 0 for 0 has
+-- no execution price: with only such ticks a bucket's execution prices are 0. A bucket of `candles` that lost all of its ticks gets trades = 0.
+-- `into` is `candles`, or a temporary table.
 INSERT INTO {into:Identifier}
 SELECT
     {network:String} AS network,

@@ -15,7 +15,7 @@ type OpenPool = {
   /** Buckets that begin after this second are complete; ticks at or before it may be in no bucket here. */
   completeAfter: UnixSeconds
   lastTick: UnixSeconds
-  /** In this fold: its ticks, and the trades that its candles of all resolutions have gained, as `take` saw them. */
+  /** In this fold: the pool's ticks, and the trades added to its emitted candles of all resolutions. */
   folded: number
   gained: number
 }
@@ -44,8 +44,8 @@ export class OpenCandles {
 
   /**
    * Passes every bucket that changed to `take`; it is valid during that call alone, because its memory is reused.
-   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute, and how many ticks are in candles now or of
-   * those pools: each counts once in each resolution.
+   * Returns the pools with an incomplete bucket, whose candles ClickHouse has to recompute. `ticks` counts the ticks added to candles and all
+   * ticks of incomplete pools: each counts once in each resolution.
    */
   fold(blocks: readonly BlockContent[], take: (bucket: Bucket) => void): { incomplete: PoolId[]; ticks: number } {
     const changed = new Set<PoolId>()

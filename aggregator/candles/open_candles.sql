@@ -1,4 +1,4 @@
--- The buckets of some pools that hold one second, of those that have trades.
+-- Buckets with trades of some pools, in each resolution the one that holds this second.
 SELECT
     pool, resolution, toUnixTimestamp(time) AS start,
     open, high, low, close, spot_open, spot_high, spot_low, spot_close,

@@ -2,15 +2,15 @@
  * Prices take little room: both follow, but for their last bits, from other columns of their row. A row keeps how many units in the last
  * place each is away from the estimate made here, and the tables add the two up again, to the last bit whatever the row says.
  *
- * The twin of the ALIAS columns `price` and `spot_price` of ticks (0002_ticks.sql): the same operations in the same order, each of
- * which IEEE 754 rounds to the same bits on every machine. None can give a NaN, of which there are many.
+ * The twin of the ALIAS columns `price` and `spot_price` of ticks (0002_ticks.sql): the same operations in the same order. IEEE 754 rounds
+ * each of them to the same bits on every machine. None can give a NaN, which has many bit patterns.
  */
 
 import type { Tick } from '../../ingest/model/tick.ts'
 import { magnitude } from '../../ingest/pricing/price.ts'
 
 export type PriceEstimate = {
-  /** 10^(decimals1 − decimals0): raw units of token1 per token0 to those that people count in. */
+  /** 10^(decimals1 − decimals0), from the ratio of raw units to the ratio of whole tokens. */
   scale: number
   spotPrice: number
   price: number

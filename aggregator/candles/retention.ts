@@ -10,8 +10,8 @@ export type Retention = { ticks: number | undefined; candles: Partial<Record<Res
 const DAY = 86_400
 
 /**
- * A part whose rows have all expired is dropped at once, and a part that holds other rows as well hours later. So a tombstone must
- * outlive its row by far: dropped first, it would let a tick of an orphaned block come back. A candle without trades is such a tombstone.
+ * ClickHouse drops a part at once when all of its rows have expired, and deletes the expired rows of another part hours later. So a tombstone
+ * must outlive its row by far: dropped first, it would let a tick of an orphaned block come back. A candle without trades is such a tombstone.
  */
 const TOMBSTONE_DAYS = 30
 
@@ -64,7 +64,7 @@ export async function readHorizon(client: ClickHouseClient): Promise<() => UnixS
   return () => (days === 0 ? 0 : Math.ceil(Date.now() / 1000) - days * DAY)
 }
 
-/** The start of the first day of which all ticks are kept. */
+/** The start of the first day without expired ticks. */
 export async function oldestWholeDay(client: ClickHouseClient): Promise<UnixSeconds> {
   const horizon = await readHorizon(client)
   return Math.ceil(horizon() / DAY) * DAY

@@ -15,7 +15,7 @@ export class EpochOver extends Error {
   }
 }
 
-/** A condition by which a statement fails once a later epoch is acquired. Its parameters are `network` and `epoch`. */
+/** The statement fails once a later epoch is acquired. Parameters: `network` and `epoch`. Table `owners` has a row for each epoch. */
 export const IS_NEWEST_EPOCH =
   'throwIf((SELECT max(epoch) FROM owners WHERE network = {network:String}) > {epoch:UInt64}) = 0'
 
@@ -29,12 +29,12 @@ export async function inEpoch<T>(network: NetworkName, epoch: bigint, statement:
   }
 }
 
-/** Versions of candles: the owner's epoch in the high half, a counter of its writes in the low one. */
+/** Versions of candles: the writer's epoch in the high half, a counter of its writes in the low one. */
 export type CandleVersions = { epoch: bigint; next(): bigint }
 
 /**
- * The epoch is valid once the log confirms that this process is still assigned: a later owner reads this epoch and takes a higher one, and an
- * earlier owner can no longer confirm. Its statements that are on their way may still arrive: the ledger takes none of them after this (`inEpoch`).
+ * The epoch is valid once the log confirms that this process is still assigned: a later writer reads this epoch and takes a higher one, and an
+ * earlier writer can no longer confirm. Statements of an earlier writer may still arrive: they fail at the ledger (`inEpoch`).
  */
 export async function acquireEpoch(client: ClickHouseClient, network: NetworkName): Promise<CandleVersions> {
   const [last] = await ask<{ epoch: string }>(

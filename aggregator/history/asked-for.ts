@@ -1,6 +1,6 @@
 /**
- * Whether a job has asked for an overwrite: `jobs` has it, and range and pools are the job's. The number of a job decides whose rows count, so that one
- * that no process has opened would beat every repair to come.
+ * Checks that a job asked for an overwrite: table `jobs` has the job, and range and pools lie within it. Rows of the highest job number count,
+ * so an overwrite with a made-up number would replace the rows of every later repair.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -17,7 +17,7 @@ const WAITS = 4
 const WAIT_AGAIN_MS = 30_000
 const JOBS_IN_MEMORY = 64
 
-/** The reason why it does not count; undefined where it does. */
+/** Returns the reason why the overwrite does not count, undefined if it does. */
 export type AskedFor = (overwrite: RangeOverwrite) => Promise<string | undefined>
 
 export function askedFor(client: ClickHouseClient, network: NetworkName): AskedFor {

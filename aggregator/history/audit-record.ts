@@ -17,7 +17,7 @@ export type AuditRecord = {
   comparedAt: UnixSeconds
   /** Swaps and liquidity changes that were compared. */
   logs: number
-  /** Blocks of which two answers told different logs. */
+  /** Blocks with stored logs that differed from an answer or from their proof. */
   mismatched: number
   /** Logs that were added, and logs that were removed. */
   omitted: number
@@ -28,7 +28,7 @@ export type AuditRecord = {
   undecided: readonly number[]
   /** When these were, as far as it is known. */
   undecidedTimes: ReadonlyMap<number, UnixSeconds>
-  /** Blocks whose repair may not be stored, or not whole. */
+  /** Blocks whose repair may be missing or incomplete. */
   repairing: readonly number[]
   version: number
 }

@@ -32,7 +32,7 @@ export async function recordCoverage(
 /** Whether this job, or a later one, has overwritten exactly this range for exactly these pools. */
 export async function isOverwritten(client: ClickHouseClient, overwrite: RangeOverwrite): Promise<boolean> {
   const { network, job, pools, from, to } = overwrite
-  // A rewind has overtaken it: it is never written.
+  // A later rewind took its blocks back: it is never written.
   if (isRewound(await readRewinds(client, network), overwrite)) return true
   const rows = await ask(
     client,
@@ -44,7 +44,7 @@ export async function isOverwritten(client: ClickHouseClient, overwrite: RangeOv
   return rows.length > 0
 }
 
-/** Ranges that jobs have overwritten, by the same measure; and those that they must not overwrite any more. */
+/** Ranges that jobs have overwritten, as `isOverwritten` counts them, and ranges that a rewind forbids to overwrite. */
 export type StoredOverwrites = {
   has(overwrite: RangeOverwrite): boolean
   add(overwrite: RangeOverwrite): void
@@ -69,7 +69,7 @@ function readRewinds(client: ClickHouseClient, network: NetworkName): Promise<Re
 }
 
 /**
- * Read once, when the epoch is acquired. Later rows are of a stale owner and do not count: candles that were recomputed meanwhile lack its
+ * Read once, when the epoch is acquired. Later rows are a stale writer's and do not count: candles that were recomputed meanwhile lack its
  * ticks.
  */
 export async function readStoredOverwrites(client: ClickHouseClient, network: NetworkName): Promise<StoredOverwrites> {
@@ -167,8 +167,8 @@ export async function readCoverage(
 }
 
 /**
- * Parts of the job's range that it has to read: those that no job has read, or, where it reads `again`, neither it nor a later job. Earlier
- * coverage stays meanwhile: its ticks are stored until others replace them.
+ * Parts of the job's range that it has to read: parts that no job has read. A job that reads `again` skips only parts that it or a later job
+ * has read. Earlier coverage stays meanwhile: its ticks are stored until the new ones replace them.
  */
 export async function unreadRanges(
   client: ClickHouseClient,
@@ -220,7 +220,7 @@ export async function storedRanges(
   return stretches
 }
 
-/** The parts of `wanted` that none of `covered` holds, in order. */
+/** The parts of `wanted` outside of all `covered` ranges, in order. */
 export function gapsIn(wanted: BlockRange, covered: readonly BlockRange[]): BlockRange[] {
   const gaps: BlockRange[] = []
   let next = wanted.from

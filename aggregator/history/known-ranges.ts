@@ -9,7 +9,7 @@ import type { KnownRange } from './ledger-runs.ts'
 import { runsOfLedger } from './ledger-runs.ts'
 import { poolsOfFilters } from './pool-filter.ts'
 
-/** In order, none touching the next. A job's range for some pools counts only where `pools` are among them. */
+/** In order, with a gap between each two. A job's range for some pools counts only if `pools` are among them. */
 export async function knownRanges(
   client: ClickHouseClient,
   network: NetworkName,
@@ -39,14 +39,14 @@ export async function knownRanges(
   return joined([...ledger, ...covered])
 }
 
-/** Whether a listener or a job has stored a block of it. */
+/** Whether a listener or a job has stored a block of the network. */
 export async function isAnyKnown(client: ClickHouseClient, network: NetworkName): Promise<boolean> {
   if (await newestBlock(client, network)) return true
   const query = 'SELECT 1 FROM coverage FINAL WHERE network = {network:String} LIMIT 1'
   return (await ask(client, query, { network })).length > 0
 }
 
-/** Runs of which none touches the next, ascending. */
+/** Ascending runs with a gap between each two. */
 export function joined(ranges: readonly KnownRange[]): KnownRange[] {
   const runs: KnownRange[] = []
   for (const range of [...ranges].sort((one, other) => one.from - other.from)) {
@@ -61,7 +61,7 @@ export function joined(ranges: readonly KnownRange[]): KnownRange[] {
   return runs
 }
 
-/** Between the first and the last block that is known. Times are those of the known blocks on both sides. */
+/** Gaps between the first and the last known block. The times are the times of the known blocks on both sides. */
 export function gapsBetween(ranges: readonly KnownRange[]): KnownRange[] {
   return ranges.slice(1).map((range, index) => {
     const before = ranges[index] ?? range

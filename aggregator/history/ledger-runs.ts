@@ -7,7 +7,7 @@ import type { NetworkName } from '../../ingest/model/network.ts'
 import { ledgerStart, MAX_RANGE_BLOCKS, storedChain } from '../ledger/stored-blocks.ts'
 import { ask, loadSql } from '../store/store.ts'
 
-/** Both ends included. `fromTime` is the first block's whose time is stored: a range of history keeps those of blocks with logs. */
+/** Both ends included. `fromTime` is the oldest stored time: a range of history stores the times only of blocks with logs. */
 export type KnownRange = BlockRange & { fromTime: UnixSeconds; toTime: UnixSeconds }
 
 const ledgerRuns = loadSql(import.meta.url, './ledger_runs.sql')

@@ -22,7 +22,7 @@ const olderLiquidity = `SELECT DISTINCT pool FROM liquidity_changes
 
 /**
  * A task bounds how long the stream waits: it inserts so many ticks, or recomputes one resolution of so many pools. Where no stream waits,
- * larger inserts halve what ClickHouse takes a tick, 15 instead of 29 µs, and a range with 20,000 pools takes a third of the time.
+ * larger inserts halve ClickHouse's time per tick, 15 instead of 29 µs, and a range with 20,000 pools takes a third of the time.
  */
 const TICKS_PER_TASK = { besideStream: 5_000, alone: MAX_TICKS_PER_FLUSH }
 const POOLS_PER_TASK = { besideStream: 50, alone: 500 }

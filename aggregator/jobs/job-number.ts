@@ -40,7 +40,7 @@ async function highestNumber(client: ClickHouseClient, network: NetworkName): Pr
   return highest?.id ?? 0
 }
 
-/** Jobs without a claim are those of a version that did not claim. */
+/** Counts `jobs` too: a process of an older version opens jobs without a claim. */
 async function countOthers(client: ClickHouseClient, network: NetworkName, own: { id: number; claim: string }) {
   const [others] = await ask<{ count: number }>(
     client,

@@ -1,11 +1,11 @@
-/** Which kinds of jobs are open, and the newest rewind that is done: asked in one statement for all workers of a process, since mostly there is none. */
+/** The kinds of open jobs, and the newest rewind that is done. One statement serves all workers of a process, because mostly no job is open. */
 
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import { ask } from '../store/store.ts'
 import type { HasOpenJobs, JobKind } from './job.ts'
 
-/** Number of the newest rewind that is done, at most half a second old; 0 where there is none, undefined where the tables do not answer. */
+/** Number of the newest rewind that is done, 0 without one, undefined if the tables do not answer. At most half a second old. */
 export type NewestRewind = (network: NetworkName) => Promise<number | undefined>
 
 export type WatchedJobs = { hasOpenJobs: HasOpenJobs; newestRewind: NewestRewind }

@@ -22,7 +22,7 @@ export async function runJobs(
   const kinds = Object.entries(tasks) as [JobKind, (job: Job) => Promise<void>][]
   while (!signal.aborted) {
     for (const [kind, task] of kinds) {
-      // Where the tables do not answer there is none to run.
+      // Without an answer of the tables, the next round tries again.
       if (!(await hasOpenJobs(network, kind))) continue
       for (const { id } of await openJobs(client, network, kind).catch(() => [])) {
         // It may have been closed while the jobs before it ran.

@@ -20,7 +20,7 @@ export type AggregatorFact = { network: NetworkName } & (
   | { kind: 'rebuild-failed'; job: number; error: unknown }
   /** A slice of the permanent verification: everything of its phase before `until` is verified in this pass. `ms` is spent in statements. */
   | { kind: 'verified'; phase: string; until: UnixSeconds; rows: number; mismatches: number; ms: number }
-  /** Stored values beside those that the ticks come to, as text; the command repairs it. */
+  /** The stored value and the value computed from the ticks, as text; the command repairs it. */
   | {
       kind: 'verify-mismatch'
       what: 'candle' | 'block' | 'coverage'

@@ -17,7 +17,7 @@ export type Placement =
   /** It is set aside. */
   | { kind: 'refused'; reason: string }
 
-/** A view of the chain: its newest block, and those below it by number. */
+/** A view of the chain: its newest block, and older blocks by number. */
 export type KnownChain = {
   readonly tip: LedgerBlock | undefined
   /** The newest block that is known to be final; 0 where none is. */
@@ -27,7 +27,7 @@ export type KnownChain = {
   at(number: number): Promise<LedgerBlock | undefined>
 }
 
-/** Where the message belongs, by its parent hash alone. A message that would take back a settled block is refused. */
+/** Where the message belongs, by its parent hash alone. A message that would take back an irreversible block is refused. */
 export async function place(known: KnownChain, message: Message): Promise<Placement> {
   const placement = await placeByParent(known, message)
   if (placement.kind !== 'rollback' || placement.to.number >= known.settled) return placement

@@ -1,6 +1,6 @@
 /**
  * The observers of a network's writer: its checkpoint, the publisher, and caches of the same process. The writer calls them in the order of
- * its writes and knows none of them by name. Every call may be repeated after a failure.
+ * its writes, by this type alone. Every call may be repeated after a failure.
  */
 
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -35,15 +35,15 @@ export type RecordedFlush = {
 }
 
 export type LedgerObserver = {
-  /** Called before any row above `to` is taken back: those of versions below `below`, or all where it is absent. */
+  /** Called before rows above `to` are taken back: rows of versions below `below`, or all rows if it is absent. */
   retract(to: LedgerBlock, below?: Version): Promise<void>
-  /** The ticks and candles of a flush are stored, and those of all flushes before it. Called again where a later step fails. */
+  /** The ticks and candles of this and all earlier flushes are stored. Called again if a later step fails. */
   stored(flush: StoredFlush): void
   /** A flush is on the ledger. */
   recorded(flush: RecordedFlush): void
   /** Candles of these pools were recomputed. The rows of `changes` follow. */
   recomputed(touched: readonly TouchedPool[]): Promise<void>
-  /** Runs `write`, which replaces stored ticks by those of these range overwrites. */
+  /** Runs `write`, which replaces stored ticks by the ticks of these range overwrites. */
   aroundOverwrite(run: readonly RangeOverwrite[], write: () => Promise<void>): Promise<void>
   /** Runs `write`, which stores pools that were unknown although blocks of the ledger name them. */
   aroundLatePools(pools: readonly PoolSighting[], write: () => Promise<void>): Promise<void>

@@ -1,5 +1,5 @@
--- Restores the balances of pools at a block, in the hours whose newest reading lies above it; an hour without an earlier reading gets a tombstone.
--- Rows that a start restores have the version of a rollback in the first message after it, which may take them back again.
+-- Restores the balances of pools at a block, in the hours with a newer reading; an hour without an earlier reading gets a tombstone.
+-- A start restores with the version of the first message after it, and that message may be a rollback that replaces these rows again: hence `<=`.
 INSERT INTO pool_balance_hours
 SELECT
     replaced.network, replaced.pool, replaced.hour,

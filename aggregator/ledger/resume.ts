@@ -37,7 +37,7 @@ export function positionAfterStored(client: ClickHouseClient, network: NetworkNa
   return positionAbove(client, network, Number.POSITIVE_INFINITY)
 }
 
-/** The same after a power cut, which may have lost any row of the ledger above the settled block: the tip is not the newest row then. */
+/** After a power cut, which may have lost any row of the ledger above the checkpoint: the tip may not be the newest row then. */
 export async function positionAbove(
   client: ClickHouseClient,
   network: NetworkName,
@@ -60,8 +60,8 @@ async function highestInLedger(client: ClickHouseClient, network: NetworkName, s
 }
 
 /**
- * The highest version of live rows and tombstones beyond the ledger's tip; 0 where there are none. A rollback replaces the reading of an hour by an older one,
- * of a block up to the tip: its version alone says when.
+ * The highest version of live rows and tombstones beyond the ledger's tip, 0 without any. An hour's balances are compared by version: a rollback
+ * replaces them by an older reading, of a block up to the tip.
  */
 async function highestBeyond(client: ClickHouseClient, network: NetworkName, tip?: StoredBlock): Promise<Version> {
   const above = tip?.number ?? -1

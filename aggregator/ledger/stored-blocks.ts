@@ -20,7 +20,7 @@ const oldestBlock = loadSql(import.meta.url, './oldest_block.sql')
 /** A block of the ledger as it is stored; `version` is that of its row. */
 export type StoredBlock = LedgerBlock & StoredTip & { version: Version }
 
-/** Rows of the first window, beside those that are wanted: the depth of an ordinary rollback. */
+/** Rows of the first window beyond the wanted ones: the depth of an ordinary rollback. */
 const WINDOW_ROWS = 8_192
 /** Block numbers that one query of the ledger spans at most: a range has its first block in its last row, no further above than this. */
 export const MAX_RANGE_BLOCKS = 50_000
@@ -117,7 +117,7 @@ export async function newestTick(
   return Math.max(tip?.timestamp ?? -1, covered?.newest || -1, row?.newest || -1)
 }
 
-/** Where the stored history begins: its first block, and the time of the oldest one whose time is stored. */
+/** The beginning of the stored history: its first block, and the oldest stored time. */
 export type LedgerStart = { first: number; time: UnixSeconds }
 
 /** Undefined where nothing is stored. */

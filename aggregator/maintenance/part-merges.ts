@@ -10,10 +10,10 @@ const CROWDED = loadSql(import.meta.url, './crowded_tables.sql')
 const MB = 1_000_000
 
 export type MergeOptions = {
-  /** Smaller parts are those of live blocks, and larger ones take long: the engine merges them. */
+  /** The engine merges smaller parts, which live blocks leave, and larger parts, which take long. */
   leastBytes?: number
   mostBytes?: number
-  /** So many parts of a partition are left. */
+  /** A partition with this many parts is not merged further. */
   parts?: number
   /** Nothing is merged until so long after an insert of history. */
   quietSeconds?: number

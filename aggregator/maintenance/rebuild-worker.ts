@@ -59,7 +59,7 @@ async function rebuildCandles(client: ClickHouseClient, job: Job, options: Rebui
     return state.versions.next()
   })
   const resolutions = job.resolutions.length > 0 ? job.resolutions : RESOLUTIONS
-  // The first day of which all ticks are there.
+  // The first day without expired ticks.
   const from = Math.max(job.from, Math.ceil(state.horizon() / DAY) * DAY)
   for (const [index, shard] of shards.entries()) {
     const onProgress = (share: number) =>

@@ -1,4 +1,4 @@
-/** Which tokens of a network are read next: those of pools that traded lately, and those of all pools one after the other. */
+/** Chooses the tokens to read next: tokens of pools that traded lately, and in turn the tokens of all pools. */
 import { randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { LRUCache } from 'lru-cache'

@@ -1,4 +1,4 @@
-/** New names of tokens, each of which counts once a second reading agrees. */
+/** New names of tokens. A name counts once a second reading agrees. */
 import type { Address, Client } from 'viem'
 import type { Token } from '../../ingest/model/pool.ts'
 import type { TokenAnswers } from '../../ingest/pools/token.ts'
@@ -53,14 +53,14 @@ export class NameClaims {
       this.#rules.onDecimals(token, decimals)
       return undefined
     }
-    // A contract that says nothing keeps its name.
+    // A token keeps its stored name if its contract does not answer.
     if (symbol === undefined) return undefined
     const row = { address: token.address, symbol, name, former: formerOf(stored, symbol), block: reading.block }
     // The stored name is a reading, too.
     if (symbol === token.symbol && name === token.name) return isOne ? undefined : row
     if (namedForMs !== undefined && namedForMs < this.#rules.renameRestMs) return undefined
     const claim = before ?? { ...reading, symbol, name }
-    // A name that does not stay until the next reading is none.
+    // A name that changes before the next reading is dropped.
     if (claim.symbol !== symbol || claim.name !== name) return undefined
     if (this.#isConfirmed(claim, reading)) return row
     if (this.#claims.size < MAX_CLAIMS) this.#claims.set(token.address, claim)

@@ -1,4 +1,4 @@
-/** Durability: whether a write is on the disk when it is answered, so that a power cut takes nothing from below the ledger. */
+/** Durability: whether a write is on the disk when it is acknowledged, so that a power cut loses no row that the ledger makes valid. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from './store.ts'
 
@@ -26,7 +26,7 @@ const TABLES: Readonly<Record<Synced, readonly string[]>> = {
   none: [],
 }
 
-/** Tells the tables; nothing is asked of them where nothing has changed. With `none` only a crash of the processes is safe. */
+/** Sets the tables' fsync settings; sends no ALTER where they are set. With `none`, only a crash of the processes is safe. */
 export async function applyDurability(client: ClickHouseClient, synced: Synced): Promise<void> {
   const rows = await ask<{ name: string; isSynced: 0 | 1 }>(
     client,

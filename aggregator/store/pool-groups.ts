@@ -10,7 +10,7 @@ export function poolGroups(pools: readonly PoolId[], size: number = POOLS_PER_ST
   return pieces(pools, size)
 }
 
-/** The same for statements to which an empty list means all pools. */
+/** For statements that read an empty list as all pools. */
 export function filterGroups(pools: readonly PoolId[]): (readonly PoolId[])[] {
   return pools.length === 0 ? [[]] : poolGroups(pools)
 }

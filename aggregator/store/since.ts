@@ -1,5 +1,5 @@
 /**
- * New rows of a table. ClickHouse notifies of nothing, so a table is asked for what was written after a moment, by its column `written`.
+ * New rows of a table. ClickHouse has no notification, so a table is polled for rows written after a moment, by its column `written`.
  * Servers of a cluster have clocks of their own, and an insert may be seen after a later one: reads overlap, and each row is returned once.
  */
 

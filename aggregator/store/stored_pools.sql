@@ -1,4 +1,4 @@
--- Those of some pools that are known, as the newest block that speaks of each names them.
+-- The stored ones of some pools, each as the newest block that names it describes it.
 SELECT
     pool                AS id,
     protocol, venue, fee,

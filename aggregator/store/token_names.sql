@@ -1,4 +1,4 @@
--- The current names of those of some tokens that are renamed.
+-- The current names of renamed tokens, among some tokens.
 SELECT
     token                              AS address,
     argMax(t.symbol, t.block)          AS symbol,

@@ -19,7 +19,7 @@ export function rowVersion({ generation, offset }: LogPosition): Version {
   return (BigInt(generation) << 48n) | (2n * BigInt(offset) + 1n)
 }
 
-/** A tombstone that beats every row of the messages before `position`, and none of the message there. */
+/** A tombstone that beats every row of the messages before `position`, and no row of the message there. */
 export function tombstoneVersion({ generation, offset }: LogPosition): Version {
   return (BigInt(generation) << 48n) | (2n * BigInt(offset))
 }

@@ -22,8 +22,8 @@ export class BrokenInvariant extends Error {
 }
 
 /**
- * One look at each log: no object a tick, and no statement. Times may decrease: a block's time is as its node told it, and a job mends it
- * (history/overwrite-range.ts). Messages that are placed again because a later one builds on them have the version of that one.
+ * Reads each log once, without an object per tick and without a statement. Times may decrease: a block has the time that its node answered,
+ * and a job corrects it (history/overwrite-range.ts). Messages that are placed again because a later one builds on them have its version.
  */
 export function checkFlush(network: NetworkName, placed: readonly PlacedMessage[]): void {
   let before: PlacedMessage | undefined
@@ -99,7 +99,7 @@ export function checkCounts(
   )
 }
 
-/** Comes right before the ledger: flushes are recorded in order, with versions above those of the flush before. */
+/** Called right before the ledger is written: each flush must have higher versions than the one recorded before. */
 export function checkVersions(
   network: NetworkName,
   placed: readonly PlacedMessage[],

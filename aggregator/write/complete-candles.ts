@@ -40,7 +40,7 @@ export async function completeCandles(
   })
 }
 
-/** Pools that a stale writer epoch wrote ahead of the stream. Cached, their candles would count those ticks twice. */
+/** Pools with ticks or candles that a stale writer wrote ahead of the stream. Cached candles of these pools would count the ticks twice. */
 async function readPoolsAhead(
   client: ClickHouseClient,
   network: NetworkName,

@@ -14,9 +14,9 @@ export type FlushPipeline = {
 }
 
 export type FlushListener = {
-  /** Its ticks and candles are stored, and those of all flushes before it. Called again where a later step fails. */
+  /** The ticks and candles of this and all earlier flushes are stored. Called again if a later step fails. */
   onStored(flush: StartedFlush['event']): void
-  /** It is on the ledger. */
+  /** The flush is on the ledger. */
   onRecorded(flush: StartedFlush, ms: number): void
 }
 

@@ -62,7 +62,7 @@ export async function startFlush(
     sequence: state.versions.next(),
     version: folded.version,
   }
-  // Recovery finds candles whose ticks a crash has lost as it finds ticks, so these need not wait for theirs.
+  // Candles need not wait for their ticks: recovery recomputes candles that a crash stored without their ticks.
   const inserted = together([
     inserting,
     ...(isFolded ? [insertCandles(client, network, { blocks, folded }, state)] : []),
@@ -88,7 +88,7 @@ export async function insertAndFold(
   return { inserting, folded }
 }
 
-/** Resolves once its ticks and candles, and those of the flush `before`, are stored. Settles once no statement is under way. */
+/** Resolves once the ticks and candles of this flush and of the flush `before` are stored. Rejects only once no statement is under way. */
 export async function finishInsert(
   client: ClickHouseClient,
   network: NetworkName,
@@ -100,7 +100,7 @@ export async function finishInsert(
   if (!flush.isFolded) await insertCandles(client, network, flush, state)
 }
 
-/** Only once its ticks and candles are stored. */
+/** Call it only once the flush's ticks and candles are stored. */
 export async function recordFlush(
   client: ClickHouseClient,
   network: NetworkName,

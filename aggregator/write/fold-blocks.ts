@@ -18,7 +18,7 @@ export type FoldedBlocks = {
   incomplete: readonly PoolId[]
   /** The candles as values; undefined where some are incomplete, or there are more than `MAX_REPORTED_BUCKETS`. */
   buckets: readonly Bucket[] | undefined
-  /** Ticks that candles have gained, and those of incomplete pools. */
+  /** Number of ticks added to candles, and of ticks of incomplete pools. */
   ticks: number
   /** Version of `candles`; recomputed candles have a higher one. */
   version: bigint

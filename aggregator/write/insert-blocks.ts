@@ -27,7 +27,7 @@ export function insertPools(client: ClickHouseClient, blocks: readonly Versioned
   return insertEach(client, 'pools', blocks, ({ pools }) => pools, poolRow)
 }
 
-/** The server says when a reading was written: those of a day ago are gone at once, and the clock of this process may be behind. */
+/** The server's clock sets `written`: rows of a day ago expire at once, and the clock of this process may be behind. */
 const BALANCES = 'pool_balances (network, pool, block, block_hash, balance0, balance1, time)'
 
 /** Every reading is kept for a day, so that a rollback can restore an older one; the newest of each hour is kept for ever. */

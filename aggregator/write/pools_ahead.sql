@@ -1,4 +1,4 @@
--- Of some pools those that have ticks above a block of this second, or candles after it, on the same day.
+-- Pools, among some, with ticks above a block of this second, or candles after it, on the same day.
 SELECT DISTINCT pool
 FROM
 (

@@ -27,7 +27,7 @@ export type ComparisonContext = {
   network: Network
   pools: readonly PoolId[] | undefined
   assembler: Assembler
-  /** Reference pools whose price may not be the one by which the stored ticks are priced. */
+  /** Reference pools whose price may differ from the one that the stored dollars were computed with. */
   unverified: ReadonlySet<PoolId>
   report: Report<IngestFact>
 }
@@ -51,7 +51,7 @@ export type Comparison = Omit<AuditCounts, 'undecided'> & {
   wrong: BlockContent[][]
   /** Blocks that no node's receipts prove. */
   undecided: number[]
-  /** When these were. */
+  /** Times of the undecided blocks. */
   undecidedTimes: ReadonlyMap<number, UnixSeconds>
   /** Two voices have answered. */
   isCompared: boolean
@@ -103,7 +103,7 @@ export async function compare(
 /** An endpoint that left out logs of this many blocks may have none at all: the whole range is read from another one. */
 const MAX_LACKING = 20
 
-/** `mismatched`: blocks of which the stored logs differ from the first answer. */
+/** `mismatched`: the number of blocks with stored logs that differ from an answer or from their proof. */
 type Truth = {
   stored: ReadonlyMap<number, BlockSums>
   contents: ReadonlyMap<number, BlockContent>
@@ -114,7 +114,7 @@ type Truth = {
   isDeceived: boolean
 }
 
-/** Blocks as the voices answer. Where one of them differs from the stored ones, receipts decide, not a majority. */
+/** Reads the blocks from several voices. If an answer differs from the stored rows, receipts decide, not a majority. */
 async function readTruth(
   client: ClickHouseClient,
   endpoints: Endpoints,
@@ -139,7 +139,7 @@ async function readTruth(
   let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
     await requireFinalLedger(client, endpoints, network, to)
-    // The rows may have been of a branch that is taken back by now.
+    // The rows may have belonged to a branch that the writer has removed meanwhile.
     stored = await readStored()
     differing = differingNow()
   }

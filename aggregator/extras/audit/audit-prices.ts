@@ -1,4 +1,4 @@
-/** Dollar prices at the start of an audit: those of the last stored swaps of the reference pools. */
+/** Dollar prices at the start of an audit, from the last stored swaps of the reference pools. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import { bootstrapPrices } from '../../../ingest/blocks/reference-price.ts'
@@ -16,8 +16,8 @@ const LOOKBACK_BLOCKS = 100_000
 type LastSwap = { number: number; sqrtPrice: string; token0: Address; token1: Address }
 
 /**
- * Shows `usd` the prices before block `from`. Returns the reference pools whose price may be another than the one by which the stored
- * ticks are priced: until their next swap, dollars that differ prove nothing. Those of pools that are not stored stay so for good.
+ * Passes the prices before block `from` to `usd`. Returns the reference pools without a stored swap: the stored dollars may have been computed
+ * with another price, so a difference in dollars proves nothing until the pool's next swap. A pool that is not stored never gets one.
  */
 export async function loadPrices(
   client: ClickHouseClient,

@@ -1,6 +1,6 @@
 /**
- * Order-free sums over the logs of blocks, stored ones and those of a node: equal sums mean equal logs. Each log counts by a hash with a secret of this
- * process, so that no node can choose logs whose differences cancel.
+ * Order-free sums over the logs of blocks, stored or answered by a node: equal sums mean equal logs. The summand of a log is a hash with a
+ * secret of this process, so that no node can choose false logs with an equal sum.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
@@ -13,7 +13,7 @@ import { digestOfDollars } from '../../store/digest.ts'
 import { askGroups, filterGroups } from '../../store/pool-groups.ts'
 import { ask, loadSql } from '../../store/store.ts'
 
-/** Digests are decimal text. `senders` is one of those ticks whose sender is known, and `unsent` counts the others. */
+/** Digests are decimal text. `senders` is the digest of the ticks with a known sender; `unsent` counts the ticks without one. */
 export type BlockSums = { logs: number; digest: string; senders: string; unsent: number; dollars: string }
 
 export type StoredBlocks = BlockRange & {

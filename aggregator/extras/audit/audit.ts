@@ -80,7 +80,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     if (found.isDeceived) proofShare = 1
     const counted = count(record, found)
     const wrong = found.wrong.flat().map(({ number }) => number)
-    // Half a repair looks whole to the next comparison: that it was begun has to be known.
+    // The next comparison cannot see that a repair is incomplete, so the record names its blocks before it begins.
     const begun = { ...counted, repairing: [...new Set([...repairing, ...wrong])] }
     const current = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stored, found.wrong, signal)

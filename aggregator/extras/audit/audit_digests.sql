@@ -1,4 +1,4 @@
--- Sums over the stored logs of some blocks, in which no order matters: a row for each block, or for each log of a single one. audit-sums.ts computes the same.
+-- Order-free sums over the stored logs of some blocks: a row for each block, or for each log of a single block. audit-sums.ts computes the same sums.
 SELECT
     toFloat64(block)           AS number,
     toUInt32(count())          AS logs,

@@ -1,4 +1,4 @@
-/** Whether the stored final blocks are those of the chain that became final. */
+/** Compares the stored final blocks with the chain that became final. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Network } from '../../../ingest/model/network.ts'
 import type { Endpoints } from '../../../ingest/rpc/endpoints/endpoints.ts'

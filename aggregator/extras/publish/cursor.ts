@@ -33,7 +33,7 @@ export async function writeCursor(
   )
 }
 
-/** The newest block that a job has stated, or has begun to; -1 where there is none. Above the tip, the stream's rows of it may not count. */
+/** The newest block that a job has overwritten, or has begun to; -1 without one. Up to it, a job's rows may replace the rows of the stream. */
 export async function newestCovered(
   client: ClickHouseClient,
   network: NetworkName,

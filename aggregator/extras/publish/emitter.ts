@@ -24,7 +24,7 @@ export type EmittedChanges = {
   buckets?: readonly VersionedBucket[]
   /** Time of the newest published block. */
   at: UnixSeconds
-  /** All blocks count as final, also those that the ledger does not call so. */
+  /** All blocks count as final, even blocks above the ledger's final one. */
   isFinal?: boolean
 }
 

@@ -8,7 +8,7 @@ import type { EmittedChanges } from './emitter.ts'
 import { touchedBy } from './stored-candles.ts'
 import { readStoredTicks } from './stored-ticks.ts'
 
-/** Changes that the publication up to the cursor lacks. The pools are unknown, so their ticks are those since a listener came. */
+/** Changes that the publication up to the cursor lacks. No tick of these pools is published, because the pools were unknown. */
 export async function latePoolChanges(
   client: ClickHouseClient,
   network: NetworkName,

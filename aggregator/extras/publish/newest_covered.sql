@@ -1,4 +1,4 @@
--- The newest block that a job has stated, or has begun to: above the tip, its rows may be stored before it is recorded as covered.
+-- The newest block that a job has overwritten, or has begun to: above the tip, its rows may be stored before it is recorded as covered.
 SELECT greatest(
     (SELECT toFloat64(max(last)) - (count() = 0) FROM coverage WHERE network = {network:String}),
     (

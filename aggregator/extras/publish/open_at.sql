@@ -1,4 +1,4 @@
--- The buckets that hold a second: those that were not closed yet.
+-- Buckets with trades that hold this second: they were still open then.
 SELECT pool, resolution, toUnixTimestamp(time) AS start
 FROM candles FINAL
 WHERE network = {network:String} AND trades > 0

@@ -49,8 +49,8 @@ export class RecentFlushes {
   }
 
   /**
-   * The flush that continues at the block after `cursor`, if it is here and ends at or below `until`. Before the first publication nothing
-   * tells which block that is: the tables are read.
+   * The flush that begins at the block after `cursor`, if it is in memory and ends at or below `until`. Before the first publication that block
+   * is unknown, and the tables are read.
    */
   after(cursor: number, until: number): PublishBatch | undefined {
     this.#keep(({ event }) => event.tip.number > cursor)
@@ -76,7 +76,7 @@ function ticksOf({ blocks }: RecordedFlush): number {
   return blocks.reduce((sum, { block }) => sum + block.ticks.length, 0)
 }
 
-/** Blocks of the ledger after `cursor` up to `until`, some thousand ticks; undefined where the ledger has none of them. */
+/** Blocks of the ledger after `cursor` up to `until`, some thousand ticks; undefined where the ledger has no such block. */
 export async function readBatch(
   client: ClickHouseClient,
   network: NetworkName,

@@ -6,8 +6,8 @@
  * - A rollback, a rewind or a range overwrite publishes the retractions before the first row goes. So a crash
  *   between the two repeats them.
  *
- * A publication's version is the next one of the writer's epoch: a reader that keeps the highest version of each identity has what the
- * tables say, whatever was repeated, and whatever a stale writer sends late.
+ * A publication's version is the next one of the writer's epoch: a reader that keeps the highest version of each identity agrees with the
+ * tables, despite repeated records and late records of a stale writer.
  */
 
 import type { ClickHouseClient } from '@clickhouse/client'

@@ -12,14 +12,14 @@ import type { VersionedTick } from './publication.ts'
 const storedCandles = loadSql(import.meta.url, './stored_candles.sql')
 const openAt = loadSql(import.meta.url, './open_at.sql')
 
-/** A bucket as it is stored. Without trades where it lost all of them. */
+/** A bucket as it is stored; `trades` is 0 where it lost all of its ticks. */
 export type VersionedBucket = { bucket: Bucket; version: bigint }
 
 export type BucketKey = Pick<Bucket, 'pool' | 'resolution' | 'start'>
 
 const POOLS_PER_QUERY = 100
 
-/** The buckets that hold a second in which their pool changed, of pools that traded at about one time in one query. A pool may be named several times. */
+/** Reads the stored buckets in which their pool changed. Pools that changed at about the same time share a query. A pool may be named several times. */
 export async function readStoredCandles(
   client: ClickHouseClient,
   network: NetworkName,

@@ -1,4 +1,4 @@
--- Every stored state of the buckets of some pools that hold a second from `since` to `until`, those without trades too.
+-- Buckets of some pools that hold a second from `since` to `until`, with or without trades.
 SELECT
     pool, resolution, toUnixTimestamp(time) AS start,
     open, high, low, close, spot_open, spot_high, spot_low, spot_close,

@@ -1,4 +1,4 @@
-/** The difference between stored ticks and those that will replace them. */
+/** The difference between stored ticks and the ticks that will replace them. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { RangeOverwrite } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -58,7 +58,7 @@ export async function readTickDifference(
 }
 
 /**
- * Ticks that stay as they are are in neither, unless they are of the job itself: an earlier try wrote those, and the stream may have been
+ * Unchanged ticks are in neither list. A tick that an earlier try of this job wrote is inserted again, because the stream may have been
  * published after that try.
  */
 function tickDifference(stored: readonly VersionedTick[], { ticks, job }: TickReplacement): TickDifference {

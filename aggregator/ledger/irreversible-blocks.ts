@@ -1,7 +1,7 @@
 /**
- * Finality that is settled: it was named two minutes ago by a message that is still on the ledger. A message alone proves no finality, since anyone
- * with the right to write to the log may append one; but where the listener runs, its next block replaces blocks of another chain long before. So
- * settled blocks are never taken back for a message, and others may be.
+ * Blocks that no message may take back. A block is irreversible two minutes after a message named it final, if that message is still on the
+ * ledger. A message alone proves no finality, since anyone with the right to write to the log may append one; but the next block of a running
+ * listener replaces blocks of another chain long before.
  */
 
 export const SETTLE_MS = 120_000
