@@ -43,10 +43,10 @@ export async function recordChanges(
   { sequence, version = 0n, block }: { sequence: bigint; version?: bigint; block?: number },
 ): Promise<void> {
   // A new block shows on the ledger itself.
-  const told = touched.length > 0 || block !== undefined ? touched : UNSPECIFIED
-  // The server says when it was written: rows of an hour ago are gone at once, and the clock of this process may be as far behind.
+  const listed = touched.length > 0 || block !== undefined ? touched : UNSPECIFIED
+  // The server's clock sets `written`: rows of an hour ago expire at once, and the clock of this process may be that far behind.
   await insertRows(client, 'changes (network, sequence, pool, first, last, block, version)', (out) => {
-    for (const { pool, first, last } of told) {
+    for (const { pool, first, last } of listed) {
       out.string(network).integer(sequence, 128).string(pool).uint32(first).uint32(last)
       out.uint64(block ?? 0).integer(version, 128)
     }

@@ -7,7 +7,7 @@ import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resoluti
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
 /** `told`: trades that `take` has seen. */
-type OpenCandle = Bucket & { isChanged: boolean; told: number }
+type OpenCandle = Bucket & { isChanged: boolean; emittedTrades: number }
 
 type OpenPool = {
   /** By index of the resolution; an absent one has no ticks, or began at or before `completeAfter`. */
@@ -109,11 +109,18 @@ export class OpenCandles {
           take(open)
         }
         open.start = start
-        open.told = 0
+        open.emittedTrades = 0
         resetTo(open.candle, tick)
         open.isChanged = true
       } else {
-        pool.buckets[index] = { pool: tick.pool, resolution, start, candle: fromTick(tick), isChanged: true, told: 0 }
+        pool.buckets[index] = {
+          pool: tick.pool,
+          resolution,
+          start,
+          candle: fromTick(tick),
+          isChanged: true,
+          emittedTrades: 0,
+        }
       }
     }
     return true
@@ -131,7 +138,7 @@ export class OpenCandles {
         open.buckets[RESOLUTIONS.indexOf(bucket.resolution)] = {
           ...bucket,
           isChanged: false,
-          told: bucket.candle.trades,
+          emittedTrades: bucket.candle.trades,
         }
     }
   }
@@ -170,6 +177,6 @@ export class OpenCandles {
 }
 
 function gain(pool: OpenPool, bucket: OpenCandle): void {
-  pool.gained += bucket.candle.trades - bucket.told
-  bucket.told = bucket.candle.trades
+  pool.gained += bucket.candle.trades - bucket.emittedTrades
+  bucket.emittedTrades = bucket.candle.trades
 }

@@ -55,12 +55,12 @@ export async function truncateToCheckpoints(client: ClickHouseClient): Promise<v
 }
 
 export async function truncateToCheckpoint(client: ClickHouseClient, network: NetworkName): Promise<void> {
-  const settled = await readCheckpoint(client, network)
-  if (!settled) return
+  const checkpoint = await readCheckpoint(client, network)
+  if (!checkpoint) return
   const tip = await storedChain(client, network).tip()
-  if (!tip || tip.number <= settled.number) return
-  const version = tombstoneVersion(await positionAbove(client, network, settled.number))
-  await shrinkLedger(client, { network, block: settled.number, version })
+  if (!tip || tip.number <= checkpoint.number) return
+  const version = tombstoneVersion(await positionAbove(client, network, checkpoint.number))
+  await shrinkLedger(client, { network, block: checkpoint.number, version })
 }
 
 /** Records the first checkpoint. Without a disk, every acknowledged write is on it, or none has to be: only which candles have all their ticks is recorded. */
@@ -84,16 +84,16 @@ async function openCheckpointer(
 ): Promise<Partial<LedgerObserver>> {
   const pointAt = (number = -1): Checkpoint => ({ number, version: versions.next() })
   let newest = pointAt(ledger.tip?.number)
-  let settled: Checkpoint | undefined
+  let saved: Checkpoint | undefined
   let timer: NodeJS.Timeout | undefined
   let isEnding = false
   const inOrder = serial()
 
   async function saveAt(point: Checkpoint): Promise<void> {
     await disk.sync()
-    if (point === settled) return
+    if (point === saved) return
     await writeCheckpoint(client, network, BigInt(point.number), point.version)
-    settled = point
+    saved = point
   }
 
   const sync = () => inOrder(() => saveAt(newest))
@@ -127,7 +127,7 @@ async function openCheckpointer(
       const point = pointAt(to.number)
       newest = point
       return inOrder(async () => {
-        if (!settled || settled.number > to.number) await saveAt(point)
+        if (!saved || saved.number > to.number) await saveAt(point)
       })
     },
     async close() {

@@ -13,27 +13,27 @@ type Named = {
   atMs: number
 }
 
-export class SettledFinality {
+export class IrreversibleBlocks {
   readonly #now: () => number
-  #settled: number
+  #irreversible: number
   #named: Named[] = []
 
-  /** `settled`: as stored before. */
-  constructor(settled = 0, now: () => number = () => performance.now()) {
-    this.#settled = settled
+  /** `irreversible`: the newest stored one. */
+  constructor(irreversible = 0, now: () => number = () => performance.now()) {
+    this.#irreversible = irreversible
     this.#now = now
   }
 
   /** The newest block that was named as final; 0 where none was. */
   get named(): number {
-    return Math.max(this.#settled, this.#named.at(-1)?.finalized ?? 0)
+    return Math.max(this.#irreversible, this.#named.at(-1)?.finalized ?? 0)
   }
 
-  get settled(): number {
+  get irreversible(): number {
     while (this.#named[0] && this.#now() - this.#named[0].atMs >= SETTLE_MS) {
-      this.#settled = Math.max(this.#settled, this.#named.shift()?.finalized ?? 0)
+      this.#irreversible = Math.max(this.#irreversible, this.#named.shift()?.finalized ?? 0)
     }
-    return this.#settled
+    return this.#irreversible
   }
 
   name(finalized: number, by: number): void {
@@ -43,6 +43,6 @@ export class SettledFinality {
   /** Messages above block `to` are taken back, with the blocks that they named final. */
   rollBack(to: number): void {
     this.#named = this.#named.filter(({ by }) => by <= to)
-    this.#settled = Math.min(this.#settled, to)
+    this.#irreversible = Math.min(this.#irreversible, to)
   }
 }

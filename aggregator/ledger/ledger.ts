@@ -4,7 +4,7 @@ import type { ClickHouseClient } from '@clickhouse/client'
 import type { BlockContent, BlockRef, Message, RangeMessage } from '../../ingest/model/message.ts'
 import { blocksOf, tipOf } from '../../ingest/model/message.ts'
 import type { NetworkName } from '../../ingest/model/network.ts'
-import { SettledFinality } from './settled.ts'
+import { IrreversibleBlocks } from './irreversible-blocks.ts'
 import type { LedgerBlock } from './stored-blocks.ts'
 import { readBlocks, storedBlock } from './stored-blocks.ts'
 
@@ -22,17 +22,17 @@ export type KnownChain = {
   readonly tip: LedgerBlock | undefined
   /** The newest block that is known to be final; 0 where none is. */
   readonly finalized: number
-  /** The newest block that no message takes back; 0 where there is none. See `settled.ts`. */
-  readonly settled: number
+  /** The newest block that no message takes back; 0 without one. See `irreversible-blocks.ts`. */
+  readonly irreversible: number
   at(number: number): Promise<LedgerBlock | undefined>
 }
 
 /** Where the message belongs, by its parent hash alone. A message that would take back an irreversible block is refused. */
 export async function place(known: KnownChain, message: Message): Promise<Placement> {
   const placement = await placeByParent(known, message)
-  if (placement.kind !== 'rollback' || placement.to.number >= known.settled) return placement
+  if (placement.kind !== 'rollback' || placement.to.number >= known.irreversible) return placement
   const { number } = tipOf(message)
-  const reason = `It would replace the blocks after ${placement.to.number} by a branch with block ${number}, and block ${known.settled} is final.`
+  const reason = `It would replace the blocks after ${placement.to.number} by a branch with block ${number}, and block ${known.irreversible} is final.`
   return { kind: 'refused', reason }
 }
 
@@ -81,8 +81,8 @@ async function samePart(known: KnownChain, message: Message): Promise<'all' | Le
   const isInside = newest.number < tip && (await known.at(newest.number)) === undefined
   if (message.kind === 'block') {
     const parent = await known.at(message.number - 1)
-    // A single block is not final, and a range says that it is: the later message counts until that is settled.
-    const isDoubtful = parent !== undefined && message.number > known.settled && message.finalized > 0
+    // The block is not final, and a range may claim that it is: the later message counts until the range is irreversible.
+    const isDoubtful = parent !== undefined && message.number > known.irreversible && message.finalized > 0
     return isInside && !isDoubtful && (!parent || parent.hash === message.parentHash) ? 'all' : undefined
   }
   const stated = message.blocks.filter(({ number }) => number <= tip && number < newest.number)
@@ -91,7 +91,7 @@ async function samePart(known: KnownChain, message: Message): Promise<'all' | Le
     const stored = await known.at(number)
     if (!stored) {
       // A range keeps its blocks with content: the one that is stored had no swap here.
-      isDoubtful ||= ticks.length > 0 && number > known.settled
+      isDoubtful ||= ticks.length > 0 && number > known.irreversible
       continue
     }
     if (stored.hash !== hash) return undefined
@@ -119,7 +119,7 @@ export class Ledger implements KnownChain {
   readonly #network: NetworkName
   readonly #recent = new Map<number, LedgerBlock>()
   #tip: LedgerBlock | undefined
-  #finality = new SettledFinality()
+  #finality = new IrreversibleBlocks()
 
   private constructor(client: ClickHouseClient, network: NetworkName) {
     this.#client = client
@@ -130,7 +130,9 @@ export class Ledger implements KnownChain {
     const ledger = new Ledger(client, network)
     const newest = await readBlocks(client, network, Number.MAX_SAFE_INTEGER, BLOCKS_IN_MEMORY)
     for (const entry of newest.toReversed()) ledger.#add(entry)
-    ledger.#finality = new SettledFinality(newest.reduce((highest, { finalized }) => Math.max(highest, finalized), 0))
+    ledger.#finality = new IrreversibleBlocks(
+      newest.reduce((highest, { finalized }) => Math.max(highest, finalized), 0),
+    )
     return ledger
   }
 
@@ -142,8 +144,8 @@ export class Ledger implements KnownChain {
     return this.#finality.named
   }
 
-  get settled(): number {
-    return this.#finality.settled
+  get irreversible(): number {
+    return this.#finality.irreversible
   }
 
   place(message: Message): Promise<Placement> {

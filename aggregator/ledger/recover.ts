@@ -12,7 +12,7 @@ import type { LedgerBlock } from './stored-blocks.ts'
 import { BEFORE_ALL } from './stored-blocks.ts'
 
 const candlesBeyond = loadSql(import.meta.url, './candles_above_tip.sql')
-const candlesUnsettled = loadSql(import.meta.url, './candles_above_checkpoint.sql')
+const candlesAboveCheckpoint = loadSql(import.meta.url, './candles_above_checkpoint.sql')
 
 export type RecoverOptions = {
   network: NetworkName
@@ -32,11 +32,13 @@ export async function recover(client: ClickHouseClient, options: RecoverOptions)
   const { network, position, tip, checkpoint, completeVersion, recomputeContext, observer } = options
   const to = tip ?? BEFORE_ALL
   const above = { network, since: to.timestamp }
-  const [beyond, unsettled] = await Promise.all([
+  const [beyond, aboveCheckpoint] = await Promise.all([
     ask<TouchedPool>(client, candlesBeyond, { ...above, completeVersion: completeVersion.toString() }),
-    checkpoint ? ask<TouchedPool>(client, candlesUnsettled, { ...above, version: checkpoint.version.toString() }) : [],
+    checkpoint
+      ? ask<TouchedPool>(client, candlesAboveCheckpoint, { ...above, version: checkpoint.version.toString() })
+      : [],
   ])
-  const unverified = beyond.concat(unsettled)
+  const unverified = beyond.concat(aboveCheckpoint)
   await rollBack(client, {
     network,
     to,

@@ -41,9 +41,9 @@ export function positionAfterStored(client: ClickHouseClient, network: NetworkNa
 export async function positionAbove(
   client: ClickHouseClient,
   network: NetworkName,
-  settled: number,
+  checkpoint: number,
 ): Promise<LogPosition> {
-  const stored = await highestInLedger(client, network, settled)
+  const stored = await highestInLedger(client, network, checkpoint)
   const beyond = await highestBeyond(client, network, stored?.tip)
   const highest = highestOf([stored?.highest ?? 0n, beyond])
   if (highest === 0n) return { generation: 0, offset: 0 }
@@ -51,10 +51,10 @@ export async function positionAbove(
   return { generation, offset: offset + 1 }
 }
 
-/** A row later than the tip's is a tombstone above it, or above the settled block: what was appended later would be the tip. */
-async function highestInLedger(client: ClickHouseClient, network: NetworkName, settled = Number.POSITIVE_INFINITY) {
+/** Above the tip, or above the checkpoint, only a tombstone can be later than the tip's row: a block that was appended later would be the tip. */
+async function highestInLedger(client: ClickHouseClient, network: NetworkName, checkpoint = Number.POSITIVE_INFINITY) {
   const tip = await newestBlock(client, network)
-  const number = tip ? Math.min(tip.number - 1, settled) : -1
+  const number = tip ? Math.min(tip.number - 1, checkpoint) : -1
   const highest = await highestVersion(client, 'blocks', network, { number })
   return highest === 0n ? undefined : { highest, tip }
 }

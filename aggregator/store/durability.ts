@@ -2,8 +2,8 @@
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from './store.ts'
 
-/** Which writes are synced before they are answered. */
-export type Synced = 'every write' | 'what is not settled' | 'none'
+/** Writes that are synced before they are acknowledged. `metadata`: the market's rows are synced by checkpoints. */
+export type Synced = 'every write' | 'metadata' | 'none'
 
 /** The ledger, and the tables whose rows it makes valid. */
 const MARKET = [
@@ -22,7 +22,7 @@ const METADATA = ['coverage', 'pool_filters', 'owners', 'jobs', 'settled']
 
 const TABLES: Readonly<Record<Synced, readonly string[]>> = {
   'every write': [...MARKET, ...METADATA],
-  'what is not settled': METADATA,
+  metadata: METADATA,
   none: [],
 }
 

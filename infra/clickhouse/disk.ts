@@ -56,7 +56,7 @@ export async function prepareDisk(
   resumesAtStoredTip: boolean,
 ): Promise<Disk | undefined> {
   const disk = sync && fsync && resumesAtStoredTip ? { sync, everyMs: CHECKPOINT_MS } : undefined
-  const synced = disk ? 'what is not settled' : fsync ? 'every write' : 'none'
+  const synced = disk ? 'metadata' : fsync ? 'every write' : 'none'
   for (const server of servers) await applyDurability(server, synced)
   return disk
 }

@@ -155,11 +155,11 @@ export function reportFalseAnswers(endpoints: Endpoints, { network, readings, pr
   const found = new Map<Client, Falsehood>()
   for (const [number, block] of proven) {
     for (const { parts, logs } of readings) {
-      const teller = parts.find(({ from, to }) => from <= number && number <= to)?.client
-      if (!teller) continue
+      const source = parts.find(({ from, to }) => from <= number && number <= to)?.client
+      if (!source) continue
       const { omitted, altered } = falsehoodIn(logs, block)
-      const before = found.get(teller) ?? { omitted: 0, altered: 0 }
-      found.set(teller, { omitted: before.omitted + omitted, altered: before.altered + altered })
+      const before = found.get(source) ?? { omitted: 0, altered: 0 }
+      found.set(source, { omitted: before.omitted + omitted, altered: before.altered + altered })
     }
   }
   for (const [client, { omitted, altered }] of found) {

@@ -113,7 +113,7 @@ type Machine = {
 
 async function startMachine(folder: string): Promise<Machine> {
   const store = await openStore({ store: { kind: 'embedded' } }, folder, () => {})
-  await applyDurability(store.owner, 'what is not settled')
+  await applyDurability(store.owner, 'metadata')
   const tables = join(folder, 'clickhouse', 'store')
   const synced = join(folder, 'synced')
   const always = await foldersOf(store)

@@ -22,7 +22,7 @@ export class MemoryStore implements KnownChain {
   }
 
   /** The simulated clock is not that of the ledger: any block may still be replaced. */
-  readonly settled = 0
+  readonly irreversible = 0
 
   get finalized(): number {
     return this.#ledger.reduce((newest, { finalized }) => Math.max(newest, finalized), 0)

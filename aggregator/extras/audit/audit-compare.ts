@@ -131,11 +131,11 @@ async function readTruth(
   // An earlier attempt may have observed prices of these blocks.
   const otherSums: ReadonlyMap<number, BlockSums>[] = []
   for (const other of others) otherSums.push((await assembled(assembler, before, other)).sums)
-  const { blocks, sums: told } = await assembled(assembler, before, reading)
+  const { blocks, sums: answered } = await assembled(assembler, before, reading)
   let contents = blocks
   const readStored = () => storedSums(client, { network: network.name, pools, ...range })
   let stored = await readStored()
-  const differingNow = () => [...new Set([told, ...otherSums].flatMap((sums) => differingBlocks(sums, stored)))]
+  const differingNow = () => [...new Set([answered, ...otherSums].flatMap((sums) => differingBlocks(sums, stored)))]
   let differing = differingNow()
   if (differing.length > 0 && range.isOfLedger) {
     await requireFinalLedger(client, endpoints, network, to)
@@ -147,15 +147,15 @@ async function readTruth(
   const undecided: number[] = []
   const open = [...pending, ...range.undecided].filter((number) => from <= number && number <= to)
   const inDoubt = new Set([...differing, ...open])
-  const drawn = [...new Set([...told.keys(), ...stored.keys()])].filter(() => Math.random() < range.proofShare)
+  const drawn = [...new Set([...answered.keys(), ...stored.keys()])].filter(() => Math.random() < range.proofShare)
   for (const number of new Set([...inDoubt, ...drawn])) {
     const block = await proveBlock(endpoints, filter, number)
     if (block) proven.set(number, block)
     else if (inDoubt.has(number)) undecided.push(number)
-    const teller = reading.parts[0]?.client
-    if (isLast || !teller || countFalse(reading, proven) < MAX_LACKING) continue
+    const source = reading.parts[0]?.client
+    if (isLast || !source || countFalse(reading, proven) < MAX_LACKING) continue
     reportFalseAnswers(endpoints, { network: network.name, readings, proven, report })
-    return readTruth(client, endpoints, comparer, { ...range, first: teller }, true)
+    return readTruth(client, endpoints, comparer, { ...range, first: source }, true)
   }
   if (proven.size > 0) {
     reportFalseAnswers(endpoints, { network: network.name, readings, proven, report })
@@ -206,9 +206,9 @@ async function assembled(assembler: Assembler, before: number, { logs, headers }
 
 const NO_CONTENT = { timestamp: 0, ticks: [], liquidity: [] }
 
-function differingBlocks(told: ReadonlyMap<number, BlockSums>, stored: ReadonlyMap<number, BlockSums>): number[] {
+function differingBlocks(answered: ReadonlyMap<number, BlockSums>, stored: ReadonlyMap<number, BlockSums>): number[] {
   const sumsIn = (sums: ReadonlyMap<number, BlockSums>, number: number) => sums.get(number) ?? NO_LOGS
-  return [...new Set([...told.keys(), ...stored.keys()])].filter((number) =>
-    isDifferent(sumsIn(told, number), sumsIn(stored, number)),
+  return [...new Set([...answered.keys(), ...stored.keys()])].filter((number) =>
+    isDifferent(sumsIn(answered, number), sumsIn(stored, number)),
   )
 }

@@ -58,20 +58,21 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
   let proofShare = options.proofShare ?? PROOF_SHARE
   let width = FIRST_RANGE_BLOCKS
   /** End of the last range: the next one starts there with its prices and pools. */
-  let going: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
+  let lastRange: { stored: string; next: number; comparer: ComparisonContext; sinceMs: number } | undefined
   let pending: { stored: StoredRange; block: number }[] = []
   let checkedAt = Number.NEGATIVE_INFINITY
   const expired = new ExpiredHistory(againMs, (error) =>
     report({ kind: 'audit-waiting', network: network.name, error, retryMs: againMs }),
   )
 
-  const goingTo = (stored: StoredRange, from: number) =>
-    going?.stored === keyOf(stored.job, stored.from) && going.next === from ? going : undefined
+  const lastBefore = (stored: StoredRange, from: number) =>
+    lastRange?.stored === keyOf(stored.job, stored.from) && lastRange.next === from ? lastRange : undefined
 
   async function audit(stored: StoredRange, record: AuditRecord, blocks: BlockRange, first: Client): Promise<void> {
     const { from, to } = blocks
-    const comparer = goingTo(stored, from)?.comparer ?? (await openComparison(client, endpoints, options, stored, from))
-    going = undefined
+    const comparer =
+      lastBefore(stored, from)?.comparer ?? (await openComparison(client, endpoints, options, stored, from))
+    lastRange = undefined
     const { undecided, repairing } = record
     const isOfLedger = stored.job === 0
     const range = { from, to, first, pending: new Set(repairing), undecided, isOfLedger, proofShare, signal }
@@ -85,7 +86,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
     const current = wrong.length > 0 ? await writeRecord(client, begun) : counted
     await repair(client, history, stored, found.wrong, signal)
     await writeRecord(client, auditedRecord(current, record, blocks, found, endpoints.voices() > 1))
-    going = {
+    lastRange = {
       stored: keyOf(stored.job, stored.from),
       next: to + 1,
       comparer: { ...comparer, unverified: found.unverified },
@@ -104,7 +105,7 @@ export function createAudit(client: ClickHouseClient, endpoints: Endpoints, opti
       const record = recordOf(stored)
       if (record.next > stored.to) continue
       const to = Math.min(stored.to, record.next + width - 1)
-      const before = goingTo(stored, record.next)
+      const before = lastBefore(stored, record.next)
       const isFew = to === stored.to && to - record.next + 1 < ENOUGH_BLOCKS
       if (isFew && before && performance.now() - before.sinceMs < everyMs) continue
       const range = { from: record.next, to }

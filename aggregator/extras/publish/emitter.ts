@@ -68,8 +68,8 @@ export function openEmitter(client: ClickHouseClient, options: PublisherOptions)
       const tickChanges = (op: PublishedTick['op'], ticks: readonly VersionedTick[]) =>
         ticks.flatMap((one): PublishedTick[] => {
           const pool = known.get(one.tick.pool)
-          const isSettled = op === 'insert' && (isFinal || one.block.number <= ledger.finalized)
-          return pool ? [{ ...one, version, op, pool, isFinal: isSettled }] : []
+          const isFinalTick = op === 'insert' && (isFinal || one.block.number <= ledger.finalized)
+          return pool ? [{ ...one, version, op, pool, isFinal: isFinalTick }] : []
         })
       const closedAt = buckets.length > 0 ? await finalTime(at) : 0
       const candles = buckets.flatMap(({ bucket, version }): PublishedCandle[] => {

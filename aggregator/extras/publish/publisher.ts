@@ -90,8 +90,8 @@ class LedgerPublisher implements Partial<LedgerObserver> {
   #recorded: number
   #saved: PublishCursor
   #savedMs = performance.now()
-  /** First blocks of the overwrites under way. */
-  readonly #held = new Set<number>()
+  /** First blocks of the overwrites under way: no block from there on is published. */
+  readonly #overwriting = new Set<number>()
   readonly #recent = new RecentFlushes()
   readonly #waker = new Waker()
   readonly #queue = new PriorityQueue()
@@ -128,12 +128,12 @@ class LedgerPublisher implements Partial<LedgerObserver> {
     const change = replacementBy(run)
     await this.#queue.high(async () => {
       await this.#publishDifference(change, sightingsIn(run.flatMap(({ blocks }) => blocks)))
-      this.#held.add(change.first)
+      this.#overwriting.add(change.first)
     })
     try {
       await write()
     } finally {
-      this.#held.delete(change.first)
+      this.#overwriting.delete(change.first)
       this.#waker.wake()
     }
   }
@@ -202,7 +202,7 @@ class LedgerPublisher implements Partial<LedgerObserver> {
   #target(): number {
     const { finality, ledger } = this.#options
     const tip = finality === 'final' ? Math.min(this.#recorded, ledger.finalized) : this.#recorded
-    return Math.min(tip, ...[...this.#held].map((first) => first - 1))
+    return Math.min(tip, ...[...this.#overwriting].map((first) => first - 1))
   }
 
   async #saveCursor(): Promise<void> {

@@ -39,7 +39,7 @@ describe.skipIf(withoutClickHouse)('durability', () => {
         'tokens_by_symbol',
       ],
     ],
-    ['what is not settled', ['coverage', 'jobs', 'owners', 'pool_filters', 'settled']],
+    ['metadata', ['coverage', 'jobs', 'owners', 'pool_filters', 'settled']],
     ['none', []],
   ] as const)('%s: %s are on the disk when they are answered', async (which, tables) => {
     await applyDurability(database.client, which)
