@@ -1,4 +1,4 @@
--- The newest claim of each other process on each key's minute, among those written lately.
+-- The newest claim of each other process on each key's minute, among the claims written lately.
 SELECT
     lower(hex(key_hash))                  AS hash,
     toUnixTimestamp(credit_claims.minute) AS minute,

@@ -17,7 +17,7 @@ export type Meter = {
   /** Counts of other processes, and of earlier runs of this one: the settled minutes of a month in one sum, the recent ones each. */
   others: { before: WindowCount; recent: Map<string, Count & { minute: UnixSeconds }> }
   holds: Set<Hold>
-  /** Running queries, and those that wait for them, see near-limit.ts. */
+  /** Running queries, and queries that wait for them to end, see near-limit.ts. */
   running: number
   waiting: (() => void)[]
 }

@@ -5,8 +5,8 @@ import type { KeyHash, KeyRecord } from './keys.ts'
 
 export type KeyLookups = {
   /**
-   * Undefined for a key that is not stored. Its read starts after this call. Rejects with `overloaded` where too many keys wait: those
-   * of the addresses that wait with the most.
+   * Undefined for a key that is not stored. Its read starts after this call. Rejects with `overloaded` where too many keys wait and this
+   * address has at least its fair share of them.
    */
   find(hash: KeyHash, address: string): Promise<KeyRecord | undefined>
 }

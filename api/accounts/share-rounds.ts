@@ -1,4 +1,4 @@
-/** Rounds over the table of claims: write the own ones, read those of the peers. One insert and one query for any number of keys. */
+/** Rounds over the table of claims: write the own claims, then read the peers' claims. One insert and one query for any number of keys. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { UnixSeconds } from '../../ingest/model/message.ts'

@@ -3,10 +3,9 @@
  * its use until its next row, waits until the row is stored, and then reads the newest row of each peer. A claim is granted only where all
  * claims together fit the limit. A lower claim binds its process before the write, a higher one after the read.
  *
- * Grants never exceed the limit together, however slow writes and reads are, and however many processes start. Of all grants take the one
- * whose row was stored last. Its process read afterwards: from each peer the row of that peer's grant, or a later row. A later row that
- * claims less has reduced that peer's grant before it was written. So the claims that were read are upper bounds of the peers' grants, and
- * they fit beside this one.
+ * Grants never exceed the limit together, however slow writes and reads are, and however many processes start. Proof: take the grant with the
+ * row that was stored last. Its process read afterwards, from each peer the row of that peer's grant or a later row. A peer reduces its grant
+ * before it writes a lower claim. So the claims that were read are upper bounds of the peers' grants, and they fit beside this one.
  *
  * A process that is killed returns its claims: peers count only its use once it has written nothing for EXPIRE_MS. It may still run, so its
  * grants are valid for VALID_MS after its last write began. After that it spends nothing before it has written and read again; since that
@@ -139,7 +138,7 @@ function nextRow(shares: Shares, share: Share): Claim {
   return { claimed, needed, credits, calls }
 }
 
-/** The rows are stored. Those that took too long are written again. */
+/** The rows are stored. If the write took too long, the next round writes them again. */
 export function endWrite(shares: Shares): void {
   const { began, rows } = shares.writing
   if (shares.nowMs() - began > MAX_WRITE_MS) return
@@ -154,8 +153,8 @@ export function beginRead(shares: Shares): number {
 }
 
 /**
- * Takes the peers' newest rows, and grants the claims that fit beside them. True where the next round is to return credits at once: those of a claim
- * that does not fit, or those that a peer lacks.
+ * Takes the peers' newest rows, and grants the claims that fit beside them. True if the next round must return credits at once: a claim does
+ * not fit, or a peer lacks credits that this process can spare.
  */
 export function endRead(shares: Shares, rows: readonly ClaimRow[]): boolean {
   const { processes, readingAt } = shares

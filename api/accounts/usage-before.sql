@@ -1,4 +1,4 @@
--- The use of keys in their months by other processes: of the newest minutes by process, since those may still grow, of all before in one sum.
+-- The use of keys in their months by other processes: a row for each process and recent minute, which may still grow, and one sum of all older minutes.
 SELECT
     lower(hex(key_hash))                                                                     AS hash,
     if(minute < toDateTime({recent:UInt32}, 'UTC'), 0, toUnixTimestamp(minute))              AS at,

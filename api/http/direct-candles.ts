@@ -162,7 +162,7 @@ function plainHeaders({ rawHeaders }: IncomingMessage): PlainHeaders | undefined
   return { key, etag, origin, encoding }
 }
 
-/** The one that the compression middleware prefers; undefined for weights, and where none of these three is accepted. */
+/** The encoding that the compression middleware would choose; undefined if the header has weights or accepts none of the three. */
 function encodingOf(accepted: string): Encoding | 'identity' | undefined {
   const names = accepted.split(',').map((name) => name.trim())
   if (accepted.includes(';') || names.includes('*')) return undefined

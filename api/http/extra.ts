@@ -1,4 +1,4 @@
-/** The port of the interfaces beside the four operations: they get the service, and give their routes. The core imports none of them. */
+/** The port for interfaces beside the four operations: each gets the service and returns its routes. The core does not import them. */
 import type { RequestHandler } from 'express'
 import type { Report } from '../../ingest/model/report.ts'
 import type { Accounts } from '../accounts/accounts.ts'
@@ -21,7 +21,7 @@ export type ApiService = {
 export type Extras = {
   /** By path. */
   get: Readonly<Record<string, RequestHandler>>
-  /** By path, in order: those of `post` come before those of `get`. */
+  /** By path, in order: routes of `post` come before routes of `get`. */
   post: Readonly<Record<string, readonly RequestHandler[]>>
   /** Answers of the requests that prefer a stream. */
   streams: { candles: AccountHandler; ticks: AccountHandler }

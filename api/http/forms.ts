@@ -17,7 +17,7 @@ export function inForms(once: AccountHandler, stream: AccountHandler = once): Ac
   }
 }
 
-/** `columns`: those of each row, in order. `text`: the JSON around the rows. */
+/** `columns`: the columns of each row, in order. `text`: the JSON around the rows. */
 export function sendRows<AnswerRow extends TextRow>(
   req: Request,
   res: Response,

@@ -56,7 +56,7 @@ function intervals(ranges: readonly TimeRange[]): string {
   return shown.map(({ from, to }) => `${formatTime(from)}/${formatTime(to)}`).join(', ')
 }
 
-/** For forms whose rows have no room for it. */
+/** The cost, for forms without a field for it. */
 export const CREDITS_USED = 'X-Credits-Used'
 
 /** Marks trades of a devnet. */

@@ -94,7 +94,7 @@ export function crossOrigin(origins?: readonly string[]): RequestHandler {
   }
 }
 
-/** The headers by which a page of this origin may read the answer; none where it may not. */
+/** The CORS headers with which a page of this origin may read the answer; no headers if it may not. */
 export function originHeaders(
   origins: readonly string[] | undefined,
   asked: string | undefined,

@@ -1,17 +1,17 @@
-/** Values by key, read when they are asked for and kept until they are evicted, the most recently used ones of them. */
+/** A cache of values by key: read on demand, and kept until an eviction, a maximum age, or the LRU limit. */
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { batched } from './batched.ts'
 
 export type KeyedLookup<Key, Value> = {
   get(key: Key): Promise<Value>
-  /** One that `isOld`: any where absent. A read that is pending answers those who wait for it, and is not kept. */
+  /** Evicts the value of a key if it `isOld`, always if that is absent. A pending read still answers its callers, and is not kept. */
   evict(key: Key, isOld?: (value: Value) => boolean): void
-  /** All that are old, and those that are pending. */
+  /** Evicts all values that are old, and all pending reads. */
   evictAll(isOld?: (value: Value) => boolean): void
 }
 
-/** Where an eviction was missed, as one of a write that is seen very late. */
+/** Bounds the age of a value after a missed eviction: a write may become visible very late. */
 const MAX_AGE_MS = 600_000
 
 /** `found`: none while the read is pending; `isStale`: asked for once more, it is read again. */

@@ -56,7 +56,7 @@ export async function findMarket(
   throw new Error('A query names a symbol or a pool: the query rules ensure it.')
 }
 
-/** `range`: as queried; `swaps`: those behind the rows; `closed`: the range that decides whether the answer can still change. */
+/** `range`: as queried. `swaps`: their number in the rows, for the cost. `closed`: new blocks do not change the answer. */
 export function toAnswer<Row extends { time: UnixSeconds }>(
   found: FoundPool,
   rows: readonly Row[],

@@ -33,7 +33,7 @@ export type PoolsAnswer = {
   rows: readonly RankedPool[]
   /** Pools of the pair beside these rows. */
   more: number
-  /** The pool whose prices are those of the pair: its value is the highest or not. */
+  /** The pool with the pair's price. It need not be the most valuable one. */
   lead: Listing | undefined
   cost: number
 }

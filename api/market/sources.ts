@@ -26,8 +26,8 @@ export type MarketSources = {
   cache: BucketCache
   closedRows: ClosedRows
   /**
-   * Tips, read before any row: what a tip covers is in the tables by the time that rows are read. Throws `nothing_stored` where none of
-   * `networks` has anything stored; an empty list never throws.
+   * Tips, read before any row: so the tables have all blocks up to a tip when rows are read. Throws `nothing_stored` if no network of
+   * `networks` has stored blocks; an empty list never throws.
    */
   snapshot(networks?: readonly NetworkName[]): Promise<{ states: NetworkStates; store: MarketStore }>
   states(): Promise<NetworkStates>
@@ -95,7 +95,7 @@ export function openSources(options: SourceOptions): MarketSources {
   }
 }
 
-/** Throws `nothing_stored` where none of the `asked` networks that this service reads has anything stored. */
+/** Throws `nothing_stored` if no `asked` network that this service reads has stored blocks. */
 function requireStored(states: NetworkStates, asked: readonly NetworkName[]): void {
   const read = asked.flatMap((name) => {
     const state = states.get(name)

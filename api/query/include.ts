@@ -1,7 +1,7 @@
-/** `include`: fields that a query asks for beyond those that every row has. */
+/** `include`: optional fields of rows that a query asks for. */
 import { field } from './parameters.ts'
 
-/** The fields that each name adds to a tick, in the order in which they follow the others. */
+/** The fields that each name adds to a tick, in the order of the answer. */
 export const TICK_ADDITIONS = { position: ['block', 'logIndex'], sender: ['sender'] } as const
 export type TickAddition = keyof typeof TICK_ADDITIONS
 
@@ -16,7 +16,7 @@ export function include<Name extends string>(additions: Readonly<Record<Name, re
   const read = (text: string): readonly Name[] | undefined => {
     const asked = text.split(',').map((part) => part.trim())
     const known = names.filter((one) => asked.includes(one))
-    // A name that is unknown or repeated makes the list longer than what is known of it.
+    // An unknown or repeated name makes `asked` longer than `known`.
     return known.length === asked.length ? known : undefined
   }
   const notation = { pattern: `^${name}(?:,${name}){0,${names.length - 1}}$`, examples: [names.join()] }

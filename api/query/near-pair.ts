@@ -1,4 +1,4 @@
-/** The pair that is most likely meant by a text that names none, or whose names no token has. */
+/** Suggests the most likely pair for a text that is not a pair, or names unknown tokens. */
 import { NETWORKS } from '../../ingest/model/networks.ts'
 
 /** Symbols of the curated tokens of all networks, by their lower case. */
@@ -15,7 +15,7 @@ export function nearPair(text: string): string | undefined {
 
 /**
  * The pairs in their written form: with a hyphen where the text has another separator or none (`weth/usdc`, `WETHUSDC`), and with the token that
- * stands for a currency (`BTC` is WBTC, `USD` is USDC or USDT). None where that is the text itself, or nothing is found.
+ * stands for a currency (`BTC` is WBTC, `USD` is USDC or USDT). Empty if the only pair is the text itself, or no pair is found.
  */
 export function nearPairs(text: string): readonly string[] {
   const parts = text.split(/[-/_:|,\s]+/).filter((part) => part !== '')
@@ -39,7 +39,7 @@ function cutInTwo(text: string): (readonly string[])[] | undefined {
     .find((sides) => sides.every((names) => names.length > 0))
 }
 
-/** The listed symbol of this name, else those that stand for it; `otherwise` where there is none. */
+/** The listed symbol of this name, else the symbols that stand for it, else `otherwise`. */
 function listedNames(text: string, otherwise: readonly string[] = []): readonly string[] {
   const name = text.toLowerCase()
   const own = LISTED.get(name)

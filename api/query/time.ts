@@ -14,7 +14,7 @@ const ZONE = '([zZ]|([+\\- ])(\\d{2}):?(\\d{2}))'
 const TIME = new RegExp(`^${DATE}(?:[tT]${CLOCK}${ZONE}?)?$`)
 export const TIME_PATTERN = TIME.source
 
-/** Without a zone it is UTC; without seconds it is the first second of the minute, and a bare date that of the day. Undefined where the text is none of these. */
+/** Without a zone: UTC. Without seconds: the first second of the minute. A bare date: the first second of the day. Undefined for any other text. */
 export function parseTime(text: string): Instant | undefined {
   const match = TIME.exec(text)
   if (match === null) return undefined

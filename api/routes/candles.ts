@@ -13,7 +13,7 @@ import type { CandleView } from '../market/model/orientation.ts'
 import { parametersOf } from '../query/parameters.ts'
 import { type CandleQuery, readCandleQuery } from '../query/query.ts'
 
-/** `onClosed` is called with each query whose next answer is likely to be the same. */
+/** `onClosed` is called with each query without a symbol whose answer new blocks do not change. */
 export function getCandles(
   market: Market,
   accounts: Accounts,

@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made of the schemas that validate the parameters and of those of the answers. */
+/** The OpenAPI 3.1 document, built from the schemas that validate the parameters and from the schemas of the answers. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { groupBy } from '../lib/group.ts'

@@ -1,4 +1,4 @@
--- Candles of a stored resolution. Prices are those of one kind; a bucket of swaps of 0 for 0 alone has no execution price.
+-- Candles of a stored resolution, with prices of one kind. A bucket with only swaps of 0 for 0 has no execution price.
 SELECT
     network, pool, time AS bucket,
     {price:String} = 'spot' ? spot_open  : open   AS first_price,

@@ -46,7 +46,7 @@ export class ExportRefused extends Error {
   override readonly name = 'ExportRefused'
 }
 
-/** `range`: undefined ends are those of the stored rows. Resolves with the manifest as it is in the folder. */
+/** `range`: an undefined end is the end of the stored rows. Resolves with the manifest as it is in the folder. */
 export async function exportHistory(
   { client, market, folder, signal }: ExportSources,
   request: ExportRequest,
@@ -139,7 +139,7 @@ async function coverageOf(market: Market, { network, view }: ExportRequest): Pro
   return poolCoverage(states, view?.listing ?? { network, pool: EVERY_POOL, created: undefined })
 }
 
-/** The part of a range in which anything is stored. */
+/** The part of a range with stored blocks. */
 async function storedRange(market: Market, request: ExportRequest, range: Partial<TimeRange>): Promise<TimeRange> {
   const coverage = await coverageOf(market, request)
   const { ledger } = (await market.states()).get(request.network.name)?.coverage ?? {}

@@ -1,4 +1,4 @@
-/** The manifest of an export: what its files hold, how complete they are, and by what a later run continues. */
+/** The manifest of an export: the content of its files, their completeness, and the state from which a later run continues. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
@@ -81,7 +81,7 @@ export async function readManifest(folder: string): Promise<Manifest | undefined
   }
 }
 
-/** The fields in which two exports differ that cannot share a folder. */
+/** The fields in which two exports differ; with any of these they cannot share a folder. */
 export function differences(one: Manifest, other: Manifest): string[] {
   const fields = ['network', 'pool', 'pair', 'what', 'interval', 'price', 'format'] as const
   return fields.filter((field) => one[field] !== other[field])

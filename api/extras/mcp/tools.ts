@@ -1,7 +1,7 @@
 /** The operations of the API as tools of the Model Context Protocol: each call is a request of the service's own API. */
 import { openApi } from '../../schema/openapi.ts'
 
-/** Where a call asks, and with which key. */
+/** The service that calls are sent to, and the key that they carry. */
 export type ServiceAccess = { url: string; key: string }
 
 const OPERATIONS = ['/v0/candles', '/v0/ticks', '/v0/pools', '/v0/usage'] as const

@@ -1,4 +1,4 @@
-/** GET /page/pairs: the pairs that the page offers, and new pools. With `token=0x…` those of one token, trusted or not. */
+/** GET /page/pairs: the pairs that the page offers, and new pools. With `token=0x…` only pairs of this token, trusted or not. */
 import type { Address } from 'viem'
 import type { Accounts } from '../../accounts/accounts.ts'
 import type { AccountHandler } from '../../http/authenticate.ts'

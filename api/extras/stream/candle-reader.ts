@@ -1,4 +1,4 @@
-/** Reads the candles of a feed: the same query as for one answer, whose window moves with the clock. */
+/** Reads the candles of a feed, with the query of a single answer. The window moves with the clock. */
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { MarketAnswer } from '../../market/answer.ts'
 import { candleRow } from '../../market/answer-rows.ts'
@@ -38,7 +38,7 @@ export function candleReader(market: Market, listing: Listing, query: CandleQuer
     },
     async read() {
       const now = instantOf(clock())
-      // Before the rows: where those are newer, they are read once more.
+      // Read before the rows: rows that are newer than the states are read once more.
       const states = await market.states()
       const by = filledBy(states, wholeSecond(now))
       const tip = states.get(listing.network.name)?.tip

@@ -4,7 +4,7 @@ import { REQUEST_ID } from '../../http/http.ts'
 import { Problem, problemBody } from '../../lib/problem.ts'
 
 const HEARTBEAT_MS = 15_000
-/** Unread bytes beyond those of the first answer. */
+/** Unread bytes, without the bytes of the first answer. */
 const MAX_UNREAD_BYTES = 2 ** 20
 /** For the last event of a reader that does not read. */
 const END_MS = 2_000

@@ -32,7 +32,7 @@ export class Feed {
   readonly #log = new EventLog()
   readonly #readers = new Set<FeedReader>()
   readonly #serialize = serial()
-  /** By network: as the last tip event told it. */
+  /** By network: the data of the last tip event. */
   readonly #tips = new Map<NetworkName, string>()
   #isScheduled = false
   /** When the last reader left, on the clock of `performance.now`. */
@@ -77,8 +77,8 @@ export class Feed {
   }
 
   /**
-   * Adds a reader: `after` is the id of the last event that it has. It gets what it missed, or else a snapshot. Resolves with whether it
-   * was resumed. `credits` goes into the snapshot.
+   * Adds a reader. `after`: the id of the last event that it has. It gets the events after that one, or else a snapshot. Resolves with true if
+   * it was resumed. `credits` is written into the snapshot.
    */
   join(reader: FeedReader, after: string | undefined, credits: number): Promise<boolean> {
     return this.#serialize(async () => {

@@ -13,7 +13,7 @@ const MAX_REFRESHES = 8
 const MAX_WAIT_MS = 30_000
 
 export type Feeds = {
-  /** The feed of this key, made of `members` where there is none. Throws `overloaded` where there are too many. */
+  /** The feed of this key, a new one of `members` if it has none. Throws `overloaded` where there are too many feeds. */
   open(key: string, members: () => readonly FeedMember[]): Feed
 }
 

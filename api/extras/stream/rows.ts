@@ -8,16 +8,16 @@ export function feedRow(key: string, time: UnixSeconds, row: object): FeedRow {
   return { key, time, json: JSON.stringify(row) }
 }
 
-/** `from`: rows before it are no longer watched, and leave without an event. `isCut`: rows between those of before and these are left out. */
+/** `from`: older rows are no longer watched, and leave without an event. `isCut`: rows between the known ones and these are left out. */
 export type Reading = { rows: readonly FeedRow[]; from: UnixSeconds; isCut: boolean }
 
 /** In the order of the events: removed rows, newest first, then new or different ones, oldest first. */
 export type RowDifference = { retracted: readonly FeedRow[]; changed: readonly FeedRow[] }
 
-/** The rows that readers know, and the keys of those among them that the last answer had: a reader may keep no others. */
+/** Rows that were sent to readers. `shown`: keys of the rows in the last answer; a reader may keep only these. */
 export type Known = { rows: readonly FeedRow[]; shown: ReadonlySet<string> }
 
-/** `shown`: the rows of the newer answer. One that comes back into it is told again. */
+/** `shown`: the rows of the newer answer. A row that comes back into it is sent again. */
 export function difference(
   known: Known,
   { rows, from }: Omit<Reading, 'isCut'>,

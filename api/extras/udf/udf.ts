@@ -22,7 +22,7 @@ import {
   type UdfSymbol,
 } from './udf-query.ts'
 
-/** Bars of one answer: chart libraries page on, and each hundred costs what a request of a hundred candles costs. */
+/** Bars of one answer: chart libraries request more by pages. A hundred bars cost as much as a request of a hundred candles. */
 const MAX_BARS = 2_000
 const BARS_A_CREDIT = 100
 /** Digits that a price of 1 has after its point. */

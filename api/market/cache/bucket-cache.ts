@@ -22,7 +22,7 @@ import {
   chunkRange,
 } from './chunk-keys.ts'
 
-/** Wider queries are rare, and their chunks would evict those of all other charts. */
+/** Wider queries are rare, and their chunks would evict the chunks of all other charts. */
 const MAX_CHUNKS = 48
 /** Bounds the age of a chunk whose change was lost. */
 const MAX_AGE_MS = 60 * 60_000
@@ -84,7 +84,7 @@ export class BucketCache {
     )
   }
 
-  /** The last trade before a second that has a price of the kind; undefined where there is none. */
+  /** The last trade with a price of this kind before a second; undefined without one. */
   async closeBefore(listing: Listing, second: number, kind: PriceKind = 'spot'): Promise<Close | undefined> {
     for (let to = second; to > 0; ) {
       const [chunk] = await this.#chunks(listing, [chunkKeyBefore(to)])
@@ -94,7 +94,7 @@ export class BucketCache {
     }
   }
 
-  /** The hour in which the pool traded last before the start of an hour, or the day where hours are not kept for so long. */
+  /** The hour of the pool's last trade before the start of an hour, or its day if candles of that hour have expired. */
   async lastHour(listing: Listing, before = ALL_TIME.to): Promise<TimeRange | undefined> {
     const day = await this.closeBefore(listing, before)
     if (!day) return undefined

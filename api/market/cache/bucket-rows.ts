@@ -71,7 +71,7 @@ export function cut(rows: BucketRows, { from, to }: TimeRange): BucketRows {
   return rowsFrom(bytes.slice(indexFrom(rows, from) * ROW_BYTES, indexFrom(rows, to) * ROW_BYTES))
 }
 
-/** `rows` with `fresh` in place of those of equal times; fresh rows without trades are removed. In place where all times are present. */
+/** Replaces rows by `fresh` ones of equal times; fresh rows without trades are removed. Overwrites `rows` if all times are present. */
 export function merged(rows: BucketRows, fresh: BucketRows): BucketRows {
   if (overwritten(rows, fresh)) return rows
   const pieces: Uint8Array[] = []
@@ -114,7 +114,7 @@ function bytesAt(rows: BucketRows, index: number): Uint8Array {
 /** The close of the last trade before a second, and the bucket of that trade: `from ≤ time < to`. */
 export type Close = TimeRange & { close: number; spot_close: number }
 
-/** The close of the newest row before a second that has a price of the kind; undefined where there is none. */
+/** The close of the newest row with a price of this kind before a second; undefined without one. */
 export function closeIn(
   rows: BucketRows,
   resolution: number,

@@ -1,6 +1,6 @@
 -- Stored candles of several pools, for api/market/cache/group-rows.ts: each row after the pool's place in the list, its resolution and its
 -- version. All versions of a candle are sent, in any order, and the reader takes the newest: ORDER BY with LIMIT BY takes 1.5 ms of CPU
--- a query, and FINAL more. bucket-loads.ts adds which ranges of which pools.
+-- a query, and FINAL more. bucket-loads.ts appends the condition on pools and ranges.
 SELECT
     toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
     resolution,

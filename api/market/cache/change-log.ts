@@ -13,7 +13,7 @@ import type { CacheRefresh, PoolChange } from './cache-refresh.ts'
 const CHANGES = readSql(new URL('./changes.sql', import.meta.url))
 const NEWEST = readSql(new URL('./newest-change.sql', import.meta.url))
 
-/** A change whose block never reaches the ledger, such as that of a writer that died, is dropped after this time. */
+/** A change is dropped after this time if its block does not reach the ledger, as when its writer died. */
 const MAX_PENDING_MS = 60_000
 
 export type ChangeRow = {
@@ -65,7 +65,7 @@ export async function readChanges(
   return [...logs].map(([network, log]) => ({ network, log, rows: rows.get(network) ?? [] }))
 }
 
-/** None of a network whose position is not known. */
+/** Changes after each network's position. A network without a position has none. */
 async function rowsSince(reader: ClickHouseClient, logs: ReadonlyMap<NetworkName, ChangeLog>) {
   const positions = [...logs].flatMap(([network, log]) => {
     const position = log.position()

@@ -158,7 +158,7 @@ async function readWrites(
     return { tips, changes: await readChanges(reader, logs) }
   }
   const found = await read()
-  // A rollback that ended between the two: the tips may still be those of the branch that it took back.
+  // A rollback ended between the two reads: the tips may still be tips of the removed branch.
   return found.changes.some(({ rows }) => endsRollback(rows)) ? read() : found
 }
 
@@ -170,7 +170,7 @@ function evictWhole(cache: BucketCache, logs: ReadonlyMap<NetworkName, ChangeLog
   }
 }
 
-/** How old the states are: by the newest poll, and by the flushes of this process since then. Times are those of `performance.now`. */
+/** The age of the states, from the newest poll and the flushes of this process since then. All times are of `performance.now`. */
 function stateAge(networks: readonly NetworkName[], flushes: Pick<OwnFlushes, 'appliedMs'>, freshMs: number) {
   let polledMs = Number.NEGATIVE_INFINITY
   const missedMs = new Map<NetworkName, number>()

@@ -1,5 +1,5 @@
--- The candles of some pools and resolutions that hold a second from `first` to `last` and were written under this version or a later one, each
--- after its pool's place in the list, its resolution and its version. Those that lost their trades are among them.
+-- Candles of some pools and resolutions that hold a second from `first` to `last` and have this version or a later one, each after its pool's
+-- place in the list, its resolution and its version. Includes candles that lost their trades.
 SELECT
     toUInt16(indexOf({pools:Array(String)}, pool) - 1) AS place,
     resolution,

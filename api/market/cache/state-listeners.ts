@@ -1,4 +1,4 @@
-/** Tells listeners of a network's state once it is shown, with the pools that changed since they were told before. */
+/** Notifies listeners once queries see a network's new state, with the pools that changed since the last notification. */
 import type { NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 import type { OnChange } from './change-log.ts'

@@ -1,7 +1,7 @@
--- The newest candles of an interval, merged from stored ones. Buckets are counted from 1970. Open and close are those of the first
--- and the last stored candle in the bucket. A stored candle counts where it lies in one bucket and the next coarser one around it does
--- not: days inside a bucket of 86399 s would be one row instead of 86,400. `resolution` is the finest that is needed. Keys alone decide
--- this, so that other columns are read of hardly more rows than count. A bucket of swaps of 0 for 0 alone has no execution price (open = 0).
+-- The newest candles of an interval, merged from stored ones. Buckets are counted from 1970. Open and close come from the first and the last
+-- stored candle in the bucket. A stored candle counts if it lies in one bucket and the next coarser candle around it does not: a whole day
+-- inside a bucket is one row instead of 86,400. `resolution` is the finest that is needed. The key columns decide which candles count, so
+-- that other columns are read of hardly any other rows. A bucket with only swaps of 0 for 0 has no execution price (open = 0).
 WITH
     {interval:UInt32}                                                AS width,
     toUnixTimestamp(c.time)                                          AS start,

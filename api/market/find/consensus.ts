@@ -1,4 +1,4 @@
-/** How far a pool's prices are from those of its pair: a single pool's price can be moved at will. */
+/** Measures how far a pool's prices are from its pair's prices: anyone can move the price of a single pool. */
 
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
@@ -37,8 +37,9 @@ export function readQuotes(
 }
 
 /**
- * The largest factor, less 1, by which any price of `quotes` lies outside of the peers' prices in the same bucket, its
- * close before included: between the medians of their lows and of their highs, by weight. A pool that did not trade is compared by its last price.
+ * The largest factor, less 1, by which a price of `quotes` lies outside of the peers' band in the same bucket. The band reaches from the
+ * weighted median of the peers' lows to that of their highs; each low and high includes the peer's close before. A pool that did not trade is
+ * compared by its last price.
  */
 export function deviationOf(quotes: Quotes, peers: readonly Peer[]): number {
   const walks = peers.map(({ quotes: { rows, before }, weight }) => ({ rows, weight, next: 0, carried: before }))

@@ -42,7 +42,7 @@ export async function findPool(store: MarketStore, id: PoolId, { networks, range
   return { listing: traded ?? first, forward: true }
 }
 
-/** The pool in the order of the pair, whose symbols are curated or on-chain ones. Throws `invalid_parameters` where they are not the pool's tokens. */
+/** The pool in the order of the named pair. The symbols may be curated or on-chain ones. Throws `invalid_parameters` if they do not name its tokens. */
 export async function inOrderOf(pools: PoolLookups, symbol: NamedPair, { listing }: PairView): Promise<PairView> {
   const { network, pool } = listing
   const { listed, unlisted, former } = await searchesOf(pools, symbol.splits, [network.name])

@@ -27,10 +27,10 @@ export type Lead = { candidate: Candidate; passedOver: PassedOver | undefined }
 export const MAX_DEVIATION = 0.01
 
 /**
- * Candidates: pools whose prices are near the pair's, else the nearest ones; among these the pools that traded in the range, else all. The
- * lead has the most volume in 24 h, then in the range, then the most value. Wash trading in an own pool is free, so that volume counts up to
- * the value held that day; so are prices, and the range may be short, so that prices are compared before trades. Small pools lead only where
- * no other is left. Ties follow the order of networks and ids, so that the answer is deterministic.
+ * Candidates: pools with prices near the pair's, else the nearest ones; among these the pools that traded in the range, else all. The lead has
+ * the most volume in 24 h, then in the range, then the most value. Wash trading in one's own pool is free, so volume counts only up to the
+ * value held that day. Moving its price is free too, and the range may be short, so prices are compared before trades. Small pools lead only
+ * where no other is left. Ties follow the order of networks and ids, so that the answer is deterministic.
  */
 export function leadOf(candidates: readonly Candidate[]): Lead | undefined {
   const nearest = Math.min(...preferring(candidates, isSound).map(({ deviation }) => deviation))

@@ -14,23 +14,23 @@ import { countListed, type SymbolSearches, searchesOf } from './symbol.ts'
 
 export type PairPools = {
   matches: readonly Match[]
-  /** All that the pair has, with those that are not compared. */
+  /** Number of the pair's pools, including pools that are not compared. */
   count: number
-  /** True where tokens of these names have pools, though none that holds enough to be trusted. */
+  /** True where tokens of these names have pools, but no pool has enough value to be trusted. */
   areUntrusted: boolean
 }
 
-/** To lead: those that traded or hold something. By value: the most valuable. */
+/** `lead`: pools that traded or have liquidity. `value`: the most valuable pools. */
 export type Purpose = 'lead' | 'value'
 
 /** By value, on all crowded networks. */
 const MAX_SHOWN = 120
-/** A symbol of 257 characters has up to 128 splits, each of which may name crowded pairs. */
+/** A symbol of 257 characters has up to 128 splits, and each may name crowded pairs. */
 const MAX_CROWDED = 8
 
 /**
- * Pools of listed tokens; where there are none, those of unlisted tokens with a minimum value in trusted tokens: of tokens that have the symbols
- * now, else of those that had them before.
+ * Pools of listed tokens. Without any: pools of unlisted tokens with a minimum value in trusted tokens, first of tokens that have the symbols
+ * now, then of tokens that had them before.
  */
 export async function pairPools(store: MarketStore, searches: SymbolSearches, purpose: Purpose): Promise<PairPools> {
   const count = await countListed(store.pools, searches)
@@ -58,7 +58,7 @@ type FewOrFirst = { few: readonly Match[]; first: readonly Match[]; sound: numbe
 async function poolsIn(store: MarketStore, searches: readonly PairSearch[], purpose: Purpose): Promise<FewOrFirst> {
   const few: Match[] = []
   const crowded: PairSearch[] = []
-  // A symbol has up to 128 splits, each of which may name many tokens.
+  // A symbol has up to 128 splits, and each may name many tokens.
   let steps = MAX_STEPS
   for (const search of searches) {
     const cost = stepsOf(search)

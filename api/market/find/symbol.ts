@@ -19,7 +19,7 @@ export type SymbolSearches = {
   sameToken: boolean
 }
 
-/** One for each split and network whose tokens are known. */
+/** One search for each split and network with known tokens. */
 export async function searchesOf(
   pools: PoolLookups,
   splits: readonly Split[],
@@ -93,8 +93,8 @@ async function setsOn(
 }
 
 /**
- * The curated tokens of a symbol; where no network has one, all tokens with this on-chain symbol, and those that were renamed from it: a token
- * that was called USDC once does not count as USDC.
+ * The curated tokens of a symbol. If no network has one: all tokens with this on-chain symbol, and apart from these, as `former`, tokens that
+ * were renamed from it: a token that was called USDC once does not count as USDC.
  */
 async function tokensOfSymbol(served: readonly NetworkPools[], symbol: string): Promise<SymbolTokens> {
   const curated = await setsOn(served, async (pools) => addressSet(await curatedOf(pools, symbol)))

@@ -15,8 +15,8 @@ export function resolutionOf(interval: number): Resolution {
 export type RangesByResolution = ReadonlyMap<Resolution, TimeRange>
 
 /**
- * A range in two halves: the earlier one goes from seconds to days, the later one back to seconds. Each piece lies on its own grid;
- * those that would be empty are left out.
+ * A range in two halves: the earlier one goes from seconds to days, the later one back to seconds. Each piece lies on its own grid; empty
+ * pieces are left out.
  */
 export function halvesOf(range: TimeRange): readonly [earlier: RangesByResolution, later: RangesByResolution] {
   const earlier = new Map<Resolution, TimeRange>()

@@ -38,15 +38,15 @@ export type WrittenPool = {
   written: number
 }
 
-/** `symbols`: that the token has now and had before, in lower case. */
+/** `symbols`: the token's current and former symbols, in lower case. */
 export type WrittenName = { network: NetworkName; token: Address; symbols: readonly string[]; written: number }
 
 type Pair = readonly [token: Address, other: Address]
 
-/** `few`: the ids of all, where they are at most 100. */
+/** `few`: the ids of all pools if there are at most 100. */
 export type CountedPools = { count: number; few: readonly PoolId[] }
 
-/** `now`: tokens that have the symbol, of more than MAX_CALLED none; `former`: some of those that had it before. */
+/** `now`: tokens that have the symbol, empty if there are more than MAX_CALLED; `former`: some of the tokens that had it before. */
 export type CalledTokens = { now: readonly Address[]; areMany: boolean; former: readonly Address[] }
 
 export type NetworkPools = {
@@ -58,7 +58,7 @@ export type NetworkPools = {
   ofToken(token: Address): Promise<CountedPools>
   /** `symbol`: in lower case. */
   called(symbol: string): Promise<CalledTokens>
-  /** The listed ones of these tokens. */
+  /** The listed tokens that have this symbol. */
   listedCalled(symbol: string): Promise<readonly Address[]>
   evictPool(row: WrittenPool): void
   evictNames(rows: readonly WrittenName[]): void

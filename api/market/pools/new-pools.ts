@@ -1,4 +1,4 @@
-/** The pools of the last week that the page lists as new: one side is a trusted token, of which they hold a minimum. */
+/** The pools of the last week that the page lists as new: one token is trusted, and the pool holds a minimum of it. */
 import type { ClickHouseClient } from '@clickhouse/client'
 import type { Address } from 'viem'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'

@@ -1,4 +1,4 @@
-/** The first pools of one crowded pair in memory, with those that writes touched since they were read. */
+/** The first pools of one crowded pair in memory, and the pools that writes touched since they were read. */
 import { serial } from '../../../ingest/lib/serial.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
 
@@ -19,7 +19,7 @@ export type TopPool = { pool: PoolId; valueUsd: number }
 /** `areAll`: false where the pair may have other first pools. */
 export type LoadedOrder = { top: Omit<TopOfPair, 'touched'>; areAll: boolean }
 
-/** Which of some pools are of the pair, and which are not stored yet. */
+/** Finds the pools of the pair among some pools, and the ones that are not stored yet. */
 export type FindInPair = (
   pools: readonly PoolId[],
 ) => Promise<{ ofPair: readonly PoolId[]; unknown: readonly PoolId[] }>
@@ -37,9 +37,9 @@ type Held = LoadedOrder & {
 const MAX_KEPT = 5_000
 const MAX_TOUCHED = 16
 const MAX_UNKNOWN = 64
-/** Pools that a write touches are looked at anyway, so that the order may be old. It is read again while it serves, and serves while it has all of these. */
+/** The order may be old, because touched pools are compared anyway. At this age it is read again, and answers until then while it has all touched pools. */
 const MAX_AGE_MS = 600_000
-/** Where too many were touched, or it is not known which. */
+/** The same if too many pools were touched, or the touched pools are unknown. */
 const RELOAD_AFTER_MS = 60_000
 
 export class PairOrder {
@@ -51,7 +51,7 @@ export class PairOrder {
   #held: Held | undefined
   #running: Promise<Held> | undefined
 
-  /** `written`: of the pair's network; `freshMs`: 0 where nothing is held in memory. */
+  /** `written`: of the pair's network; `freshMs`: with 0, nothing is kept in memory. */
   constructor(load: () => Promise<LoadedOrder>, written: TouchedPools, find: FindInPair, freshMs: number) {
     this.#load = load
     this.#written = written

@@ -41,7 +41,7 @@ function has(tokens: TokenSet, { address, symbol }: Token): boolean {
   return tokens === ANY_TOKEN || tokens.addresses.includes(address)
 }
 
-/** Undefined where the pool is none of the search. */
+/** Undefined if the search does not match the pool. */
 export function matchIn({ base, quote }: PairSearch, listing: Listing): Match | undefined {
   const { token0, token1 } = listing.pool
   if (has(base, token0) && has(quote, token1)) return { listing, forward: true }

@@ -15,7 +15,7 @@ import { NO_SIDES, type SidesByPool } from './sides.ts'
 import { CROWDED } from './top-pools.ts'
 import { readVolumes } from './volumes.ts'
 
-/** In the order of the lead pool, whose price it is. */
+/** Price and tokens are in the order of the pair. The price is the lead pool's. */
 export type PairSummary = {
   symbols: readonly [string, string]
   tokens: readonly [Token, Token]
@@ -33,7 +33,7 @@ export type PairSummary = {
   volumeUsd: number
   /** Held by all of the pair's pools. */
   valueUsd: number
-  /** Swaps of the last 24 h in which the taker received the first token, in all of the pair's pools; undefined where they were not counted. */
+  /** Swaps of the last 24 h that gave the taker the first token, in all of the pair's pools; undefined where they were not counted. */
   buys: number | undefined
   sells: number | undefined
 }
@@ -61,7 +61,7 @@ export async function listedPools(store: MarketStore): Promise<readonly Listing[
   return found.flat()
 }
 
-/** Where the token is a trusted one, those beside another trusted one: anyone can pair it with tokens of their own. */
+/** Pools of a token. A trusted token's pools count only with another trusted token: anyone can pair it with tokens of their own. */
 export async function poolsOfToken(store: MarketStore, token: Address): Promise<readonly Listing[]> {
   const { networks } = store.pools
   if (networks.some((network) => isListed(network, token)))

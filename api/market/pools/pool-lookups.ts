@@ -20,11 +20,11 @@ export type PoolLookups = {
   on(network: NetworkName): NetworkPools | undefined
   /** Lookups from now on return rows that are at most `freshMs` old. */
   refresh(): Promise<void>
-  /** Anything that is known of the network's pools may have changed. */
+  /** Evicts all cached values of the network's pools. */
   evict(network: NetworkName): void
 }
 
-/** `freshMs`: 0 where each query asks what was written. */
+/** `freshMs`: with 0, each query asks for new rows. */
 export function openPools(client: ClickHouseClient, networks: readonly Network[], freshMs: number): PoolLookups {
   const byName = new Map(networks.map((network) => [network.name, openNetworkPools(client, network)]))
   const now = async () => (await queryRows<{ now: number }>(client, NOW))[0]?.now ?? 0
@@ -35,7 +35,7 @@ export function openPools(client: ClickHouseClient, networks: readonly Network[]
     for (const pools of byName.values()) pools.evictAll()
   }
 
-  // Rows are returned once: a failure of one read must not drop those of the other.
+  // Rows are returned once: a failure of one read must not drop the rows of the other.
   async function evictPools(): Promise<void> {
     const rows = await newPools.next()
     if (rows === undefined) return evictAll()

@@ -23,7 +23,7 @@ const DAY = 86_400
 /** For each kind of row and network: a client can query every pool there is. */
 const MAX_ROWS = 20_000
 
-/** Bounds the queries for a pool whose last hours have candles and no ticks. */
+/** Bounds the queries for a pool that has candles and no ticks in its last hours. */
 const MAX_LAST_HOURS = 50
 
 /** Raw units, as decimal text. */

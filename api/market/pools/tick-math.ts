@@ -36,7 +36,7 @@ export function sqrtPriceAtTick(tick: number): bigint {
   return (ratio + 0xffffffffn) >> 32n
 }
 
-/** The highest tick whose price is not above this one. */
+/** The highest tick with a price at or below this one. */
 export function tickAtSqrtPrice(sqrtPriceX96: bigint): number {
   const guess = Math.floor((2 * Math.log(Math.max(Number(sqrtPriceX96), 1) / 2 ** 96)) / Math.log(1.0001))
   let tick = Math.min(Math.max(guess, -MAX_TICK), MAX_TICK)

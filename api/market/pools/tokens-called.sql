@@ -1,5 +1,5 @@
--- Tokens of a network that have some symbols (lower case) now, and such as had them before: a number of each, listed ones and those that were
--- renamed first before others. Only listed ones, where these alone are asked for.
+-- Tokens of a network that have some symbols (lower case) now, and tokens that had them before: up to `limit` of each, listed tokens first,
+-- then by the block of their renaming. With `only_listed`, listed tokens alone.
 WITH
     called AS
     (

@@ -48,7 +48,7 @@ type TopRow = {
   sound: number
 }
 
-/** `freshMs`: 0 where nothing is held in memory. */
+/** `freshMs`: with 0, nothing is kept in memory. */
 export function openTopPools(reader: ClickHouseClient, pools: PoolLookups, freshMs: number): TopPools {
   const orders = new LRUCache<string, PairOrder>({ max: MAX_PAIRS })
   const written = new Map<NetworkName, TouchedPools>()

@@ -145,7 +145,7 @@ class LiveScene implements Live {
     this.#change({ rows, unit, ticks, devnet, incomplete }, true)
   }
 
-  /** Sends the most useful request, and returns its cost: 0 where streams tell all. */
+  /** Sends the most useful request, and returns its cost: 0 while streams bring all changes. */
   async #turn(signal: AbortSignal): Promise<number> {
     const { budget, parts } = this.#options
     if (parts === 'chart') return this.#streams.isLive() ? 0 : this.#candles(signal)
@@ -191,8 +191,8 @@ class LiveScene implements Live {
   }
 
   /**
-   * The loaded data does not connect to an answer: too much was missed, a reorg was deep, or the store has another chain, whose rows must
-   * not stand beside these.
+   * The loaded data does not connect to an answer: too many changes were missed, a reorg was deep, or the store has another chain, and rows of
+   * two chains must not be mixed.
    */
   async #compare(signal: AbortSignal): Promise<number> {
     const { candles, ticks, cost } = await this.#askAll(signal)

@@ -149,7 +149,7 @@ class MarketPage {
     }
   }
 
-  /** After a refusal the shown scene stays; where there is none, the first pair is shown. False where that is refused as well. */
+  /** After a refusal the shown scene stays; without one, the first pair is shown. False if that pair is refused as well. */
   #fallBack(signal: AbortSignal): boolean {
     const held = this.#live?.held()
     const { pair, pool } = this.#place

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** Candles and trades of a scene by a stream each: changes are told block by block, for a credit a minute a stream. */
+/** Candles and trades of a scene, by a stream each: changes arrive block by block. A stream costs a credit a minute. */
 
 import { FoldedRows } from '../../clients/typescript/src/folded.ts'
 import type { CreditBudget } from './account/credit-budget.ts'
@@ -12,7 +12,7 @@ import { candleQuery, type Scene, tickStreamQuery } from './market/scene.ts'
 /** Rows of each stream: as many as an answer has. */
 const ROWS = 100
 const MINUTE_MS = 60_000
-/** Where no block is told for so long the page polls too: the store may be down. */
+/** Without an event for this long the page polls too: the store may be down. */
 const SILENT_MS = 20_000
 /** After streams have ended, the page polls for this time. */
 const POLLED_MS = 10_000
@@ -35,7 +35,7 @@ export type SceneStreamsOptions = {
 export type ToldAnswer<Row> = { rows: readonly Row[]; isFirst: boolean; incomplete: boolean }
 
 export type SceneStreams = {
-  /** Whether all streams have told an answer, and one of them lately. */
+  /** True if all streams have sent rows, and one of them lately. */
   isLive(): boolean
   /** Opens streams where the budget has credits for them, and closes them where it has none. */
   tend(signal: AbortSignal): void

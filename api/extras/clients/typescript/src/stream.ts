@@ -29,8 +29,8 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Events without end, resumed after the last one where the connection breaks or the server stops: then what was missed comes, or a
- * snapshot. Throws the error that ends the stream where repeating it would not help.
+ * Events without end. If the connection breaks or the server stops, the stream resumes after the last event: with the missed events, or with
+ * a snapshot. Throws an error that a retry would repeat.
  */
 export async function* streamOf(
   options: ClientOptions,

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The zone in which times are shown: UTC, or the browser's where the reader has chosen it. */
+/** The time zone of the page: UTC, or the browser's if the reader has chosen it. */
 
 const STORED = 'times'
 let isLocal = false

@@ -59,8 +59,8 @@ export function dayQuery(scene: Scene): Record<string, string> {
 }
 
 /**
- * The last second before 24 h ago; undefined where the pool had not traded by then. `rows`: the answer to `dayQuery`, the last of which
- * contains the service's time, so that a wrong clock here shifts the second by a quarter of an hour at most.
+ * The query for the last second before 24 h ago; undefined where the pool had not traded by then. `rows`: the answer to `dayQuery`. Its last
+ * row contains the service's time and bounds the browser's clock, which can shift the second by a quarter of an hour at most.
  */
 export function dayOpenQuery(
   scene: Scene,

@@ -1,4 +1,4 @@
-/** Pairs to choose from: those with pools, as the service lists them, in their usual direction. */
+/** Pairs to choose from: pairs with pools, as the service lists them, in their usual direction. */
 import { type ListedToken, usualPair } from '../../tokens.ts'
 import type { NewPoolRow, PairRow } from '../lib/client.ts'
 import { edits } from '../lib/edits.ts'
@@ -76,7 +76,7 @@ function termsOf(symbols: readonly [string, string], both: PairRow['tokens']): r
   return [...new Set([...ones, ...others, ...names, ...joined].map((term) => term.toUpperCase()))]
 }
 
-/** Pairs that match all input words in any order; those that it names first. `weth/usdc`, `weth usdc` and `wethusdc` match the pair too. */
+/** Pairs that match all input words in any order, exact matches first. `weth/usdc`, `weth usdc` and `wethusdc` match the pair too. */
 export function matching(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
   const parts = partsOf(typed)
   const found = suggestions.filter(({ terms, addresses }) =>
@@ -91,7 +91,7 @@ const NEAREST = 5
 /** Words and letters of an input that are compared: a pasted text of any length takes bounded work. */
 const COMPARED = { words: 4, letters: 16 } as const
 
-/** At most five pairs with a symbol or name that equals an input word, or is near one; those near the first word before others. */
+/** At most five pairs with a symbol or name that equals an input word or is near one, sorted by distance; ties by the first word. */
 export function nearest(suggestions: readonly Suggestion[], typed: string): readonly Suggestion[] {
   const parts = partsOf(typed).slice(0, COMPARED.words)
   return suggestions
