@@ -65,9 +65,9 @@ export function countCall(meter: Meter, now: UnixSeconds): void {
 export function reserve(meter: Meter, allowance: Allowance, now: UnixSeconds, known: number): Hold | Refusal {
   const minute = minuteOf(now)
   const month = monthOf(now, meter.billingStart)
-  if (usedIn(meter, 'month', month.start) + heldIn(meter, 'month', month.start) >= allowance.month)
+  if (usedIn(meter, 'month', month.start) + reservedIn(meter, 'month', month.start) >= allowance.month)
     return { window: 'month', resetAt: month.end }
-  if (usedIn(meter, 'minute', minute.start) + heldIn(meter, 'minute', minute.start) >= allowance.minute)
+  if (usedIn(meter, 'minute', minute.start) + reservedIn(meter, 'minute', minute.start) >= allowance.minute)
     return { window: 'minute', resetAt: minute.end }
   const hold = { credits: known, minute: minute.start, month: month.start, covered: false }
   meter.holds.add(hold)
@@ -166,10 +166,10 @@ function usedIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): n
   return countIn(meter, window, start).credits
 }
 
-export function heldIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): number {
-  let held = 0
-  for (const hold of meter.holds) if (hold[window] === start) held += hold.credits
-  return held
+export function reservedIn(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): number {
+  let reserved = 0
+  for (const hold of meter.holds) if (hold[window] === start) reserved += hold.credits
+  return reserved
 }
 
 function periodFrom(meter: Meter, window: 'minute' | 'month', start: UnixSeconds): Period {

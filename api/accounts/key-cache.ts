@@ -26,7 +26,7 @@ const OVERLAP_MS = 10_000
 const MAX_AGE_MS = 60_000
 const FORGET_MS = 3_600_000
 /** A cached key takes about half a kilobyte. */
-const MAX_HELD = 10_000
+const MAX_CACHED = 10_000
 /** Bounds the reads that unknown keys cause to 40 a second. */
 const PAUSE_MS = 25
 /** Keys that are cached already wait for no address. */
@@ -35,7 +35,7 @@ const ANY_ADDRESS = ''
 type CachedKey = { record: KeyRecord; since: number }
 
 export function openKeyCache(client: ClickHouseClient): KeyCache {
-  const held = new LRUCache<KeyHash, CachedKey>({ max: MAX_HELD, ttl: FORGET_MS })
+  const cached = new LRUCache<KeyHash, CachedKey>({ max: MAX_CACHED, ttl: FORGET_MS })
   let refreshedAt = performance.now()
   const changes = cachedValue(refreshChanged, FRESH_MS)
   // Separate, so that unknown keys delay no key that is in use.
@@ -49,20 +49,20 @@ export function openKeyCache(client: ClickHouseClient): KeyCache {
     const found = new Map(valid.map((record) => [record.hash, record]))
     for (const hash of hashes) {
       const record = found.get(hash)
-      if (record === undefined) held.delete(hash)
-      else held.set(hash, { record, since })
+      if (record === undefined) cached.delete(hash)
+      else cached.set(hash, { record, since })
     }
     return found
   }
 
   async function refreshChanged(): Promise<void> {
     const now = performance.now()
-    held.purgeStale()
-    if (held.size > 0) {
+    cached.purgeStale()
+    if (cached.size > 0) {
       const rows = await queryRows<{ hash: KeyHash }>(client, CHANGED, {
         ago_ms: Math.ceil(now - refreshedAt) + OVERLAP_MS,
       })
-      const changed = rows.map(({ hash }) => hash).filter((hash) => held.has(hash))
+      const changed = rows.map(({ hash }) => hash).filter((hash) => cached.has(hash))
       for (const hashes of pieces(changed, MAX_BATCH)) await read(hashes)
     }
     refreshedAt = now
@@ -71,7 +71,7 @@ export function openKeyCache(client: ClickHouseClient): KeyCache {
   return {
     async find(hash, address) {
       await changes.get()
-      const known = held.get(hash)
+      const known = cached.get(hash)
       if (known === undefined) return first.find(hash, address)
       return performance.now() - known.since < MAX_AGE_MS ? known.record : again.find(hash, ANY_ADDRESS)
     },

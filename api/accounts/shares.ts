@@ -15,7 +15,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { UnixSeconds } from '../../ingest/model/message.ts'
-import { type Count, countOf, type Hold, heldIn, type Meter } from './credits.ts'
+import { type Count, countOf, type Hold, type Meter, reservedIn } from './credits.ts'
 import type { KeyHash } from './keys.ts'
 import { minuteOf } from './period.ts'
 
@@ -133,7 +133,7 @@ function nextRow(shares: Shares, share: Share): Claim {
   const { meter, minute, limit, granted, isAsked } = share
   const { credits, calls } = countOf(meter, minute)
   const floor = floorOf(share)
-  const needed = Math.max(floor, Math.min(limit, credits + heldIn(meter, 'minute', minute)))
+  const needed = Math.max(floor, Math.min(limit, credits + reservedIn(meter, 'minute', minute)))
   const claimed = nextClaim({ id: shares.instance, limit, floor, needed, granted, isAsked }, peersOn(shares, share))
   return { claimed, needed, credits, calls }
 }

@@ -11,7 +11,7 @@ export type CachedValue<T> = {
 const AHEAD = 0.75
 
 export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): CachedValue<T> {
-  let held: { value: T; since: number } | undefined
+  let cached: { value: T; since: number } | undefined
   let running: Promise<T> | undefined
   let runningSince = 0
   let next: Promise<T> | undefined
@@ -21,7 +21,7 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
     runningSince = since
     running = load()
       .then((value) => {
-        held = { value, since }
+        cached = { value, since }
         return value
       })
       .finally(() => {
@@ -46,11 +46,11 @@ export function cachedValue<T>(load: () => Promise<T>, maxAgeMs: number): Cached
     get() {
       const now = performance.now()
       const oldest = now - maxAgeMs
-      if (held !== undefined && held.since > oldest) {
-        const isDue = now - held.since > AHEAD * maxAgeMs && running === undefined
+      if (cached !== undefined && cached.since > oldest) {
+        const isDue = now - cached.since > AHEAD * maxAgeMs && running === undefined
         // Once the value is too old, the next caller repeats the load and gets its error.
         if (isDue) start().catch(() => undefined)
-        return Promise.resolve(held.value)
+        return Promise.resolve(cached.value)
       }
       return running !== undefined && runningSince > oldest ? running : reload()
     },

@@ -6,16 +6,16 @@ export type Coalesced<T> = (key: string, load: () => Promise<T>) => Promise<T>
 /** A result is shared while it is less than `freshMs` old, counted from the start of its load; failures are not shared. */
 export function coalesced<T>(freshMs: number, maxEntries = 1_000): Coalesced<T> {
   if (freshMs === 0) return (_, load) => load()
-  const held = new LRUCache<string, Promise<T>>({ max: maxEntries, ttl: freshMs, ttlResolution: 0 })
+  const results = new LRUCache<string, Promise<T>>({ max: maxEntries, ttl: freshMs, ttlResolution: 0 })
 
   return function get(key, load) {
-    const known = held.get(key)
+    const known = results.get(key)
     if (known) return known
     const result = load()
     result.catch(() => {
-      if (held.peek(key) === result) held.delete(key)
+      if (results.peek(key) === result) results.delete(key)
     })
-    held.set(key, result)
+    results.set(key, result)
     return result
   }
 }

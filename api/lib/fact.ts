@@ -16,8 +16,8 @@ export type ApiFact =
   | { kind: 'request-failed'; requestId: string; path: string; error: unknown }
   /** The plan is all that is reported of the key. */
   | { kind: 'credits-charged'; plan: PlanName; credits: number }
-  /** `isHeld`: answered from the cache alone; `bytes`: size of the cache. */
-  | { kind: 'cache-read'; isHeld: boolean; bytes: number }
+  /** `isCached`: answered from the cache alone; `bytes`: size of the cache. */
+  | { kind: 'cache-read'; isCached: boolean; bytes: number }
   /** A stream was opened (1) or closed (-1). */
   | { kind: 'streams-open'; change: 1 | -1 }
   /** The events of a stream could not be read; its next refresh reads them again. */

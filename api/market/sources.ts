@@ -57,7 +57,7 @@ export type SourceOptions = {
 export function openSources(options: SourceOptions): MarketSources {
   const { reader, networks, freshMs, pollMs, cacheBytes, report } = options
   const pools = openPools(reader, networks, freshMs)
-  const onRead = (isHeld: boolean) => report?.({ kind: 'cache-read', isHeld, bytes: cache.bytes })
+  const onRead = (isCached: boolean) => report?.({ kind: 'cache-read', isCached, bytes: cache.bytes })
   const cache = new BucketCache(reader, cacheBytes, onRead)
   const rows = openPoolRows(reader, cache)
   const top = openTopPools(reader, pools, freshMs)

@@ -42,8 +42,8 @@ export function apiMetrics(registry: Registry): FactHandlers {
     'request-answered': ({ route = 'none', status, milliseconds }) =>
       seconds.observe({ route, status }, milliseconds / 1000),
     'credits-charged': ({ plan, credits: count }) => credits.inc({ plan }, count),
-    'cache-read': ({ isHeld, bytes }) => {
-      reads.inc({ result: isHeld ? 'hit' : 'miss' })
+    'cache-read': ({ isCached, bytes }) => {
+      reads.inc({ result: isCached ? 'hit' : 'miss' })
       cached.set(bytes)
     },
     'streams-open': ({ change }) => streams.inc(change),

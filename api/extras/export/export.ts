@@ -55,13 +55,13 @@ export async function exportHistory(
 ): Promise<Manifest> {
   await mkdir(folder, { recursive: true })
   const fresh = emptyManifest(request)
-  const held = (await readManifest(folder)) ?? fresh
-  const other = differences(held, fresh)
+  const existing = (await readManifest(folder)) ?? fresh
+  const other = differences(existing, fresh)
   if (other.length > 0) {
-    const is = other.map((field) => `${field} ${held[field as keyof Manifest]}`).join(', ')
+    const is = other.map((field) => `${field} ${existing[field as keyof Manifest]}`).join(', ')
     throw new ExportRefused(`${folder} holds another export (${is}): name another folder.`)
   }
-  const byStart = new Map(held.days.map((day) => [day.from.slice(0, 10), day]))
+  const byStart = new Map(existing.days.map((day) => [day.from.slice(0, 10), day]))
   const days = daysOf(await storedRange(market, request, range))
   const manifest = () => withDays(fresh, [...byStart.values()])
   let writtenMs = performance.now()
@@ -164,10 +164,10 @@ function daysOf({ from, to }: TimeRange): TimeRange[] {
 }
 
 /** True where nothing has changed since: final then, of the same range with the same gaps, and the file as it was written. */
-async function isCurrent(held: ExportedDay, state: DayState, folder: string): Promise<boolean> {
-  const { from, to, final, incomplete } = held
+async function isCurrent(exported: ExportedDay, state: DayState, folder: string): Promise<boolean> {
+  const { from, to, final, incomplete } = exported
   if (!final || !isDeepStrictEqual({ from, to, final, incomplete }, state)) return false
-  if (held.file === null) return true
-  const found = await stat(join(folder, held.file)).catch(() => undefined)
-  return found?.size === held.bytes
+  if (exported.file === null) return true
+  const found = await stat(join(folder, exported.file)).catch(() => undefined)
+  return found?.size === exported.bytes
 }

@@ -34,7 +34,7 @@ function toolsOf({ paths }: ReturnType<typeof openApi>) {
 }
 
 /** The headers that say which pool has answered, and which time is missing or in doubt. */
-const TOLD = /^(?:x-market-|x-api-suggestion|x-candlepool-devnet|ratelimit$|retry-after)/
+const SHOWN_HEADERS = /^(?:x-market-|x-api-suggestion|x-candlepool-devnet|ratelimit$|retry-after)/
 
 /** Anyone may make a token whose name is a sentence to an assistant. */
 const UNVERIFIED =
@@ -60,7 +60,7 @@ export async function callTool(
     signal: AbortSignal.any(signals),
   })
   const body: unknown = await answer.json()
-  const headers = Object.fromEntries([...answer.headers].filter(([header]) => TOLD.test(header)))
+  const headers = Object.fromEntries([...answer.headers].filter(([header]) => SHOWN_HEADERS.test(header)))
   const text = JSON.stringify({ note: UNVERIFIED, headers, body })
   return { content: [{ type: 'text', text }], isError: !answer.ok }
 }

@@ -22,7 +22,7 @@ export type EventStream = {
 
 export function eventStream(res: Response): EventStream {
   const closing = new AbortController()
-  let held: string | undefined = ''
+  let buffered: string | undefined = ''
   let firstBytes = 0
   let isEnded = false
 
@@ -38,7 +38,7 @@ export function eventStream(res: Response): EventStream {
   res.once('stopping', stop)
 
   function send(text: string): void {
-    if (isEnded || held !== undefined) return
+    if (isEnded || buffered !== undefined) return
     res.write(text)
     if (res.writableLength === 0) firstBytes = 0
     if (res.writableLength <= firstBytes + MAX_UNREAD_BYTES) return
@@ -62,12 +62,12 @@ export function eventStream(res: Response): EventStream {
 
   return {
     write(text) {
-      if (held === undefined) send(text)
-      else held += text
+      if (buffered === undefined) send(text)
+      else buffered += text
     },
     open() {
-      const text = held ?? ''
-      held = undefined
+      const text = buffered ?? ''
+      buffered = undefined
       firstBytes = Buffer.byteLength(text)
       res.status(200).set({
         'Content-Type': 'text/event-stream; charset=utf-8',

@@ -136,10 +136,10 @@ export class Feed {
       if (!tip || state?.tip !== tip) continue
       const { number, hash, timestamp } = tip
       const finalUntil = state.coverage.final && { final_until: formatTime(state.coverage.final.timestamp) }
-      const told = JSON.stringify({ network, block: number, hash, timestamp: formatTime(timestamp), ...finalUntil })
-      if (this.#tips.get(network) === told) continue
-      this.#tips.set(network, told)
-      this.#write(this.#tipText(told))
+      const data = JSON.stringify({ network, block: number, hash, timestamp: formatTime(timestamp), ...finalUntil })
+      if (this.#tips.get(network) === data) continue
+      this.#tips.set(network, data)
+      this.#write(this.#tipText(data))
     }
   }
 

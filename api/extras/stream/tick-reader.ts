@@ -55,13 +55,13 @@ export function tickReader(market: Market, network: NetworkName, query: TickQuer
     const pair = viewPair(answer.view)
     const isOnLedger = ({ block }: TickView) => tip === undefined || block <= tip.number
     const known = new Map(answer.rows.every(isOnLedger) ? [] : before.map(({ key, json }) => [key, json]))
-    // Ticks are stored before their block is on the ledger. Those told earlier stay while a rollback lowers the tip: the tables have them.
-    const told = answer.rows.flatMap((tick) => {
+    // A tick is stored before its block is on the ledger, and is sent only then. While a rollback lowers the tip, ticks that were sent stay.
+    const visible = answer.rows.flatMap((tick) => {
       const row = feedRow(tick.id, tick.time, tickRow(tick, pair, query.include))
       return isOnLedger(tick) || known.get(row.key) === row.json ? [row] : []
     })
     const kept = since === undefined || isCut ? [] : before.filter(({ time }) => time < since)
-    const rows = [...kept, ...told]
+    const rows = [...kept, ...visible]
     readUntil = tip && Math.min(tip.timestamp, to)
     cutAt = tip && tip.timestamp >= to ? to : undefined
     return { ...watched(rows, answer.finalUntil ?? 0), isCut }

@@ -30,7 +30,7 @@ const MAX_AGE_MS = 60 * 60_000
 export class BucketCache {
   readonly #load: ReturnType<typeof bucketLoads>
   readonly #maxBytes: number
-  readonly #onRead: (isHeld: boolean) => void
+  readonly #onRead: (isCached: boolean) => void
   readonly #pools = new Map<string, PoolChunks>()
   /** Least recently used first. */
   readonly #byUse = new Set<Chunk>()
@@ -38,7 +38,7 @@ export class BucketCache {
   #clock = 0
 
   /** `onRead` is called with each query: whether all of its chunks were cached. */
-  constructor(reader: ClickHouseClient, maxBytes: number, onRead: (isHeld: boolean) => void = () => {}) {
+  constructor(reader: ClickHouseClient, maxBytes: number, onRead: (isCached: boolean) => void = () => {}) {
     this.#load = bucketLoads(reader, () => this.nextQueryNumber())
     this.#maxBytes = maxBytes
     this.#onRead = onRead
@@ -105,9 +105,9 @@ export class BucketCache {
 
   /** The trades of the pool have changed: pending chunks may have been read before, so they are not cached. */
   markStale(key: string): void {
-    const held = this.#pools.get(key)
-    if (!held) return
-    for (const loading of held.pending.values()) loading.isStale = true
+    const ofPool = this.#pools.get(key)
+    if (!ofPool) return
+    for (const loading of ofPool.pending.values()) loading.isStale = true
   }
 
   /** Replaces changed buckets in the cached chunks. Chunks of a later query have the change already. */
@@ -144,25 +144,25 @@ export class BucketCache {
   ): Chunk[] | Promise<Chunk[]> {
     const key = listingKey(listing.network.name, listing.pool.id)
     const now = performance.now()
-    const isMissing = (place: ChunkKey) => !this.#held(key, place, now)
+    const isMissing = (place: ChunkKey) => !this.#cached(key, place, now)
     const missing = places.filter(isMissing)
     const [first] = missing
     if (first) this.#fetch(listing, [...missing, ...besides(first).filter(isMissing)])
-    const found = places.map((place) => this.#held(key, place, now))
-    const isHeld = found.every((chunk) => !(chunk instanceof Promise))
-    return isHeld ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
+    const found = places.map((place) => this.#cached(key, place, now))
+    const isCached = found.every((chunk) => !(chunk instanceof Promise))
+    return isCached ? (found as Chunk[]) : Promise.all(found as (Chunk | Promise<Chunk>)[])
   }
 
-  #held(key: string, place: ChunkKey, now: number): Chunk | Promise<Chunk> | undefined {
-    const held = this.#pools.get(key)
+  #cached(key: string, place: ChunkKey, now: number): Chunk | Promise<Chunk> | undefined {
+    const ofPool = this.#pools.get(key)
     const number = chunkNumber(place)
-    const chunk = held?.chunks.get(number)
+    const chunk = ofPool?.chunks.get(number)
     if (chunk && now - chunk.loadedMs < MAX_AGE_MS) {
       this.#byUse.delete(chunk)
       this.#byUse.add(chunk)
       return chunk
     }
-    const loading = held?.pending.get(number)
+    const loading = ofPool?.pending.get(number)
     return loading?.isStale ? undefined : loading?.load
   }
 
@@ -193,30 +193,30 @@ export class BucketCache {
 
   #await(number: number, listing: Listing, load: Promise<Chunk>): void {
     const key = listingKey(listing.network.name, listing.pool.id)
-    const held = this.#pools.get(key) ?? { chunks: new Map(), pending: new Map() }
-    this.#pools.set(key, held)
+    const ofPool = this.#pools.get(key) ?? { chunks: new Map(), pending: new Map() }
+    this.#pools.set(key, ofPool)
     const loading: PendingChunk = {
       isStale: false,
       load: load
         .then((chunk) => {
           // A stale chunk still answers the queries that wait for it, which began before the change; the next query reads again.
-          if (!loading.isStale) this.#keep(held, number, chunk)
+          if (!loading.isStale) this.#keep(ofPool, number, chunk)
           return chunk
         })
         .finally(() => {
-          if (held.pending.get(number) === loading) held.pending.delete(number)
-          this.#tidy(key, held)
+          if (ofPool.pending.get(number) === loading) ofPool.pending.delete(number)
+          this.#tidy(key, ofPool)
         }),
     }
-    held.pending.set(number, loading)
+    ofPool.pending.set(number, loading)
     // Waiting queries get the error from their own promise; a chunk that was read along may have none.
     loading.load.catch(() => undefined)
   }
 
-  #keep(held: PoolChunks, number: number, chunk: Chunk): void {
-    const old = held.chunks.get(number)
+  #keep(ofPool: PoolChunks, number: number, chunk: Chunk): void {
+    const old = ofPool.chunks.get(number)
     if (old) this.#release(old)
-    held.chunks.set(number, chunk)
+    ofPool.chunks.set(number, chunk)
     this.#byUse.add(chunk)
     this.#bytes += bytesOf(chunk)
     this.#shrink()
@@ -231,17 +231,18 @@ export class BucketCache {
 
   #drop(chunk: Chunk): void {
     const key = listingKey(chunk.listing.network.name, chunk.listing.pool.id)
-    const held = this.#pools.get(key)
-    held?.chunks.delete(chunkNumber({ resolution: chunk.resolution, from: chunk.range.from }))
+    const ofPool = this.#pools.get(key)
+    ofPool?.chunks.delete(chunkNumber({ resolution: chunk.resolution, from: chunk.range.from }))
     this.#release(chunk)
-    if (held) this.#tidy(key, held)
+    if (ofPool) this.#tidy(key, ofPool)
   }
 
   #release(chunk: Chunk): void {
     if (this.#byUse.delete(chunk)) this.#bytes -= bytesOf(chunk)
   }
 
-  #tidy(key: string, held: PoolChunks): void {
-    if (held.chunks.size === 0 && held.pending.size === 0 && this.#pools.get(key) === held) this.#pools.delete(key)
+  #tidy(key: string, ofPool: PoolChunks): void {
+    if (ofPool.chunks.size === 0 && ofPool.pending.size === 0 && this.#pools.get(key) === ofPool)
+      this.#pools.delete(key)
   }
 }

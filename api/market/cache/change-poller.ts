@@ -54,7 +54,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
   const { reader, networks, cache, freshMs, pollMs } = options
   const listeners = openStateListeners()
   const onChange = listeners.noting(options.onChange)
-  const { states, setState, setTip } = openStates(onChange, listeners.tell)
+  const { states, setState, setTip } = openStates(onChange, listeners.notify)
   const refresh = openCacheRefresh(reader, cache)
   const logs = new Map<NetworkName, ChangeLog>(
     networks.map((network) => [network, openChangeLog({ network, cache, refresh, onChange })]),
@@ -82,7 +82,7 @@ export function openChangePoller(options: PollerOptions): ChangePoller {
         setState(network, { tip, coverage })
       }
       age.polled(began)
-      for (const network of networks) listeners.tell(network)
+      for (const network of networks) listeners.notify(network)
     })
     return states
   }

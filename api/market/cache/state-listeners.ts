@@ -27,7 +27,7 @@ export function openStateListeners() {
         changed.set(network, pools === undefined ? 'all' : known)
       }
     },
-    tell(network: NetworkName): void {
+    notify(network: NetworkName): void {
       const pools = changed.get(network) ?? new Set()
       changed.delete(network)
       for (const listener of listeners) listener(network, pools)

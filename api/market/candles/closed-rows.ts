@@ -31,19 +31,19 @@ const ENTRY_BYTES = 1_000
 
 export function openClosedRows(source: CandleSource, maxBytes: number): ClosedRows {
   /** Least recently used first. */
-  const held = new Map<string, KeptRows>()
+  const byKey = new Map<string, KeptRows>()
   let bytes = 0
 
   function drop(key: string, { rows }: KeptRows): void {
-    if (held.delete(key)) bytes -= sizeOf(rows)
+    if (byKey.delete(key)) bytes -= sizeOf(rows)
   }
 
   function keep(key: string, kept: KeptRows): void {
-    const before = held.get(key)
+    const before = byKey.get(key)
     if (before) drop(key, before)
-    held.set(key, kept)
+    byKey.set(key, kept)
     bytes += sizeOf(kept.rows)
-    for (const [oldest, it] of held) {
+    for (const [oldest, it] of byKey) {
       if (bytes <= maxBytes) return
       drop(oldest, it)
     }
@@ -52,12 +52,12 @@ export function openClosedRows(source: CandleSource, maxBytes: number): ClosedRo
   return {
     async read(request, now) {
       const key = keyOf(request)
-      const known = held.get(key)
+      const known = byKey.get(key)
       if (known && (await known.reads.isCurrent())) {
         // Another request may have replaced it meanwhile.
-        if (held.get(key) === known) {
-          held.delete(key)
-          held.set(key, known)
+        if (byKey.get(key) === known) {
+          byKey.delete(key)
+          byKey.set(key, known)
         }
         return known.rows
       }

@@ -49,15 +49,15 @@ export class NewestTicks {
     const key = listingKey(view.listing.network.name, view.listing.pool.id)
     const variants = this.#pools.get(key) ?? new Map<string, CachedTicks>()
     const variant = `${price} ${view.forward}`
-    const held = variants.get(variant)
+    const cached = variants.get(variant)
     this.#pools.delete(key)
     this.#pools.set(key, variants)
-    const isWithin = held && held.range.from <= range.from && range.to <= held.range.to
-    if (isWithin && limit <= held.limit) return held
+    const isWithin = cached && cached.range.from <= range.from && range.to <= cached.range.to
+    if (isWithin && limit <= cached.limit) return cached
     const onwards = { from: range.from, to: range.to + AHEAD }
     const newest = { range: onwards, limit, ticks: this.#load({ ...request, range: onwards }) }
     variants.set(variant, newest)
-    this.#limits += limit - (held?.limit ?? 0)
+    this.#limits += limit - (cached?.limit ?? 0)
     newest.ticks.catch(() => {
       if (variants.get(variant) === newest) this.#drop(key)
     })

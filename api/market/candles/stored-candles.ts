@@ -48,8 +48,8 @@ export async function readStoredCandles(
     async closeBefore() {
       const [first] = chunks
       if (!first) return undefined
-      const held = closeIn(first.rows, first.resolution, window.from, price)
-      return tradeOf(held ?? (await cache.closeBefore(view.listing, first.range.from, price)))
+      const close = closeIn(first.rows, first.resolution, window.from, price)
+      return tradeOf(close ?? (await cache.closeBefore(view.listing, first.range.from, price)))
     },
   }
 }

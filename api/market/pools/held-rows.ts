@@ -27,11 +27,11 @@ export type HeldRows = {
 
 export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows: number): HeldRows {
   /** For the end of the last request. */
-  const held = new LRUCache<PoolId, HeldRow>({ max: maxRows })
+  const cached = new LRUCache<PoolId, HeldRow>({ max: maxRows })
   let evictions = 0
 
   function heldFor({ listing, end, root }: HeldRequest): HeldRow | undefined {
-    const entry = held.get(listing.pool.id)
+    const entry = cached.get(listing.pool.id)
     const isSame = entry?.request.listing === listing && entry.request.end === end && entry.request.root === root
     return isSame ? entry : undefined
   }
@@ -59,15 +59,15 @@ export function openHeldRows(reader: ClickHouseClient, network: Network, maxRows
         for (const entry of await load(group)) {
           found.set(entry.request, entry)
           // A read that was running during an eviction may be stale.
-          if (before === evictions) held.set(entry.request.listing.pool.id, entry)
+          if (before === evictions) cached.set(entry.request.listing.pool.id, entry)
         }
       }
       return request.map((one) => found.get(one) ?? { request: one, row: undefined })
     },
     evict(pools) {
       evictions++
-      if (pools === undefined) held.clear()
-      else for (const pool of pools) held.delete(pool)
+      if (pools === undefined) cached.clear()
+      else for (const pool of pools) cached.delete(pool)
     },
   }
 }

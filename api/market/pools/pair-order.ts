@@ -24,8 +24,8 @@ export type FindInPair = (
   pools: readonly PoolId[],
 ) => Promise<{ ofPair: readonly PoolId[]; unknown: readonly PoolId[] }>
 
-/** `next`: the place of the first touched pool that was not looked at; `unknown`: touched before they are found. */
-type Held = LoadedOrder & {
+/** `next`: the place of the first touched pool that was not looked up; `unknown`: touched pools that are not stored yet. */
+type CachedOrder = LoadedOrder & {
   loadedMs: number
   next: number
   compared: ReadonlySet<PoolId>
@@ -48,8 +48,8 @@ export class PairOrder {
   readonly #find: FindInPair
   readonly #maxAgeMs: number
   readonly #serialize = serial()
-  #held: Held | undefined
-  #running: Promise<Held> | undefined
+  #cached: CachedOrder | undefined
+  #running: Promise<CachedOrder> | undefined
 
   /** `written`: of the pair's network; `freshMs`: with 0, nothing is kept in memory. */
   constructor(load: () => Promise<LoadedOrder>, written: TouchedPools, find: FindInPair, freshMs: number) {
@@ -63,45 +63,45 @@ export class PairOrder {
   async read(): Promise<TopOfPair> {
     await this.advance()
     const now = performance.now()
-    const held = this.#held
-    const ageMs = held ? now - held.loadedMs : Number.POSITIVE_INFINITY
-    if (held === undefined || this.#maxAgeMs === 0 || (ageMs > this.#maxAgeMs && !held.areAll)) {
+    const order = this.#cached
+    const ageMs = order ? now - order.loadedMs : Number.POSITIVE_INFINITY
+    if (order === undefined || this.#maxAgeMs === 0 || (ageMs > this.#maxAgeMs && !order.areAll)) {
       const loaded = await this.#reload()
       await this.#serialize(() => this.#addTouched(loaded))
       return topOf(loaded)
     }
     // The next caller repeats a read that fails.
-    if (ageMs > (held.areAll ? this.#maxAgeMs : RELOAD_AFTER_MS)) this.#reload().catch(() => undefined)
-    return topOf(held)
+    if (ageMs > (order.areAll ? this.#maxAgeMs : RELOAD_AFTER_MS)) this.#reload().catch(() => undefined)
+    return topOf(order)
   }
 
   /** Takes in the pools that were touched since the last call. */
   async advance(): Promise<void> {
     await this.#serialize(async () => {
-      if (this.#held) await this.#addTouched(this.#held)
+      if (this.#cached) await this.#addTouched(this.#cached)
     })
   }
 
-  async #addTouched(held: Held): Promise<void> {
-    const { pools, areAll } = this.#written.since(held.next)
+  async #addTouched(order: CachedOrder): Promise<void> {
+    const { pools, areAll } = this.#written.since(order.next)
     const end = this.#written.end
-    const asked = [...new Set([...held.unknown, ...pools])].filter((pool) => !held.compared.has(pool))
+    const asked = [...new Set([...order.unknown, ...pools])].filter((pool) => !order.compared.has(pool))
     if (asked.length > 0) {
       const { ofPair, unknown } = await this.#find(asked)
       for (const pool of ofPair) {
         // The newest last.
-        held.touched.delete(pool)
-        held.touched.add(pool)
+        order.touched.delete(pool)
+        order.touched.add(pool)
       }
-      held.unknown = unknown.slice(-MAX_UNKNOWN)
-      if (held.touched.size > MAX_TOUCHED || unknown.length > MAX_UNKNOWN) held.areAll = false
-      keepLast(held.touched, MAX_TOUCHED)
+      order.unknown = unknown.slice(-MAX_UNKNOWN)
+      if (order.touched.size > MAX_TOUCHED || unknown.length > MAX_UNKNOWN) order.areAll = false
+      keepLast(order.touched, MAX_TOUCHED)
     }
-    held.next = end
-    if (!areAll) held.areAll = false
+    order.next = end
+    if (!areAll) order.areAll = false
   }
 
-  #reload(): Promise<Held> {
+  #reload(): Promise<CachedOrder> {
     // Without memory each call reads the tables.
     if (this.#running && this.#maxAgeMs > 0) return this.#running
     const [loadedMs, next] = [performance.now(), this.#written.end]
@@ -109,8 +109,8 @@ export class PairOrder {
       .then(({ top, areAll }) => {
         const leads = new Set(top.leads)
         const compared = new Set(top.byValue.map(({ pool }) => pool).filter((pool) => leads.has(pool)))
-        this.#held = { top, areAll, loadedMs, next, compared, touched: new Set(), unknown: [] }
-        return this.#held
+        this.#cached = { top, areAll, loadedMs, next, compared, touched: new Set(), unknown: [] }
+        return this.#cached
       })
       .finally(() => {
         if (this.#running === running) this.#running = undefined
@@ -120,7 +120,7 @@ export class PairOrder {
   }
 }
 
-function topOf({ top, touched }: Held): TopOfPair {
+function topOf({ top, touched }: CachedOrder): TopOfPair {
   return { ...top, touched: [...touched] }
 }
 

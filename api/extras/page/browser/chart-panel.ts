@@ -11,7 +11,7 @@ import type { SceneData } from './scene-data.ts'
 
 export type ChartPanel = {
   /** Draws the data; `reset` where the view starts at the newest candles. */
-  draw(held: SceneData, reset?: boolean): void
+  draw(data: SceneData, reset?: boolean): void
   /** Writes the times of the axis again: their zone has changed. */
   rezone(): void
   /** Shows over the chart which scene is requested. */
@@ -42,11 +42,11 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
   }
 
   return {
-    draw(held, reset = false) {
+    draw(data, reset = false) {
       if (reset) pending('')
-      const { scene, rows, devnet } = held
+      const { scene, rows, devnet } = data
       interval = parseInterval(scene.interval) ?? 60
-      unit = held.unit
+      unit = data.unit
       shown = rows
       sides = sidesOf(rows)
       const price = shown.at(-1)?.close
@@ -55,7 +55,7 @@ export function openChartPanel(onOlder: () => void): ChartPanel {
       part('devnet', HTMLElement).hidden = !devnet
       over.hidden = rows.length > 0
       over.textContent = 'No trade yet'
-      part('gap', HTMLElement).hidden = !held.incomplete || rows.length === 0
+      part('gap', HTMLElement).hidden = !data.incomplete || rows.length === 0
       const pair = pairOf(scene)
       const what = `${pair} ${scene.interval}`
       document.title = price === undefined ? what : `${priceText(price, decimalsOf(price))} ${what}`

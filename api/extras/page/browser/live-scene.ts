@@ -13,7 +13,7 @@ import type { TickRow } from './market/orientation.ts'
 import { candleQuery, pairQuery, type Scene, tickQuery, toListing } from './market/scene.ts'
 import { hasNewest, joinedTicks } from './market/tape.ts'
 import { type CarriedData, readDay, type SceneData } from './scene-data.ts'
-import { openSceneStreams, type SceneStreams, type ToldAnswer } from './scene-streams.ts'
+import { openSceneStreams, type SceneStreams, type StreamedRows } from './scene-streams.ts'
 import type { Screen } from './screen.ts'
 
 const PAGE = 100
@@ -30,7 +30,7 @@ export type Live = {
   run(signal: AbortSignal): Promise<void>
   /** Loads a page of candles before the oldest one. */
   older(signal: AbortSignal): Promise<void>
-  held(): SceneData
+  data(): SceneData
 }
 
 export type SceneOptions = {
@@ -60,7 +60,7 @@ class LiveScene implements Live {
   readonly #streams: SceneStreams
   readonly #seconds: number
   readonly #times = { candles: 0, day: 0, pool: performance.now() }
-  #held: SceneData
+  #data: SceneData
   #candlesStale = false
   #askedCandles = false
   #isShown = false
@@ -75,17 +75,17 @@ class LiveScene implements Live {
     this.#known = known
     this.#query = openCandleQuery(options.ask, scene)
     const on: Parameters<typeof openSceneStreams>[0]['on'] = {
-      candles: (answer, signal) => this.#toldCandles(answer, signal),
-      ...(options.parts === 'market' && { ticks: (answer, signal) => this.#toldTicks(answer, signal) }),
+      candles: (answer, signal) => this.#takeCandles(answer, signal),
+      ...(options.parts === 'market' && { ticks: (answer, signal) => this.#takeTicks(answer, signal) }),
     }
     this.#streams = openSceneStreams({ ...options, scene, candles: this.#query, on })
     this.#seconds = parseInterval(scene.interval) ?? 60
     const empty = { rows: [], unit: '', ticks: [], day: undefined, devnet: false, incomplete: false }
-    this.#held = { ...empty, ...known, scene }
+    this.#data = { ...empty, ...known, scene }
   }
 
-  held(): SceneData {
-    return this.#held
+  data(): SceneData {
+    return this.#data
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -109,7 +109,7 @@ class LiveScene implements Live {
   }
 
   async older(signal: AbortSignal): Promise<void> {
-    const [oldest] = this.#held.rows
+    const [oldest] = this.#data.rows
     if (oldest === undefined || this.#reachedStart || this.#isAsking) return
     this.#isAsking = true
     try {
@@ -119,20 +119,20 @@ class LiveScene implements Live {
       const query = candleQuery(this.#scene, PAGE, to)
       const { rows, incomplete } = await persist(() => this.#query.ask(query, signal), signal)
       // Meanwhile another chain may have replaced this one.
-      if (this.#held.rows[0] !== oldest) return
+      if (this.#data.rows[0] !== oldest) return
       // Before its first trade a pool has no candles.
       this.#reachedStart = rows.length < PAGE
       // The reader may have scrolled past this page already; then drawing it requests the next one.
       this.#isAsking = false
-      this.#change({ rows: joined(this.#held.rows, rows), incomplete: this.#held.incomplete || incomplete })
+      this.#change({ rows: joined(this.#data.rows, rows), incomplete: this.#data.incomplete || incomplete })
     } finally {
       this.#isAsking = false
     }
   }
 
   #change(more: Partial<SceneData>, reset = false): void {
-    this.#held = { ...this.#held, ...more }
-    if (this.#isShown) this.#options.screen.draw(this.#held, reset)
+    this.#data = { ...this.#data, ...more }
+    if (this.#isShown) this.#options.screen.draw(this.#data, reset)
   }
 
   /** The screen changes only once all parts have arrived. */
@@ -152,7 +152,7 @@ class LiveScene implements Live {
     const now = performance.now()
     const isOld = (time: number, { ms, credits }: typeof DAY_EVERY | typeof POOL_EVERY) =>
       now - time > Math.max(ms, credits * (budget.pauseMs(1) ?? Number.POSITIVE_INFINITY))
-    const dayIsOld = this.#held.day === undefined || isOld(this.#times.day, DAY_EVERY)
+    const dayIsOld = this.#data.day === undefined || isOld(this.#times.day, DAY_EVERY)
     if (dayIsOld && budget.left() > 2 * this.#dayCost) return this.#day(signal)
     if (isOld(this.#times.pool, POOL_EVERY) && budget.left() > 4) return this.#pool(signal)
     if (this.#streams.isLive()) return 0
@@ -172,21 +172,21 @@ class LiveScene implements Live {
   }
 
   async #joinCandles(page: readonly ChartCandle[], isShort: boolean, signal: AbortSignal): Promise<number> {
-    const { rows } = this.#held
+    const { rows } = this.#data
     if (!reaches(rows, page) || !continues(rows, page, isShort)) return this.#compare(signal)
     this.#change({ rows: joined(rows, page) })
     return 0
   }
 
-  async #toldCandles({ rows, isFirst, incomplete }: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void> {
+  async #takeCandles({ rows, isFirst, incomplete }: StreamedRows<ChartCandle>, signal: AbortSignal): Promise<void> {
     this.#times.candles = performance.now()
     const isShort = !incomplete && rows.length < PAGE
     if (isFirst) this.#options.budget.spend(await this.#joinCandles(rows, isShort, signal))
-    else this.#change({ rows: continued(this.#held.rows, rows) })
+    else this.#change({ rows: continued(this.#data.rows, rows) })
   }
 
-  async #toldTicks({ rows, isFirst }: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void> {
-    if (isFirst && !hasNewest(this.#held.ticks, rows)) this.#options.budget.spend(await this.#compare(signal))
+  async #takeTicks({ rows, isFirst }: StreamedRows<TickRow>, signal: AbortSignal): Promise<void> {
+    if (isFirst && !hasNewest(this.#data.ticks, rows)) this.#options.budget.spend(await this.#compare(signal))
     else this.#change({ ticks: rows })
   }
 
@@ -197,11 +197,12 @@ class LiveScene implements Live {
   async #compare(signal: AbortSignal): Promise<number> {
     const { candles, ticks, cost } = await this.#askAll(signal)
     const { rows: page, unit, devnet, incomplete } = candles
-    const held = this.#held
+    const loaded = this.#data
     const isShort = !incomplete && page.length < PAGE
-    const isOne = reaches(held.rows, page) && (continues(held.rows, page, isShort) || shareTrades(held.rows, page))
-    const rows = isOne ? joined(held.rows, page) : page
-    const day = isOne ? held.day : undefined
+    const isOne =
+      reaches(loaded.rows, page) && (continues(loaded.rows, page, isShort) || shareTrades(loaded.rows, page))
+    const rows = isOne ? joined(loaded.rows, page) : page
+    const day = isOne ? loaded.day : undefined
     if (!isOne) this.#reachedStart = false
     this.#change({ rows, unit, ticks, day, devnet, incomplete }, !isOne)
     return cost
@@ -219,12 +220,12 @@ class LiveScene implements Live {
   }
 
   async #ticks(signal: AbortSignal): Promise<number> {
-    const newest = this.#held.ticks.at(-1)
+    const newest = this.#data.ticks.at(-1)
     const from = newest && new Date(Date.parse(newest.timestamp) - TICK_OVERLAP_MS).toISOString()
     const { body } = await this.#options.ask('ticks', tickQuery(this.#scene, from), signal)
-    if (!hasNewest(this.#held.ticks, body.data)) return body.credits_used + (await this.#compare(signal))
-    const next = joinedTicks(this.#held.ticks, body.data, from)
-    this.#candlesStale = next.length !== this.#held.ticks.length || next.at(-1)?.id !== newest?.id
+    if (!hasNewest(this.#data.ticks, body.data)) return body.credits_used + (await this.#compare(signal))
+    const next = joinedTicks(this.#data.ticks, body.data, from)
+    this.#candlesStale = next.length !== this.#data.ticks.length || next.at(-1)?.id !== newest?.id
     this.#change({ ticks: next })
     return body.credits_used
   }
@@ -242,7 +243,7 @@ class LiveScene implements Live {
     const { id, network, tokens } = this.#scene.listing
     const { body } = await this.#options.ask('pools', pairQuery(tokens.join('-')), signal)
     const found = body.data.find((one) => one.id === id && one.network === network)
-    if (found) this.#change({ scene: { ...this.#held.scene, listing: toListing(found) } })
+    if (found) this.#change({ scene: { ...this.#data.scene, listing: toListing(found) } })
     return body.credits_used
   }
 }

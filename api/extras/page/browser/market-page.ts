@@ -63,7 +63,7 @@ class MarketPage {
       pool: (pool, network) => this.#pick({ ...this.#place, pair: undefined, pool, network }),
     })
     this.#pools = openPools((listing) => {
-      const before = this.#live?.held().scene
+      const before = this.#live?.data().scene
       const flipped = before !== undefined && isFlipped(pairOf(before), listing.tokens)
       const { interval, price } = this.#place
       this.#screen.refuse('')
@@ -73,13 +73,13 @@ class MarketPage {
       interval: (interval) => this.#again({ interval }),
       price: (price) => this.#again({ price }),
       flip: () => {
-        const scene = (this.#wanted ?? this.#live)?.held().scene
+        const scene = (this.#wanted ?? this.#live)?.data().scene
         if (scene) this.#again({ flipped: !scene.flipped })
       },
     })
     openZone(part('zone', HTMLButtonElement), () => {
-      const held = this.#live?.held()
-      if (held) this.#screen.rezone(held)
+      const shown = this.#live?.data()
+      if (shown) this.#screen.rezone(shown)
     })
     // Another link was put into the address of the open page.
     window.addEventListener('hashchange', () => {
@@ -151,18 +151,18 @@ class MarketPage {
 
   /** After a refusal the shown scene stays; without one, the first pair is shown. False if that pair is refused as well. */
   #fallBack(signal: AbortSignal): boolean {
-    const held = this.#live?.held()
+    const shown = this.#live?.data()
     const { pair, pool } = this.#place
     const [isSearch, isLoading] = [signal === this.#finding?.signal, this.#wanted !== undefined]
     if (isSearch) this.#finding = undefined
     if (isSearch && isLoading) return true
     this.#wanted = undefined
-    if (isSearch && held !== undefined) this.#remember(held.scene)
-    else if (isLoading && held !== undefined) {
+    if (isSearch && shown !== undefined) this.#remember(shown.scene)
+    else if (isLoading && shown !== undefined) {
       // Refused again, it is not requested a third time.
       this.#live = undefined
-      this.#run((signal) => this.#follow(held.scene, carriedData(held, held.scene), signal))
-    } else if (held === undefined && (pair ?? pool) !== undefined)
+      this.#run((signal) => this.#follow(shown.scene, carriedData(shown, shown.scene), signal))
+    } else if (shown === undefined && (pair ?? pool) !== undefined)
       this.#pick({ ...this.#place, pair: undefined, pool: undefined, network: undefined })
     else return false
     return true
@@ -198,7 +198,7 @@ class MarketPage {
   /** `wanted` has not arrived yet. */
   #wait(wanted: string): void {
     if (this.#live === undefined) this.#screen.note(NOT_YET)
-    else this.#screen.pending(pendingText(this.#live.held().scene, wanted))
+    else this.#screen.pending(pendingText(this.#live.data().scene, wanted))
   }
 
   /** The shown scene stays until the first candles of this one have arrived. `listings`: other pools to choose from. */
@@ -215,9 +215,9 @@ class MarketPage {
         this.#live = next
         this.#wanted = undefined
         if (listings) this.#pools.show(listings, scene.listing)
-        this.#remember(next.held().scene)
+        this.#remember(next.data().scene)
       },
-      waiting: () => this.#wait(sceneText(next.held().scene)),
+      waiting: () => this.#wait(sceneText(next.data().scene)),
     }
     const next: Live = openLive({ ...this.#session, parts: 'market', screen, on }, scene, known)
     this.#wanted = next
@@ -236,7 +236,7 @@ class MarketPage {
 
   /** Another view of the same pool: loaded data that is valid for it is kept. */
   #again(change: Partial<Pick<Scene, 'interval' | 'price' | 'flipped'>>): void {
-    const before = (this.#wanted ?? this.#live)?.held().scene
+    const before = (this.#wanted ?? this.#live)?.data().scene
     if (before === undefined || this.#finding !== undefined) {
       const { interval = this.#place.interval, price = this.#place.price } = change
       this.#pick({ ...this.#place, interval, price })
@@ -244,6 +244,6 @@ class MarketPage {
     }
     const scene = { ...before, ...change }
     this.#screen.refuse('')
-    this.#run((signal) => this.#follow(scene, carriedData(this.#live?.held(), scene), signal))
+    this.#run((signal) => this.#follow(scene, carriedData(this.#live?.data(), scene), signal))
   }
 }

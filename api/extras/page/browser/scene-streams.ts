@@ -25,14 +25,14 @@ export type SceneStreamsOptions = {
   stream: StreamApi
   budget: CreditBudget
   on: {
-    candles(answer: ToldAnswer<ChartCandle>, signal: AbortSignal): Promise<void>
+    candles(answer: StreamedRows<ChartCandle>, signal: AbortSignal): Promise<void>
     /** Absent where no trades are shown: candles have a stream alone. */
-    ticks?(answer: ToldAnswer<TickRow>, signal: AbortSignal): Promise<void>
+    ticks?(answer: StreamedRows<TickRow>, signal: AbortSignal): Promise<void>
   }
 }
 
-/** The newest rows. Between two answers nothing is missing, except before the first of a stream. */
-export type ToldAnswer<Row> = { rows: readonly Row[]; isFirst: boolean; incomplete: boolean }
+/** The newest rows of a stream. Between two of these no change is missing; before the first one, changes may be. */
+export type StreamedRows<Row> = { rows: readonly Row[]; isFirst: boolean; incomplete: boolean }
 
 export type SceneStreams = {
   /** True if all streams have sent rows, and one of them lately. */
@@ -44,15 +44,15 @@ export type SceneStreams = {
 export function openSceneStreams({ scene, candles, stream, budget, on }: SceneStreamsOptions): SceneStreams {
   const creditsAMinute = on.ticks === undefined ? 1 : 2
   let open: AbortController | undefined
-  let told = new Set<string>()
-  let toldAt = 0
+  let received = new Set<string>()
+  let receivedAt = 0
   let dueAt = 0
 
   async function follow<Row>(
     what: 'candles' | 'ticks',
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    show: (answer: ToldAnswer<Row>) => Promise<void>,
+    show: (answer: StreamedRows<Row>) => Promise<void>,
   ): Promise<void> {
     const { incomplete, events } = await stream(what, query, signal)
     const folded = new FoldedRows(ROWS)
@@ -62,24 +62,24 @@ export function openSceneStreams({ scene, candles, stream, budget, on }: SceneSt
       if (event.event === 'snapshot') budget.spend(Number(event.data['credits_used']))
       if (event.event !== 'tip') continue
       const rows = folded.rowsOf(scene.listing.id) as Row[]
-      await show({ rows, isFirst: !told.has(what), incomplete })
+      await show({ rows, isFirst: !received.has(what), incomplete })
       signal.throwIfAborted()
-      told.add(what)
-      toldAt = performance.now()
+      received.add(what)
+      receivedAt = performance.now()
     }
   }
 
   async function run(signal: AbortSignal): Promise<void> {
     const { asked, rowsOf } = candles.form(candleQuery(scene, ROWS))
-    const { ticks: tellTicks } = on
+    const { ticks: showTicks } = on
     const spending = setInterval(() => budget.spend(creditsAMinute), MINUTE_MS)
     try {
       await Promise.race([
         follow<Bodies['candles']['data'][number]>('candles', asked, signal, ({ rows, ...answer }) =>
           on.candles({ rows: rowsOf([...rows]), ...answer }, signal),
         ),
-        ...(tellTicks
-          ? [follow<TickRow>('ticks', tickStreamQuery(scene), signal, (answer) => tellTicks(answer, signal))]
+        ...(showTicks
+          ? [follow<TickRow>('ticks', tickStreamQuery(scene), signal, (answer) => showTicks(answer, signal))]
           : []),
         hidden(signal),
       ])
@@ -89,21 +89,21 @@ export function openSceneStreams({ scene, candles, stream, budget, on }: SceneSt
   }
 
   return {
-    isLive: () => told.size === creditsAMinute && performance.now() - toldAt < SILENT_MS,
+    isLive: () => received.size === creditsAMinute && performance.now() - receivedAt < SILENT_MS,
     tend(signal) {
       const isPaid = (budget.pauseMs(creditsAMinute) ?? Number.POSITIVE_INFINITY) <= MINUTE_MS
       if (!isPaid) open?.abort()
       if (!isPaid || open !== undefined || performance.now() < dueAt) return
       const one = new AbortController()
       open = one
-      told = new Set()
+      received = new Set()
       inFreeSlot(() => run(AbortSignal.any([signal, one.signal])))
         // A poll reports the error.
         .catch(() => undefined)
         .finally(() => {
           one.abort()
           open = undefined
-          told = new Set()
+          received = new Set()
           dueAt = performance.now() + POLLED_MS
         })
     },

@@ -12,7 +12,7 @@ import { figuresOf, type SceneData } from './scene-data.ts'
 
 export type Screen = Pick<ChartPanel, 'draw' | 'pending' | 'note'> & {
   /** Draws the data where the zone of times has changed. */
-  rezone(held: SceneData): void
+  rezone(data: SceneData): void
   /** Shows over the chart why a requested scene is not shown; empty hides it. */
   refuse(text: string): void
 }
@@ -28,17 +28,17 @@ export function openScreen(onOlder: () => void): Screen {
   })
 
   return {
-    draw(held, reset = false) {
-      const { scene, rows, unit, ticks, devnet } = held
-      shown = held
-      panel.draw(held, reset)
+    draw(data, reset = false) {
+      const { scene, rows, unit, ticks, devnet } = data
+      shown = data
+      panel.draw(data, reset)
       showTable(rows, parseInterval(scene.interval) ?? 60, unit)
       tape.show(ticks, scene.flipped, devnet ? undefined : scene.listing.network)
-      showFacts(scene, figuresOf(held), devnet)
+      showFacts(scene, figuresOf(data), devnet)
     },
-    rezone(held) {
+    rezone(data) {
       panel.rezone()
-      this.draw(held)
+      this.draw(data)
     },
     pending: panel.pending,
     refuse(text) {

@@ -19,20 +19,20 @@ export function isFramed(): boolean {
 /** From the parent alone, where its origin is this one or one of EMBED_ORIGINS. */
 export function listenForKey(): PostedKey {
   const listed = part('embed-origins', HTMLMetaElement).content.split(' ')
-  let held: string | undefined
+  let posted: string | undefined
   let take: ((key: string) => void) | undefined
   window.addEventListener('message', ({ data, origin, source }: MessageEvent<unknown>) => {
     if (!isFramed() || source !== window.parent) return
     if (origin !== location.origin && !listed.includes(origin)) return
     const key = keyOf(data)
     if (key === undefined) return
-    held = key
+    posted = key
     take?.(key)
   })
   return {
     take(onKey) {
       take = onKey
-      if (held !== undefined) onKey(held)
+      if (posted !== undefined) onKey(posted)
     },
   }
 }

@@ -26,39 +26,39 @@ export function sidesOf(rows: readonly ChartCandle[]): readonly BarSide[] {
 }
 
 /** An answer replaces the loaded candles of its time: a candle in progress grows, and a reorg may undo one. */
-export function joined(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
+export function joined(loaded: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
   const [first, last] = [page[0], page.at(-1)]
-  if (first === undefined || last === undefined) return held
-  return [...held.filter(({ time }) => time < first.time), ...page, ...held.filter(({ time }) => time > last.time)]
+  if (first === undefined || last === undefined) return loaded
+  return [...loaded.filter(({ time }) => time < first.time), ...page, ...loaded.filter(({ time }) => time > last.time)]
 }
 
 /** A later answer of the same chain, up to its newest candle. Unchanged rows stay the same objects. */
-export function continued(held: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
+export function continued(loaded: readonly ChartCandle[], page: readonly ChartCandle[]): readonly ChartCandle[] {
   const start = page[0]?.time ?? Number.POSITIVE_INFINITY
-  const known = new Map(held.map((row) => [row.time, row]))
+  const known = new Map(loaded.map((row) => [row.time, row]))
   const rows = page.map((row) => {
     const old = known.get(row.time)
     return old !== undefined && isSame(old, row) ? old : row
   })
-  return [...held.filter(({ time }) => time < start), ...rows]
+  return [...loaded.filter(({ time }) => time < start), ...rows]
 }
 
 /**
  * Whether an answer may be of the same chain as the loaded candles. Before its first trade a pool has no candles, so an answer that
  * `isShort` of its limit begins with the market. The newest loaded candle was in progress and proves nothing.
  */
-export function continues(held: readonly ChartCandle[], page: readonly ChartCandle[], isShort: boolean): boolean {
-  const [oldest, first] = [held[0], page[0]]
+export function continues(loaded: readonly ChartCandle[], page: readonly ChartCandle[], isShort: boolean): boolean {
+  const [oldest, first] = [loaded[0], page[0]]
   if (oldest === undefined) return true
   if (isShort && (first === undefined || oldest.time < first.time)) return false
   if (first === undefined) return true
-  const over = held.slice(0, -1).find(({ time }) => time === first.time)
+  const over = loaded.slice(0, -1).find(({ time }) => time === first.time)
   return over === undefined || isSame(over, first)
 }
 
 /** Whether two runs share a candle with trades: a reorg or a late trade changes only the newest candles. */
-export function shareTrades(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
-  const known = new Map(held.map((row) => [row.time, row]))
+export function shareTrades(loaded: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
+  const known = new Map(loaded.map((row) => [row.time, row]))
   return page.some((row) => {
     const old = known.get(row.time)
     return old !== undefined && row.volume > 0 && isSame(old, row)
@@ -72,7 +72,7 @@ export function isSame(one: ChartCandle, other: ChartCandle): boolean {
 const FIGURES = ['time', 'open', 'high', 'low', 'close', 'volume'] as const
 
 /** Whether the page contains the newest loaded candle, so that nothing is missing between them. */
-export function reaches(held: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
-  const [newest, first] = [held.at(-1), page[0]]
+export function reaches(loaded: readonly ChartCandle[], page: readonly ChartCandle[]): boolean {
+  const [newest, first] = [loaded.at(-1), page[0]]
   return newest === undefined || first === undefined || first.time <= newest.time
 }

@@ -11,15 +11,15 @@ const MAX_TICKS = 100
 const NEW_MS = 1_200
 
 /** `from`: start of the request; trades from there on are replaced by the answer, because a reorg may undo trades. */
-export function joinedTicks(held: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
+export function joinedTicks(loaded: readonly TickRow[], page: readonly TickRow[], from: string | undefined) {
   if (from === undefined || page.length >= MAX_TICKS) return page
   const start = Date.parse(from)
-  return [...held.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MAX_TICKS)
+  return [...loaded.filter(({ timestamp }) => Date.parse(timestamp) < start), ...page].slice(-MAX_TICKS)
 }
 
 /** Whether an answer that starts before the newest loaded trade contains it: otherwise it was undone, or the chain is another one. */
-export function hasNewest(held: readonly TickRow[], page: readonly TickRow[]): boolean {
-  const newest = held.at(-1)
+export function hasNewest(loaded: readonly TickRow[], page: readonly TickRow[]): boolean {
+  const newest = loaded.at(-1)
   if (newest === undefined || page.length >= MAX_TICKS) return true
   return page.some(
     ({ id, timestamp, price }) => id === newest.id && timestamp === newest.timestamp && price === newest.price,
