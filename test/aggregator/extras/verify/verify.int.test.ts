@@ -108,4 +108,70 @@ describe.skipIf(withoutClickHouse)('verify', () => {
     const kinds = (await found()).map((one) => [one.kind, one.kind === 'block' && one.stored !== undefined].join(' '))
     expect(new Set(kinds)).toEqual(new Set(['candle false', 'block true', 'block false']))
   })
+
+  describe('of all that is stored', () => {
+    const many = networkOf('many')
+    const pool = A ?? '0x'
+    const midnight = Date.UTC(2024, 2, 1) / 1000
+    const DAYS = 30
+    const ADAY = 60
+
+    /** Thirty days of ticks, every seven seconds from midnight on, without candles and without a ledger. */
+    beforeAll(async () => {
+      const second = `toDateTime(${midnight} + intDiv(number, ${ADAY}) * 86400 + number % ${ADAY} * 7, 'UTC')`
+      await command(
+        `INSERT INTO ticks (network, pool, time, block, log_index, transaction_hash, amount0, amount1, sqrt_price, liquidity, pool_tick, fee, scale, version)
+         SELECT '${many}', '${pool}', ${second}, 1000 + number, 0, unhex(repeat('00', 32)), 1, 1, bitShiftLeft(toUInt256(1), 96), 1, 0, 0, 1, 1
+         FROM numbers(${DAYS * ADAY})`,
+      )
+    })
+
+    async function all(options: { from?: number; to?: number } = {}): Promise<Difference[]> {
+      const differences: Difference[] = []
+      for await (const one of verify(database.client, { network: many, ...options, signal: never }))
+        differences.push(one)
+      return differences
+    }
+    const candlesIn = (days: number) => days * (ADAY + Math.ceil((ADAY * 7) / 60) + 2)
+
+    test('every wrong candle of a pool is found once, on however many days', async () => {
+      const differences = await all()
+      const candles = differences.flatMap((one) =>
+        one.kind === 'candle' ? [`${one.pool} ${one.resolution} ${one.start}`] : [],
+      )
+      expect(new Set(candles).size).toBe(candlesIn(DAYS))
+      expect(candles.length).toBe(candlesIn(DAYS))
+    })
+
+    test('every block is found once, the last one with it', async () => {
+      const blocks = (await all()).flatMap((one) => (one.kind === 'block' ? [one.number] : []))
+      expect(blocks).toEqual(Array.from({ length: DAYS * ADAY }, (_, index) => 1_000 + index))
+    })
+
+    test('some days are compared by their candles alone', async () => {
+      const [from, to] = [midnight + 3 * 86_400 + 5, midnight + 4 * 86_400 + 5]
+      const differences = await all({ from, to })
+      expect(new Set(differences.map(({ kind }) => kind))).toEqual(new Set(['candle']))
+      expect(differences.length).toBe(candlesIn(2))
+      const starts = differences.map((one) => (one.kind === 'candle' ? one.start : 0))
+      expect(Math.min(...starts)).toBe(midnight + 3 * 86_400)
+      expect(Math.max(...starts)).toBeLessThan(midnight + 5 * 86_400)
+    })
+
+    test('a minute that is the sum of a wrong second is found beside it', async () => {
+      const wrong = networkOf('sum of a wrong second')
+      const columns = 'pool, resolution, time, open, high, low, close, spot_open, spot_high, spot_low, spot_close'
+      await command(
+        `INSERT INTO ticks SELECT * REPLACE ('${wrong}' AS network) FROM ticks FINAL WHERE network = '${many}' AND block = 1000`,
+      )
+      await command(
+        `INSERT INTO candles (network, ${columns}, volume0, volume1, volume_usd, trades, version)
+         SELECT '${wrong}', '${pool}', arrayJoin([1, 60, 3600, 86400]), toDateTime(${midnight}, 'UTC'), 1, 1, 1, 1, 1, 1, 1, 1, 5, 5, 0, 5, 1`,
+      )
+      const differences: Difference[] = []
+      for await (const one of verify(database.client, { network: wrong, from: midnight, signal: never }))
+        differences.push(one)
+      expect(differences.map((one) => one.kind === 'candle' && one.resolution)).toEqual([1, 60, 3_600, 86_400])
+    })
+  })
 })
