@@ -1,4 +1,4 @@
-/** `npm run status`: how far each network is read, stored and audited, and what is missing. */
+/** `npm run status`: how far each network is read, stored and audited, and the gaps. */
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import { blocksIn, type JobStatus, type NetworkSummary, networksOf, summarize } from '../jobs/network-status.ts'
 import { print, printTable, runCommand } from '../process/command.ts'

@@ -11,7 +11,7 @@ import { setDefiner } from './views.ts'
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/
 /** The name of the database in a backup: on the server it may have another one. */
 const SAVED_AS = 'candlepool'
-/** Tables that record which rows are complete. They are written after those rows, so they are saved before them: a backup never records rows that it lacks. */
+/** Tables that record complete rows. They are written after the rows, so they are saved before them: a backup never records rows that it lacks. */
 const LEDGER_TABLES = ['blocks', 'coverage', 'audits', 'jobs']
 /** Tables that every complete backup has. */
 const EXPECTED = [...LEDGER_TABLES, 'ticks', 'candles', 'pools', 'liquidity_changes', 'api_keys', 'usage', 'migrations']
@@ -137,7 +137,7 @@ async function restoreTables(server: ClickHouseClient, beside: string, name: str
 /** Ethereum was at this block in June 2017; a devnet that stands in for it begins at 0, and years later. */
 const FIRST_REAL = { number: 4_000_000, second: 1_500_000_000 }
 
-/** A devnet's rows carry the name `ethereum`, so mixed with real ones they could not be told apart. */
+/** A devnet's rows carry the name `ethereum`: mixed with rows of the real chain, they could not be separated again. */
 async function refuseOtherKind(
   server: ClickHouseClient,
   database: string,

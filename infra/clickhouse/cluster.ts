@@ -1,7 +1,7 @@
 /**
- * Tables over several servers. Each shard has a database as a single server has it, made by the same migrations; over those stand
- * `Distributed` tables under the names that queries use. Where the servers have the macros `shard` and `replica`, the tables of a shard
- * are kept by all its replicas: that needs ClickHouse Keeper, and was written and reviewed, not run.
+ * Tables over several servers. Each shard has the database of a single server, made by the same migrations; `Distributed` tables over the
+ * shards have the names that queries use. Where the servers have the macros `shard` and `replica`, the tables of a shard are replicated:
+ * that needs ClickHouse Keeper, and was written and reviewed, not run.
  */
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 import { ask, IN_DEFAULT } from '../../aggregator/store/store.ts'
@@ -99,7 +99,7 @@ export function replicated(statement: string): string {
   )
 }
 
-/** Tables and views of a shard whose `Distributed` table is missing or has other columns. */
+/** Tables and views of a shard without a `Distributed` table of the same columns. */
 const UNDISTRIBUTED = `
   SELECT tables.name AS name, tables.sorting_key AS sorting_key
   FROM system.tables AS tables

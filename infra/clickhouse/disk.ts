@@ -7,9 +7,9 @@ import { applyDurability } from '../../aggregator/store/durability.ts'
 /** How much of the chain is read again after a power cut. */
 const CHECKPOINT_MS = 1_000
 
-/** Puts on the disk what was written to the file system of an embedded engine's folder; undefined where no call does. */
+/** A call that syncs the file system of an embedded engine's folder to the disk; undefined where the system has no such call. */
 export async function syncOf(folder: string): Promise<(() => Promise<void>) | undefined> {
-  // Elsewhere there is no such call, or it comes back before all is written.
+  // Other systems have no such call, or it returns before all is written.
   if (process.platform !== 'linux') return undefined
   // It comes with the embedded engine only.
   const { DataType, load, open: openLibrary } = await import('ffi-rs')

@@ -26,8 +26,8 @@ export type MigrateOptions = {
 }
 
 /**
- * Applies what is missing, in order, and returns the names of what it applied. Several processes may ask at once: one does the work.
- * Statements are written to be repeatable, because ClickHouse can't undo the first half of a file whose second half failed.
+ * Applies the missing migrations in order, and returns their names. Several processes may call it at once: one does the work.
+ * Statements are repeatable, because ClickHouse can't undo the first statements of a file if a later one fails.
  */
 export async function migrate(client: ClickHouseClient, options: MigrateOptions): Promise<string[]> {
   const migrations = await readMigrations(options.directory ?? DIRECTORY)

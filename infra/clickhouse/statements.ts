@@ -1,6 +1,6 @@
 /** Splits SQL into its statements, because ClickHouse takes one at a time over HTTP. */
 
-/** Statements end at a semicolon that is neither in a string, in a quoted name nor in a comment; a text of comments alone is none. */
+/** A statement ends at a semicolon outside of strings, quoted names and comments. Comments alone are not a statement. */
 export function statementsOf(sql: string): string[] {
   const statements: string[] = []
   let statement = ''

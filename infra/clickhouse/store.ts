@@ -34,7 +34,7 @@ export type Store = WatchedJobs & {
   shards: readonly ClickHouseClient[]
   /** As `shards`, with the replicas. */
   servers: readonly ClickHouseClient[]
-  /** Puts on the disk what was answered by then; absent where that is the server's business, or nothing does. */
+  /** Syncs all acknowledged writes to the disk; absent where the server syncs itself, or no write is synced. */
   sync?: (() => Promise<void>) | undefined
   /** Resolves when the engine of this process ends unexpectedly. */
   failed: Promise<Error>

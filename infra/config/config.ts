@@ -61,7 +61,7 @@ export type Config = {
   /** Share of one core that the permanent verification takes, of all networks of a process together; 0: it is off. */
   verifyShare: number
   proofShare: number
-  /** Syncs to disk what the ledger records, so that a power cut loses nothing of it. */
+  /** Syncs the rows of the ledger to the disk, so that a power cut does not lose any of them. */
   fsync: boolean
   dataDir: string
   host: string

@@ -16,8 +16,8 @@ export async function currentStoreFolder({ dataDir, chain }: StoreLocation): Pro
 }
 
 /**
- * The tables of the devnet chain with this genesis. A devnet that lost its chain begins another one, whose blocks have nothing to do
- * with what is stored: it gets new tables beside the old.
+ * The tables of the devnet chain with this genesis. A devnet that lost its chain begins another one. Its blocks do not continue the stored
+ * ones, so it gets new tables beside the old.
  */
 export async function devnetStoreFolder(
   dataDir: string,

@@ -10,7 +10,7 @@ import { BadConfiguration } from './bad-configuration.ts'
 import { bearerToken } from './bearer-token.ts'
 import { listOf, matching, numberUpTo } from './values.ts'
 
-/** How Kafka is reached, and what its topics are made like. */
+/** The address of Kafka, and the settings of its topics. */
 export type KafkaConnection = {
   brokers: readonly string[]
   /** Before the names of topics and groups, where several deployments share a cluster. */

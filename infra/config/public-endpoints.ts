@@ -1,7 +1,7 @@
 /**
  * Endpoints that are used where none is configured: free, shared and slow. Each network has several, of different operators: one that
- * fails is replaced by the next, and one confirms another. As ethereum-lists/chains and DefiLlama/chainlist list them; the first one is
- * viem's, whose module of all chains takes half a second to load. None takes a key.
+ * fails is replaced by the next, and one confirms another. From ethereum-lists/chains and DefiLlama/chainlist. The first one is viem's default,
+ * copied because viem's module of all chains takes half a second to load. No endpoint needs a key.
  */
 import type { NetworkName } from '../../ingest/model/network.ts'
 

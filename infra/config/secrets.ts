@@ -53,7 +53,7 @@ function secretsIn(address: string): string[] {
   return [...written, ...sent]
 }
 
-/** A value and its words: `Bearer` before a token is none. A user and a password are in it as base64, too. */
+/** The secrets of a header: its value, its words of 8 letters or more (not `Bearer`), and user and password from base64. */
 function secretsOfHeader(value: string): string[] {
   const parts = value.split(/[\s;,]+/)
   const words = [...parts, ...parts.flatMap((part) => part.split('='))].filter((word) => word.length >= 8)

@@ -11,7 +11,7 @@ export const venues = listOf(
   'names no venue',
 ).refine((names) => names.includes('uniswap'), 'does not name uniswap, which prices all others')
 
-/** A venue that is on none of the networks that are to read it is a mistake, and not read in silence. */
+/** Reports a venue that is on none of its networks: such a mistake must not be ignored. */
 export function venuesByNetwork(
   names: readonly NetworkName[],
   shared: readonly VenueName[],

@@ -11,7 +11,7 @@ import { type JobRole, servedNetworks } from '../process/presence.ts'
 const FIRST_NOTICE_MS = 10_000
 const POLL_MS = 2_000
 
-/** Takes what is stored of the job; answers with a sentence where it waits for longer than ten seconds, and with each one once. */
+/** Takes the stored job. Resolves with a sentence if the job has waited for longer than ten seconds and the reason is a new one. */
 export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined>
 
 export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: JobRole): WaitingNotice {

@@ -1,4 +1,4 @@
-/** How far a network is read, stored and audited, and what is missing in between. */
+/** How far a network is read, stored and audited, and the gaps in between. */
 
 import { readVerification, type Verification } from '../../aggregator/extras/verify/position.ts'
 import { type AuditRecord, readRecords } from '../../aggregator/history/audit-record.ts'
@@ -46,7 +46,7 @@ export type NetworkSummary = {
   budget?: BudgetStatus
 }
 
-/** Mismatches are those of this pass; `passed` is the end of the last whole pass, absent before it. */
+/** `mismatches` counts this pass; `passed` is the end of the last whole pass, absent before it. */
 export type VerificationStatus = Pick<
   Verification,
   'phase' | 'month' | 'block' | 'began' | 'mismatches' | 'passes' | 'passedMismatches'
@@ -67,7 +67,7 @@ export type JobStatus = BlockRange & {
   reason: string
 }
 
-/** Over all audited blocks: those of the listener, and those of each backfill. */
+/** Sums over all audited blocks, of the listener and of all backfills. */
 export type AuditSums = Pick<AuditRecord, 'logs' | 'mismatched' | 'omitted' | 'invented' | 'repriced'> & {
   /** The newest block of the listener's that was compared with another voice. */
   upTo?: number

@@ -36,7 +36,7 @@ export async function readHistory(request: JobRequest, run: Run): Promise<void> 
   }
 }
 
-/** Undefined for the devnet, whose chain only its own process can reach. */
+/** Undefined for the devnet: only its own process can reach its chain. */
 function networkOf(request: JobRequest, { config }: Run): NetworkConfig | undefined {
   const network = configuredNetwork(config, request.network)
   if (network || configuredNetworks(config).length === 0) return network
@@ -62,7 +62,7 @@ async function readInOwner(request: JobRequest, store: Store, run: Run): Promise
   await followReading(job, store, run, 'jobs')
 }
 
-/** This process reads, and the network's aggregator stores what comes over Kafka, which keeps it until one runs. */
+/** This process reads the history into Kafka, and the network's aggregator stores it; Kafka keeps it until an aggregator runs. */
 async function readInCluster(
   request: JobRequest,
   network: NetworkConfig,

@@ -12,8 +12,8 @@ export type InProcessLog<M = Message> = TickLog<M> & {
 type PendingAppend<M> = { messages: readonly M[]; stored: () => void; failed: (error: Error) => void }
 
 /**
- * `append` resolves when the reader asks for the batch after the one that held its messages. It waits for a reader where there is none,
- * and rejects with `ReaderEnded` where the reader stopped with the batch in hand. Appends that wait together are read together.
+ * `append` resolves when the reader asks for the batch after the one with its messages. Without a reader it waits for one; it rejects with
+ * `ReaderEnded` where the reader stopped before it asked for the next batch. Appends that wait together are read together.
  * `nextOffset` must be above every offset that the store has seen; offsets of rejected messages are not used again.
  */
 export function inProcessLog<M = Message>({ nextOffset }: { nextOffset: Offset }): InProcessLog<M> {

@@ -41,7 +41,7 @@ export async function kafkaLog(options: KafkaLogOptions): Promise<KafkaLog> {
   return (await openTopic(options, { topic: 'blocks', group: 'aggregator', kinds: STREAM_KINDS })) as KafkaLog
 }
 
-/** The same for what jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
+/** The log of history that jobs have read: the topic `backfill.<network>`, read by the group `candlepool.backfill.<network>`. */
 export async function kafkaBackfillLog(options: KafkaLogOptions): Promise<KafkaLog<RangeOverwrite>> {
   const names = { topic: 'backfill', group: 'backfill', kinds: BACKFILL_KINDS }
   return (await openTopic(options, names)) as KafkaLog<RangeOverwrite>

@@ -12,7 +12,7 @@ import type { AnyMessage } from './wire/wire-format.ts'
 
 /** Most messages are one record and the largest a few, so the first look finds the entry nearly always. */
 const FIRST_LOOKBACK = 8
-/** Each has up to 900 kB, and they are read one after the other. A process that finds nothing resumes from what is stored. */
+/** Each has up to 900 kB, and they are read one after the other. A process that finds nothing resumes from the tables. */
 const MAX_LOOKBACK = 512
 /** A first join to a group takes the broker 3 s by default (`group.initial.rebalance.delay.ms`). */
 const LOOKUP_TIMEOUT_MS = 30_000

@@ -32,7 +32,7 @@ export function parseBounded(bytes: Buffer): unknown {
   return JSON.parse(isAscii(bytes) ? bytes.toString('latin1') : bytes.toString())
 }
 
-/** Nearly all bytes are those of texts, which `indexOf` passes over. */
+/** Nearly all bytes are inside of strings, and `indexOf` skips these. */
 function countParts(bytes: Buffer): void {
   const mostValues = FREE_PARTS + bytes.length / BYTES_PER_VALUE
   const mostNested = FREE_PARTS + bytes.length / BYTES_PER_NESTED

@@ -53,7 +53,7 @@ const BY_NAME: ReadonlyMap<string, Unpack> = new Map([
 
 /**
  * The text of an answer in JSON, at most `maxBytes` long, else `TooLong` is thrown. Gateways name codings that the body does not have, and
- * leave out those that it has: a name that is no coding is ignored, and gzip and Zstandard are recognized by their first bytes.
+ * omit codings that it has: an unknown name is ignored, and gzip and Zstandard are recognized by their first bytes.
  */
 export async function unpacked(body: Buffer, response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   let bytes = body

@@ -13,7 +13,7 @@ const MAX_PAUSE_MS = 100
 
 /**
  * Each process writes a claim of its own before it reads the others', so of two at once at least one sees the other, and a claim is only removed by
- * its process or after its death. Those who see each other withdraw and retry after a random pause.
+ * its process or after its death. Processes that see each other withdraw and retry after a random pause.
  */
 export async function lockFolder(folder: string): Promise<FolderLock> {
   const claims = join(folder, LOCKS_FOLDER)
@@ -30,7 +30,7 @@ export async function lockFolder(folder: string): Promise<FolderLock> {
   }
 }
 
-/** The process id of a living claim; those of the dead are removed. */
+/** The id of a running process with a claim. Removes claims of dead processes. */
 async function holderBeside(claims: string, own: string): Promise<number | undefined> {
   for (const name of await readdir(claims)) {
     const [, pid, start] = /^(\d+)-(\d*)-[0-9a-f]{8}$/.exec(name) ?? []

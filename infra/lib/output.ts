@@ -1,6 +1,6 @@
 /**
- * Text for a terminal or a log: written here, and nowhere else. Nodes, tokens, clients and Kafka may put control characters into what is shown of
- * them, by which a terminal moves its cursor, answers, or runs a link.
+ * Text for a terminal or a log: written here, and nowhere else. Nodes, tokens, clients and Kafka may put control characters into printed text,
+ * and a terminal would move its cursor, answer, or open a link.
  */
 
 /** Control characters but the line feed, marks that turn the direction of writing, and separators of lines. */

@@ -14,9 +14,9 @@ import type { Run } from './run.ts'
 const TIMEOUT_MS = 2_000
 
 export type Admin = {
-  /** Until it is told, the process is not ready for want of one. */
+  /** Until this is called, the process is not ready. */
   setStore(store: Pick<Store, 'owner' | 'servers'>): void
-  /** Their metrics replace those of this process, and it is ready only while they are. */
+  /** The metrics of these processes replace the metrics of this one. It is ready only while all of them are. */
   setProcesses(processes: Pick<ApiProcesses, 'reasons' | 'metrics'>): void
 }
 

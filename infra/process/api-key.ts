@@ -12,8 +12,8 @@ import type { ApiKeyFact } from '../telemetry/fact.ts'
 const OWN = { plan: 'operator', name: 'bootstrap' } as const
 
 /**
- * Makes BOOTSTRAP_API_KEY a key where it is none yet, and returns whether it opens the API. A revoked one stays revoked, and the process runs
- * all the same: other keys still open it.
+ * Stores BOOTSTRAP_API_KEY as a key if it is not stored yet, and returns whether it is valid. A revoked key stays revoked, and the process
+ * runs all the same: other keys are still valid.
  */
 export async function ensureBootstrapKey(
   { bootstrapApiKey: key }: Pick<Config, 'bootstrapApiKey'>,

@@ -56,7 +56,7 @@ export function startApiProcesses(
         resolve(hasListened)
       }
       worker.once('exit', (code, killedBy) => ended(killedBy || `exit code ${code}`))
-      // Of a message too, to a process whose end has not been noticed yet. One that could not be started has no id, and no `exit`.
+      // Also emitted for a message to a process that has just ended. Only a process that could not be started has no id, and emits no `exit`.
       worker.on('error', (error) => {
         if (id === 0) ended(error.message)
       })
@@ -88,8 +88,8 @@ async function passOn(worker: Worker): Promise<void> {
 }
 
 /**
- * In a started process: resolves once the first process has accepted and passed on what waited for two turns of its loop. Messages and connections
- * between two processes keep their order, so that a connection of these turns has arrived.
+ * In a started process: resolves once the first process has accepted and passed on the connections that waited, in two turns of its loop. Messages
+ * and connections between two processes keep their order, so that a connection of these turns has arrived.
  */
 export function turnOfFirstProcess(): Promise<void> {
   return new Promise((resolve) => {

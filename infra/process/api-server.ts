@@ -21,7 +21,7 @@ const POLL_MS = 50
 const NOTIFIED_POLL_MS = 500
 
 /**
- * Resolves once the port is open; `closed` once the last answer is out and all usage is stored. `warm` reads ahead what the first answers need.
+ * Resolves once the port is open; `closed` once the last answer is sent and all usage is stored. `warm` fills the caches for the first answers.
  * `onWritten` is given a function to call after each write.
  */
 export async function startApi(
@@ -45,7 +45,7 @@ export async function startApi(
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })
-  // A query that needs what could not be read repeats it, and gets its error.
+  // A failed read is repeated by the query that needs it, which gets the error.
   const warm = () => void market.warm().catch(() => undefined)
   return { ...serving, warm, closed: serving.closed.then(() => accounts.close()) }
 }

@@ -1,4 +1,4 @@
-/** Presence: which running processes take the jobs of which networks. A lease, renewed while a process runs, by the clock of ClickHouse. */
+/** Presence: the networks and roles of running processes. A lease, renewed while a process runs, by the clock of ClickHouse. */
 import { randomUUID } from 'node:crypto'
 import type { ClickHouseClient } from '@clickhouse/client'
 import { ask, run } from '../../aggregator/store/store.ts'
@@ -9,7 +9,7 @@ import type { Store } from '../clickhouse/store.ts'
 import { UsageError } from '../lib/usage-error.ts'
 import type { Problems } from './problems.ts'
 
-/** `listener` reads the chain; `aggregator` stores what is read, rebuilds and rewinds; `jobs` reads the history that jobs name. */
+/** `listener` reads the chain; `aggregator` stores blocks, rebuilds and rewinds; `jobs` reads the history that jobs name. */
 export type Role = 'listener' | JobRole
 /** A process that jobs need. */
 export type JobRole = 'aggregator' | 'jobs'
@@ -49,7 +49,7 @@ export async function announcePresence(
   await write(0, ++version)
 }
 
-/** The networks for which a running process has this role. */
+/** The networks with a running process of this role. */
 export async function servedNetworks(client: ClickHouseClient, role: Role): Promise<NetworkName[]> {
   const rows = await ask<{ network: NetworkName }>(
     client,

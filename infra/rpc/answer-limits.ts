@@ -5,7 +5,7 @@ import { malformed } from './call.ts'
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** An error may be told in place of any answer, and by a page. */
+/** Any answer may be an error instead, also as a web page. */
 const SHORT_BYTES = 256 * KIB
 /** With the hashes of its transactions. */
 const HEADER_BYTES = 4 * MIB
@@ -17,8 +17,8 @@ const LOGS_BYTES = 64 * MIB
 const MAX_BYTES = 64 * MIB
 
 /**
- * Logs, receipts and results of calls have what contracts write, which may compress a thousandfold: no ratio of compression tells them from a
- * bomb, and `parseBounded` refuses answers that would take long.
+ * Contracts write the content of logs, receipts and results of calls, and it may compress a thousandfold: a ratio of compression does not
+ * distinguish them from a bomb, and `parseBounded` refuses answers that would take long.
  */
 const BYTES: Readonly<Record<string, number>> = {
   eth_getBlockByNumber: HEADER_BYTES,
@@ -34,7 +34,7 @@ export const NOTICE_BYTES = SHORT_BYTES
 /** A call of JSON-RPC, as far as it matters here. */
 export type AskedCall = { method?: string }
 
-/** `asked`: one call, or those of a batch. */
+/** `asked`: one call, or the calls of a batch. */
 export function bytesFor(asked: AskedCall | readonly AskedCall[]): number {
   const calls: readonly AskedCall[] = [asked].flat()
   return Math.min(

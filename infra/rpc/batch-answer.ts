@@ -1,4 +1,4 @@
-/** The answer to a batch: each call is settled by its id, and those without an answer of their own are left. */
+/** The answer to a batch: each call is settled by its id. Calls without an answer of their own are returned. */
 import { HttpRequestError, ResponseBodyTooLargeError, RpcRequestError, TimeoutError } from 'viem'
 import { classify, isFault } from '../../ingest/rpc/rpc-error.ts'
 import { isRange, type JsonRpcResponse, malformed, type PendingCall, refusal, rpcErrorIn, settle } from './call.ts'
@@ -11,9 +11,9 @@ const MAX_ANSWERS_PER_CALL = 2
 const TOO_LONG = /response (is )?too large/i
 /** Texts of a call's error that are about all calls of its batch. */
 const OF_ALL_CALLS = /\bbatch|response (is )?too large/i
-/** Texts of the only answer to a batch: gateways read an array as a request that is none. */
+/** Texts of a single answer to a whole batch, of gateways that do not accept an array as a request. */
 const OF_ARRAYS = /\bbatch|unmarshal array|invalid request|parse error|response (is )?too large/i
-/** Gateways that take no array answer these to it. */
+/** HTTP statuses with which gateways refuse an array. */
 const STATUSES = [400, 405, 413, 415, 422, 501]
 
 /** `answers`: the body of the response. Undefined where every call is settled. */
@@ -62,7 +62,7 @@ export function isAboutBatches(error: unknown): boolean {
   return STATUSES.includes(error.status ?? 0) || OF_ARRAYS.test(error.details)
 }
 
-/** False where a smaller batch is not answered either, or not asked for: the node sends what no batch has, the account is limited or refused, no connection was made, or time is up. */
+/** False if a smaller batch would fail too: the answer is malformed, the account is limited or refused, no connection was made, or time is up. */
 export function isWorthSplitting(error: unknown): boolean {
   if (isFault(error)) return error instanceof ResponseBodyTooLargeError
   if (!(error instanceof HttpRequestError)) return !(error instanceof TimeoutError)

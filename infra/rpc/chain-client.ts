@@ -23,7 +23,7 @@ const TIMEOUT_MS = 20_000
 export function connectChain(urls: readonly string[], options: ChainOptions = {}): ChainClient {
   const { timeoutMs = TIMEOUT_MS, access = DIRECT, signal = new AbortController().signal } = options
   const sockets: Socket[] = []
-  // Providers count a call again that was in a refused batch. Whose calls they are is unknown here: a head must not wait.
+  // Providers count the calls of a refused batch again. They take the priority of live calls, because one of them may be a head, which must not wait.
   const mayResend = async (calls: number) => {
     for (let left = calls; options.budget && left > 0; left--) await options.budget.take(signal, 'live')
   }
@@ -41,7 +41,7 @@ export function connectChain(urls: readonly string[], options: ChainOptions = {}
   }
 }
 
-/** Undefined where none of them answers soon. */
+/** Undefined if no endpoint answers soon. */
 export async function readHead(urls: readonly string[], access?: RpcAccess): Promise<Header | undefined> {
   const done = new AbortController()
   // It is shown, and decides nothing.
@@ -61,7 +61,7 @@ export async function readHead(urls: readonly string[], access?: RpcAccess): Pro
   }
 }
 
-/** Each address with its host, which is all that may be told of it; a second one at a host is told apart by its place. */
+/** Each address with a name for logs: its host, because the rest may be secret. Further addresses at a host are numbered. */
 function namesOf(urls: readonly string[]): (readonly [url: string, name: string])[] {
   const hosts = urls.map(hostOf)
   return urls.map((url, index) => {

@@ -24,10 +24,10 @@ const HEADERS = {
 /** `name` identifies the endpoint in errors: its address is a key. */
 export type EndpointAddress = { url: string; name: string; timeoutMs: number; access: RpcAccess }
 
-/** An endpoint's own address, what is sent to its origin alone, and the way there. */
+/** An endpoint's own address, the headers that are sent to its origin alone, and its connection. */
 type Target = { url: URL; name: string; headers: Readonly<Record<string, string>>; agentOf: (url: URL) => HttpAgent }
 
-/** `body`: one call, or those of a batch. Throws viem's errors. */
+/** `body`: one call, or the calls of a batch. Throws viem's errors. */
 export type Post = (body: AskedCall | readonly AskedCall[]) => Promise<unknown>
 
 export function postTo({ url: address, name, timeoutMs, access }: EndpointAddress): Post {

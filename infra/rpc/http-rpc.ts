@@ -1,4 +1,4 @@
-/** JSON-RPC over HTTP: calls of one turn go out as one batch, as large as the endpoint takes it, and answers are told apart by id, never by place. */
+/** JSON-RPC over HTTP: calls of one turn are sent as one batch, as large as the endpoint accepts. Answers are matched by id, never by place. */
 import { type Client, createClient, custom, TimeoutError } from 'viem'
 import { limitConcurrency } from '../../api/lib/concurrency-limit.ts'
 import { isAboutBatches, isWorthSplitting, saysTheSame, settleBatch, type Unanswered } from './batch-answer.ts'

@@ -198,7 +198,7 @@ function connectionTo(address: EndpointAddress, signal: AbortSignal) {
   return { connect, drop, limited, chain }
 }
 
-/** A socket that can't be opened fails with an event whose message may hold the HTTP status. */
+/** A socket that can't be opened fails with an event. Its message may name the HTTP status. */
 function unopened(cause: unknown, name: string): BaseError {
   const message = (cause as { message?: string } | null)?.message || 'The connection could not be opened.'
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1]

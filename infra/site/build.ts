@@ -1,5 +1,5 @@
 /**
- * `npm run site`: the documents as a static site in `dist/site`. VitePress is installed in a folder of its own, apart from what the service needs.
+ * `npm run site`: the documents as a static site in `dist/site`. VitePress is installed in a folder of its own: the service does not need it.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'

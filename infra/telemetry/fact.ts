@@ -1,4 +1,4 @@
-/** All facts that a process may report: those of its stages, and its own. */
+/** All facts that a process may report: facts of its stages, and its own. */
 
 import type { AggregatorFact } from '../../aggregator/ledger/fact.ts'
 import type { ApiFact } from '../../api/lib/fact.ts'

@@ -1,4 +1,4 @@
-/** Metrics of the RPC endpoints: calls, errors, and which of them are paused. */
+/** Metrics of the RPC endpoints: calls, errors, and pauses. */
 import type { Registry } from 'prom-client'
 import type { NetworkName } from '../../ingest/model/network.ts'
 import type { FactHandlers } from './fact.ts'

@@ -124,7 +124,7 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
   if (sql) keep(sql.closed)
   run.report({ kind: 'first-data', networks: names })
   const unanswered = await firstData(networks, store, signal)
-  // Not before: what is held in memory may be a second old, and the printed question is answered from what is stored now.
+  // Not before: caches may be a second old, and the printed question needs the rows that were stored just now.
   serving.warm()
   const notes = await notesOf(networks, unanswered, store, run)
   if (!signal.aborted) announce(networks, serving, { key, code: pageCode.issue(key), notes })

@@ -1,6 +1,6 @@
 /**
- * The requests of a ClickHouse client, each sent at once. The client's own requests wait for a timer first, 1 to 2 ms each, in which the timers of idle
- * sockets run; here a socket that was idle for too long is closed when a request is made. The client still writes the requests and reads the answers.
+ * Sends the requests of a ClickHouse client at once. The client itself waits for a timer before each, 1 to 2 ms, so that timers of idle sockets
+ * run first; here a socket that was idle for too long is closed when a request is made. The client still writes requests and reads answers.
  */
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'

@@ -13,9 +13,9 @@ export type PollTimes = {
 const TIMES: PollTimes = { firstPollMs: 10_000, pollMs: 1_000 }
 
 /**
- * `command` over `unlimited`, whose requests have no time limit. `client` asks the server which statements still run: a statement whose
- * connection was lost is not sent again, by this client, before the first one has ended. Where the server has long ended a statement and its
- * answer never came, throws `StatementLost`.
+ * `command` over `unlimited`, a client without a time limit. `client` asks the server for running statements: after a lost connection, this
+ * client sends no statement before the first one has ended. Throws `StatementLost` where the server has ended a statement and its answer
+ * does not arrive.
  */
 export function watchedCommand(
   client: ClickHouseClient,

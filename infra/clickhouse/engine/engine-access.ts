@@ -105,7 +105,7 @@ export async function ensurePasswords(paths: EnginePaths): Promise<Record<Engine
   const draft = draftOf(paths.passwords)
   await writeFile(draft, JSON.stringify(random, undefined, 2), { mode: 0o600 })
   try {
-    // Unlike a rename, a link never replaces what another start has made meanwhile.
+    // Unlike a rename, a link never replaces the file that another start has made meanwhile.
     await link(draft, paths.passwords)
   } catch {
     const theirs = await readPasswords(paths)

@@ -1,4 +1,4 @@
-/** The configuration of the embedded ClickHouse: caches and pools of a small machine, which requests its port answers, and what its process may open. */
+/** The configuration of the embedded ClickHouse: caches and pools for a small machine, requests that its port answers, files that its process may open. */
 import { join } from 'node:path'
 import { ENGINE_USERS, type EngineUser } from './engine-users.ts'
 
@@ -7,7 +7,7 @@ export type EnginePaths = ReturnType<typeof enginePaths>
 export function enginePaths(dataDir: string) {
   const engine = join(dataDir, 'engine')
   return {
-    /** Configuration, passwords and state of the engine, none of which its process can open once it serves. */
+    /** Configuration, passwords and state of the engine. Its process cannot open these files once it serves. */
     engine,
     config: join(engine, 'config.xml'),
     users: join(engine, 'users.xml'),

@@ -1,7 +1,7 @@
 /**
- * The functions that a statement at SQL_PORT may call: those that compute from their arguments alone. A function of a later engine is refused until
- * it is listed. Not listed: functions that read files, dictionaries, tables by name, models or the server's state, that wait, or that parse
- * states of aggregate functions.
+ * The functions that a statement at SQL_PORT may call: they compute from their arguments alone. A function of a later engine is refused until it
+ * is listed. Not listed: functions that read files, dictionaries, tables by name, models or the server's state, that wait, or that parse states
+ * of aggregate functions.
  */
 
 /** `name` as the engine's parse spells it. Combinators of aggregate functions are part of the name: `sumIf`, `uniqArrayIf`. */

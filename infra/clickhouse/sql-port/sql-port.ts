@@ -98,7 +98,7 @@ function isSame(one: string, other: string): boolean {
 /** The statement to run; rejects where it may not. Neither statement of the check runs a part of it. */
 async function check({ statement, parameters }: SqlRequest, { engine, functions }: SqlBackend): Promise<string> {
   const { database } = engine
-  // Refuses several statements, and those that `EXPLAIN AST` would read in another way, as `optimize = 1 SELECT 1`.
+  // Refuses several statements, and statements that `EXPLAIN AST` would read in another way, such as `optimize = 1 SELECT 1`.
   const formatted = await parse(
     engine,
     `SELECT formatQuerySingleLine(unhex('${Buffer.from(statement).toString('hex')}'))`,

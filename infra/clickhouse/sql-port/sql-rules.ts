@@ -8,7 +8,7 @@ import { isListedFunction, isListedTableFunction } from './sql-functions.ts'
 
 export type SqlRule = 'requests' | 'statements' | 'functions' | 'tables' | 'settings' | 'formats'
 
-/** A rule of infra/docs/sql.md, and what breaks it. */
+/** A broken rule of infra/docs/sql.md, and the part of the statement that breaks it. */
 export type Breach = { rule: SqlRule; reason: string }
 
 /** `formatted`: the statement as the engine spells it. Its first word decides whether `EXPLAIN AST` reads the statement as the engine does. */

@@ -46,7 +46,7 @@ const GAS_LIMIT = 1_000_000_000
 const START_MS = 20_000
 /** A day's state takes seconds; on a busy machine a start that is given up would only begin again. */
 const LOAD_MS = 300_000
-/** Anvil dumps every minute unless told otherwise: a dump that is not its last would be an older chain. */
+/** By default anvil dumps every minute: a dump that is not its last would be an older chain. */
 const NEVER_SECONDS = 2 ** 32 - 1
 /** Writing a day's state takes about two seconds; to lose the chain would be worse than to wait. */
 const GRACE_MS = 8_000
@@ -92,7 +92,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
 
 /**
  * Anvil answers a WebSocket of any origin, and has no secret: a web page in a browser of this machine could read the chain and drive it. A page
- * can try the ports of 127.0.0.1, but not those of 16 million addresses. Where there is only 127.0.0.1 (macOS), it is that.
+ * can try the ports of 127.0.0.1, but not the ports of 16 million addresses. macOS has only 127.0.0.1.
  */
 async function randomLoopbackHost(): Promise<string> {
   const host = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`

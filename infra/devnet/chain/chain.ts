@@ -6,7 +6,7 @@ import type { Rpc, RpcCall } from './rpc.ts'
 
 export type Chain = {
   rpc: Rpc
-  /** The deployer, then those that trade. */
+  /** The deployer, then the traders. */
   accounts: readonly [Address, ...Address[]]
   /** Puts transactions in the pool, in this order; answers their hashes. */
   send(transactions: readonly Transaction[]): Promise<Hash[]>

@@ -21,7 +21,7 @@ export type StateFolder = {
   pid: string
 }
 
-/** `plan` tells contracts and pools of another version of this program. */
+/** `plan`: it differs where another version of this program made other contracts or pools. */
 export type StateLabel = {
   plan: Hash
   genesisHash: Hash
@@ -93,7 +93,7 @@ export async function writeLabel({ label }: StateFolder, content: StateLabel): P
   await rename(draft, label)
 }
 
-/** Where our predecessor was killed, its node is still writing the dump; where the guard was killed too, the node has to be told to. */
+/** A killed predecessor leaves a node that still writes its dump. If the node's guard was killed too, the node still runs and needs a signal. */
 async function untilPreviousNodeExits({ pid: pidFile, dump }: StateFolder): Promise<void> {
   const pid = Number(await readFile(pidFile, 'utf8').catch(() => ''))
   if (!pid) return

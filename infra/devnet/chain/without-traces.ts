@@ -13,7 +13,7 @@ export async function* withoutTraces(chunks: AsyncIterable<Buffer>): AsyncGenera
   let escaped = false
   let rest: Buffer = Buffer.alloc(0)
 
-  /** Where the array ends whose inside we are in, or the length of the bytes if that is further on. */
+  /** The index at which the open array ends, or the length of the bytes if it ends in a later chunk. */
   function skip(bytes: Buffer): number {
     for (let index = 0; index < bytes.length; index += 1) {
       const byte = bytes[index] ?? 0

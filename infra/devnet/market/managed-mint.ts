@@ -6,7 +6,7 @@ import { positionManagerAbi, tokenAbi } from '../contracts/contracts.ts'
 import type { DevContracts } from '../contracts/deploy.ts'
 import type { LiquidityPosition, V4PoolKey } from './market.ts'
 
-/** Actions of the PositionManager: mint a position, then settle both currencies from what it holds itself. */
+/** Actions of the PositionManager: mint a position, then settle both currencies from its own balances. */
 const MINT_POSITION_AND_SETTLE_BOTH: Hex = '0x020b0b'
 const UNBOUNDED = 2n ** 128n - 1n
 const WHOLE_DEBT = 0n

@@ -1,4 +1,4 @@
-/** Which pools the devnet has, how deep they are, and what their tokens cost at first. */
+/** The devnet's pools, their depth, and the first prices of their tokens. */
 import type { Address } from 'viem'
 import type { TokenSymbol } from '../contracts/token.ts'
 

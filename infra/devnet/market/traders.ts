@@ -111,7 +111,7 @@ function rawAmount(tokens: number, decimals: number): bigint {
 
 type MarketMoment = { path: PricePath; seconds: number; spots: readonly number[] | undefined }
 
-/** Pools whose price differs from the market price by more than their fee, with the range to move them into. */
+/** Pools that differ from the market price by more than their fee, with the price range to move them into. */
 function arbitrage(
   random: Random,
   markets: readonly DevMarket[],

@@ -15,7 +15,7 @@ export type LogFact =
   | { kind: 'schema-registered'; subject: string; id: number }
   /** Publishing does not depend on it; the registration is repeated after `waitMs`. */
   | { kind: 'schema-not-registered'; subject: string; waitMs: number; error: string }
-  /** An operator has set the topic to what this service cannot read: see `value`. */
+  /** An operator has changed a setting of the topic to a `value` that this service cannot work with. */
   | { kind: 'log-setting-unsuitable'; topic: string; setting: string; value: string; wanted: string }
   | { kind: 'log-setting-mended'; topic: string; setting: string; value: string }
   | { kind: 'log-reading'; topic: string; group: string; position: Offset }

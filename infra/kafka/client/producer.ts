@@ -18,8 +18,8 @@ export type SteadyProducer = {
 }
 
 /**
- * The producer numbers its batches (`idempotent`), so that a batch whose answer was lost is not appended twice. After these answers the
- * numbering is void, and a new producer starts its own; a batch may be there twice because of that.
+ * The producer numbers its batches (`idempotent`), so that a retry after a lost answer does not append a batch twice. After these answers the
+ * numbering is void, and a new producer starts its own: then a retry may append a batch twice.
  */
 const NUMBERING_LOST: ReadonlySet<string> = new Set([
   'OUT_OF_ORDER_SEQUENCE_NUMBER',

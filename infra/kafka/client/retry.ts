@@ -22,8 +22,8 @@ const REFUSALS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * kafkajs's own retries, before those of `retryStep`. Bounded, since endless ones continue after a disconnect; all fields are set, since its
- * defaults differ under NODE_ENV=test.
+ * kafkajs's own retries; `retryStep` retries after them. Bounded, because endless ones continue after a disconnect. All fields are set, because
+ * the defaults differ under NODE_ENV=test.
  */
 export const CLIENT_RETRY = { initialRetryTime: 100, maxRetryTime: 1000, factor: 0.2, multiplier: 2, retries: 5 }
 

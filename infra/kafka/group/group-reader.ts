@@ -15,7 +15,7 @@ import { type OwnershipClaim, singleOwnerAssignor } from './single-owner-assigno
 export type ReaderOptions = { group: string; sessionTimeoutMs: number }
 
 export type OpenedReader = {
-  /** The next batch, of which the first is empty; undefined once stopped. */
+  /** The next batch; the first one is empty. Undefined once stopped. */
   take(): Promise<Batch | undefined>
   /** Only for operators, who see lag by committed offsets. */
   stored(offset: Offset): void

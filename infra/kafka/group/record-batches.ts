@@ -21,7 +21,7 @@ export type Batch = {
   size: number
 }
 
-/** Several times what a tick takes, so that ticks count mostly by their number. */
+/** Several times the bytes of a tick, so that ticks count mostly by their number. */
 const BYTES_PER_TICK = 2_000
 
 export type ReadRecords =

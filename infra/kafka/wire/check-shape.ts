@@ -11,7 +11,7 @@ const TICK_COLUMNS = [
 const LIQUIDITY_COLUMNS = ['pool', 'logIndex', 'tickLower', 'tickUpper', 'liquidityDelta'] as const
 const BALANCE_COLUMNS = ['pool', 'balance0', 'balance1'] as const
 
-/** Throws `UnreadableMessage`. Single values are not looked at, but for those that say where others are. */
+/** Throws `UnreadableMessage`. Of single values only counts and indexes are checked. */
 export function checkShape(value: unknown): asserts value is Wire {
   const wire = fieldsOf(value, 'it')
   const head = fieldsOf(wire['head'], 'head')

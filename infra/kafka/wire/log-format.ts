@@ -1,4 +1,4 @@
-/** The content of a topic of the log: which records and messages are its network's, and whose they are. */
+/** The content of a topic of the log: recognizes records and messages of its network, and other content. */
 import { validateMessage } from '../../../aggregator/write/validate-message.ts'
 import { blocksOf } from '../../../ingest/model/message.ts'
 import type { NetworkName } from '../../../ingest/model/network.ts'
@@ -9,7 +9,7 @@ import type { AnyMessage, MessageKinds } from './wire-format.ts'
 export type LogFormat = {
   kinds: MessageKinds
   toStoredRecord: ToStoredRecord
-  /** Why a message is none that a writer appends now; undefined where it may be. */
+  /** The reason why no current writer appends such a message; undefined where one may. */
   problemOf(message: AnyMessage): string | undefined
   isStorable(message: AnyMessage): boolean
 }

@@ -72,7 +72,7 @@ export type AssemblerOptions = {
 
 /**
  * Takes records in the order of the log and gives an entry for each that completes a message, under that record's offset.
- * A part may be there twice after a retry: the second is passed over. Parts whose beginning was not read are passed over too.
+ * A retry may append a part twice: the second one is skipped. Parts of a message without its first part are skipped too.
  */
 export function assembler({
   kinds,

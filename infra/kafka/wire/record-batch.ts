@@ -1,6 +1,6 @@
 /**
- * A record batch as it lies in Kafka, within bounds. The broker has checked its structure, and nothing of its content. What exceeds a bound, or is
- * packed in a way that this client can't unpack, becomes one record that says why it can't be read, so that reading passes over it.
+ * Decodes a record batch of Kafka, within bounds. The broker has checked its structure, not its content. A batch that exceeds a bound, or has an
+ * unknown compression, becomes one record with the reason, so that the reader skips it.
  *
  *   firstOffset int64, length int32, leaderEpoch int32, magic int8, crc int32, attributes int16, lastOffsetDelta int32, firstTimestamp int64,
  *   maxTimestamp int64, producerId int64, producerEpoch int16, firstSequence int32, count int32, then `count` records, packed or not:

@@ -24,7 +24,7 @@ import { restarting } from './restart.ts'
 
 const RPC_RETRY_MS = 2_000
 
-/** Reads the chain into the log, and audits what is stored of it once that is final. Ends with the signal. */
+/** Reads the chain into the log, and audits the stored blocks once they are final. Ends with the signal. */
 export async function listenAndAudit(
   config: NetworkConfig,
   { stream: log, backfillLog }: Logs,
