@@ -35,17 +35,17 @@ export function checkName(name: string | undefined, usage: string): string {
   )
 }
 
-export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, tell: OnProgress): Promise<void> {
+export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, onProgress: OnProgress): Promise<void> {
   const parts = await Promise.all(shards.map(databaseOf))
   for (const { server, database } of parts) {
     const tables = `BACKUP ${ledgerTables(database, SAVED_AS)} TO ${folder(name, 'ledger')}`
-    await followBackup(server, tables, (progress) => tell(`Saving the ledger: ${progress}`))
+    await followBackup(server, tables, (progress) => onProgress(`Saving the ledger: ${progress}`))
   }
   for (const { server, database } of parts) {
     // Views are made again by `migrate`: where a database gets another name, ClickHouse spells their queries out, and leaves out aliases.
     const others = [...LEDGER_TABLES, ...(await knownViews())].map((table) => `${database}.${table}`)
     const tables = `BACKUP DATABASE ${database} AS ${SAVED_AS} EXCEPT TABLES ${others} TO ${folder(name, 'rows')}`
-    await followBackup(server, tables, (progress) => tell(`Saving the rows: ${progress}`))
+    await followBackup(server, tables, (progress) => onProgress(`Saving the rows: ${progress}`))
   }
 }
 
@@ -56,14 +56,14 @@ export async function backUp({ shards }: Pick<Store, 'shards'>, name: string, te
 export async function restore(
   { shards, servers, engine }: Pick<Store, 'shards' | 'servers' | 'engine'>,
   name: string,
-  tell: OnProgress,
+  onProgress: OnProgress,
   chain?: Config['chain']['kind'],
 ): Promise<void> {
   if (servers.length > shards.length)
     throw new UsageError('With replicas a backup is restored by hand, on one server of each shard.')
   const parts = await Promise.all(shards.map(databaseOf))
   for (const part of parts) await requireEmpty(part)
-  for (const part of parts) await restoreAside(part, name, tell, chain)
+  for (const part of parts) await restoreAside(part, name, onProgress, chain)
   // Checked again: a process that was started meanwhile may have stored rows.
   for (const part of parts) await requireEmpty(part)
   for (const part of parts) {
@@ -86,21 +86,21 @@ async function swap({ server, database }: ShardDatabase): Promise<void> {
 async function restoreAside(
   { server, database }: ShardDatabase,
   name: string,
-  tell: OnProgress,
+  onProgress: OnProgress,
   chain: Config['chain']['kind'] | undefined,
 ): Promise<void> {
   const beside = restoreNameOf(database)
   const drop = `DROP DATABASE IF EXISTS ${beside} SYNC`
   await command(server, drop)
   try {
-    await restoreTables(server, beside, name, tell)
+    await restoreTables(server, beside, name, onProgress)
     const tables = (await tablesOf(server, beside)).map((table) => table.name)
     const missing = EXPECTED.filter((table) => !tables.includes(table))
     if (missing.length > 0) throw new UsageError(`The backup is incomplete: it lacks ${missing.join(', ')}.`)
     await refuseLater(server, beside)
     if (chain) await refuseOtherKind(server, beside, chain)
     for (const table of tables) {
-      tell(`Checking ${table}`)
+      onProgress(`Checking ${table}`)
       // ClickHouse compares the checksum of every block that it reads.
       await command(server, `SELECT * FROM ${beside}.${table} FORMAT Null`)
     }
@@ -113,18 +113,25 @@ async function restoreAside(
 }
 
 /** A backup from elsewhere may bring views and tables that read or send on their own as soon as they are made: only known tables are. */
-async function restoreTables(server: ClickHouseClient, beside: string, name: string, tell: OnProgress): Promise<void> {
+async function restoreTables(
+  server: ClickHouseClient,
+  beside: string,
+  name: string,
+  onProgress: OnProgress,
+): Promise<void> {
   await command(server, `CREATE DATABASE ${beside}`)
   for (const table of await knownTables()) {
     if (LEDGER_TABLES.includes(table)) continue
     const statement = `RESTORE TABLE ${SAVED_AS}.${table} AS ${beside}.${table} FROM ${folder(name, 'rows')}`
-    await followBackup(server, statement, (progress) => tell(`Restoring ${table}: ${progress}`)).catch((error) => {
-      // An earlier version had fewer tables.
-      if (!/BACKUP_ENTRY_NOT_FOUND/.test(String(error))) throw error
-    })
+    await followBackup(server, statement, (progress) => onProgress(`Restoring ${table}: ${progress}`)).catch(
+      (error) => {
+        // An earlier version had fewer tables.
+        if (!/BACKUP_ENTRY_NOT_FOUND/.test(String(error))) throw error
+      },
+    )
   }
   const ledger = `RESTORE ${ledgerTables(SAVED_AS, beside)} FROM ${folder(name, 'ledger')}`
-  await followBackup(server, ledger, (progress) => tell(`Restoring the ledger: ${progress}`))
+  await followBackup(server, ledger, (progress) => onProgress(`Restoring the ledger: ${progress}`))
   const query = `SELECT name, engine FROM system.tables
     WHERE database = {database:String} AND engine NOT LIKE '%MergeTree' LIMIT 1`
   const [other] = await ask<{ name: string; engine: string }>(server, query, { database: beside }, IN_DEFAULT)

@@ -14,7 +14,7 @@ const MAX_FAILED_POLLS = 120
 const MEGABYTE = 1_000_000
 
 /** `statement` without settings. Resolves once it has succeeded; throws why it failed. */
-export async function followBackup(client: ClickHouseClient, statement: string, tell: OnProgress): Promise<void> {
+export async function followBackup(client: ClickHouseClient, statement: string, onProgress: OnProgress): Promise<void> {
   const id = randomUUID()
   try {
     await client.command({ query: `${statement} SETTINGS id = '${id}' ASYNC`, ...IN_DEFAULT })
@@ -35,7 +35,7 @@ export async function followBackup(client: ClickHouseClient, statement: string, 
       if (!found)
         throw new Error('ClickHouse was restarted meanwhile: run the command again, with another NAME for a backup.')
       if (found.error !== '') throw new Error(found.error)
-      tell(`${found.files} files, ${Math.round(found.bytes / MEGABYTE)} MB`)
+      onProgress(`${found.files} files, ${Math.round(found.bytes / MEGABYTE)} MB`)
       if (ENDED.includes(found.status)) return
     }
     await sleep(pollMs)

@@ -17,7 +17,7 @@ export type WaitingNotice = (job: Job | undefined) => Promise<string | undefined
 export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role: JobRole): WaitingNotice {
   const began = performance.now()
   let checkedAt = Number.NEGATIVE_INFINITY
-  let told: string | undefined
+  let last: string | undefined
 
   async function reasonOf(job: Job | undefined): Promise<string | undefined> {
     const isTaken = job !== undefined && job.reason !== ''
@@ -36,8 +36,8 @@ export function waitingNotice({ id, network, kind }: Job, { owner }: Store, role
     if (now - began < FIRST_NOTICE_MS || now - checkedAt < POLL_MS) return undefined
     checkedAt = now
     const reason = await reasonOf(job)
-    if (reason === undefined || reason === told) return undefined
-    told = reason
+    if (reason === undefined || reason === last) return undefined
+    last = reason
     const takeBack =
       kind === 'backfill' ? asTyped(` Take it back with: npm run backfill -- --network ${network} --cancel ${id}`) : ''
     return `Job ${id} waits: ${reason}. It stays open, and a process that serves ${network} takes it.${takeBack}`
@@ -52,14 +52,14 @@ export async function followPrinting(
   notice?: WaitingNotice,
   onReason: (reason: string) => void = () => {},
 ): Promise<void> {
-  let told = ''
+  let last = ''
   await followJob(owner, job, {
     signal,
     async onRead(read) {
       if (read?.state === 'done') return true
       if (read?.state === 'failed') return false
-      if (read && read.reason !== told) onReason(read.reason)
-      told = read?.reason ?? told
+      if (read && read.reason !== last) onReason(read.reason)
+      last = read?.reason ?? last
       const waits = await notice?.(read)
       if (waits !== undefined) print(waits)
       return false

@@ -32,13 +32,13 @@ export async function announcePresence(
   // While the tables do not answer, no job can be opened either.
   const write = async (seconds: number, version: number) => {
     const found = await problems().catch((): Problems => new Map())
-    const told = networks.map((network) => found.get(network) ?? '')
+    const texts = networks.map((network) => found.get(network) ?? '')
     await run(
       client,
       `INSERT INTO presences (network, role, process, until, version, problem)
        SELECT served.1, role, {process:UUID}, now() + {seconds:UInt32}, {version:UInt64}, served.2
-       FROM (SELECT arrayJoin(arrayZip({networks:Array(String)}, {told:Array(String)})) AS served, arrayJoin({roles:Array(String)}) AS role)`,
-      { networks, told, roles, process, seconds, version },
+       FROM (SELECT arrayJoin(arrayZip({networks:Array(String)}, {problems:Array(String)})) AS served, arrayJoin({roles:Array(String)}) AS role)`,
+      { networks, problems: texts, roles, process, seconds, version },
     ).catch(() => undefined)
   }
   let version = 0

@@ -39,9 +39,9 @@ export function watchProblems(own: Own, { owner }: Pick<Store, 'owner'>): (tips:
   return async (tips) => {
     const problems = new Map(problemsAt(own, tips))
     const others = own.readiness.networks().filter((network) => !own.readiness.isWorker(network))
-    const told = others.length > 0 ? await rows.get() : []
+    const found = others.length > 0 ? await rows.get() : []
     for (const network of others) {
-      const problem = problemOf(told.filter((row) => row.network === network))
+      const problem = problemOf(found.filter((row) => row.network === network))
       if (problem !== undefined) problems.set(network, problem)
     }
     return problems

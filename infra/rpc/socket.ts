@@ -125,9 +125,9 @@ function subscribed(
 }
 
 /** Undefined where it is no header. */
-function headIn(told: unknown): AnnouncedHead | undefined {
-  const header = headerIn(told)
-  return header && { ...header, isProven: headerVerdict(told as Record<string, unknown>) === 'proven' }
+function headIn(block: unknown): AnnouncedHead | undefined {
+  const header = headerIn(block)
+  return header && { ...header, isProven: headerVerdict(block as Record<string, unknown>) === 'proven' }
 }
 
 /** True so many times in a second. */
@@ -154,8 +154,8 @@ function connectionTo(address: EndpointAddress, signal: AbortSignal) {
     const id = await ask(connection, { method: 'eth_chainId' }, address).then(quantityIn, () => undefined)
     if (id === chain.id) return connection
     connection.close()
-    const told = id === undefined ? 'does not tell its chain' : `answers as chain ${id}`
-    const text = `The node ${told} since it was connected again, and was of chain ${chain.id} before.`
+    const answered = id === undefined ? 'does not tell its chain' : `answers as chain ${id}`
+    const text = `The node ${answered} since it was connected again, and was of chain ${chain.id} before.`
     throw new HttpRequestError({ url: name, cause: new BadAnswer('contradictory', text, { isFault: true }) })
   }
 

@@ -12,23 +12,23 @@ export type BackpressureBuffer<T> = {
   close(): void
 }
 
-export type BackpressureBufferOptions<T> = { merge(earlier: T, later: T): T; isFull(held: T): boolean }
+export type BackpressureBufferOptions<T> = { merge(earlier: T, later: T): T; isFull(value: T): boolean }
 
 export function backpressureBuffer<T>({ merge, isFull }: BackpressureBufferOptions<T>): BackpressureBuffer<T> {
-  let held: { value: T } | undefined
+  let buffered: { value: T } | undefined
   let end: { error: Error | undefined } | undefined
   let wakeTaker = () => {}
   let wakePutter = () => {}
 
   function finish(error: Error | undefined): void {
     end ??= { error }
-    held = undefined
+    buffered = undefined
     wakeTaker()
     wakePutter()
   }
 
   function hasRoom(): boolean {
-    return !held || !isFull(held.value)
+    return !buffered || !isFull(buffered.value)
   }
 
   return {
@@ -46,18 +46,18 @@ export function backpressureBuffer<T>({ merge, isFull }: BackpressureBufferOptio
     },
     put(value) {
       if (end) return
-      held = { value: held ? merge(held.value, value) : value }
+      buffered = { value: buffered ? merge(buffered.value, value) : value }
       wakeTaker()
     },
     async take() {
-      while (!held && !end) {
+      while (!buffered && !end) {
         await new Promise<void>((resolve) => {
           wakeTaker = resolve
         })
       }
       if (end?.error) throw end.error
-      const value = held?.value
-      held = undefined
+      const value = buffered?.value
+      buffered = undefined
       wakePutter()
       return value
     },
