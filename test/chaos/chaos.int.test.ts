@@ -32,7 +32,7 @@ const FIRST_KAFKA_SEED = KAFKA_OFFSET + FIRST_SEED
 
 const kafka = kafkaOrSkip()
 
-describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
+describe.skipIf(withoutClickHouse)('a process that dies at any place', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
@@ -60,7 +60,7 @@ describe.skipIf(withoutClickHouse)('whatever dies, and whenever', () => {
     expect(missed()).toStrictEqual([])
   })
 
-  test.skipIf(kafka.skip).concurrent('and over Kafka', { timeout }, async (context) => {
+  test.skipIf(kafka.skip).concurrent(`${KAFKA_CRASHES} crashes over Kafka leave the rows of a clean run`, { timeout }, async (context) => {
     const seeds = seedsOf('kafka', KAFKA_CRASHES)
     if (seeds.length === 0) return context.skip()
     const crashes = await run('over Kafka', seeds, kafkaLogs(kafka.brokers))

@@ -83,7 +83,7 @@ const through = (fresh: TestDatabase, port: number, more = {}) =>
   fresh.connect({ url: `http://127.0.0.1:${port}`, ...more })
 
 describe.skipIf(withoutClickHouse)('ClickHouse', () => {
-  test.concurrent('that is gone for minutes is waited for, longer each time, while the chain grows and forks', async (context) => {
+  test.concurrent('a server that is gone for minutes is waited for, longer each time, while the chain grows and forks', async (context) => {
     const fresh = await database(context)
     const proxy = await startProxy(portOf(fresh))
     context.onTestFinished(proxy.stop)
@@ -106,7 +106,7 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
     await expectClean(STAYS)
   })
 
-  test.concurrent('that is slow holds the stream back, which then takes more at once', inSoak, async (context) => {
+  test.concurrent('a slow server holds the stream back, which then takes more at once', inSoak, async (context) => {
     const fresh = await database(context)
     const proxy = await startSlowProxy(portOf(fresh))
     context.onTestFinished(proxy.stop)
@@ -143,7 +143,7 @@ describe.skipIf(withoutClickHouse)('ClickHouse', () => {
     },
   ]
   test.concurrent.for(drawn('refusals', REFUSALS, 1))(
-    'that $what by one table after the other is waited for',
+    'a table that $what is waited for, one table after the other',
     async ({ setting, reset, error }, context) => {
       const fresh = await database(context)
       const { aggregator, tell, state, untilFailed, expectClean } = await open(context, fresh.client)
@@ -205,7 +205,7 @@ describe.skipIf(withoutClickHouse)('an engine of our own', () => {
     'restate: insert coverage',
   ]
 
-  test('that is killed mid-insert and restarted on its folder and port resumes where it was', {
+  test('an engine that is killed mid-insert and restarted on its folder and port resumes where it was', {
     timeout: 120_000,
   }, async (context) => {
     const folder = await temporaryFolder()

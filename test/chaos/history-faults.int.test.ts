@@ -43,7 +43,7 @@ describe.skipIf(withoutClickHouse)('history', () => {
   const CASES = PLACES.flatMap((place) => CRASH_KINDS.map((how) => ({ place, how })))
 
   test.concurrent.for(drawn('crashes beside history', CASES, 4))(
-    'and the stream write the same hour and day before and after a restart, after a crash at $place, $how',
+    'a crash at $place, $how, leaves the hour and day that history and the stream share as in a clean run',
     async ({ place, how }) => {
       const { client } = database
       const network = networkOf(`hour-${PLACES.indexOf(place)}-${CRASH_KINDS.indexOf(how)}`)

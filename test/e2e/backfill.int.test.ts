@@ -76,7 +76,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     return main
   }
 
-  test('alone, fills what no listener has read; the rows are those of a listener, and a second run has nothing to do unless it is told to', async () => {
+  test('a backfill alone stores the rows of a listener, and a second run reads nothing without --again', async () => {
     const job = run('backfill', environment('alone'), range(DAY.firstBlock, FINALIZED))
     await job.untilPrinted(/100\.0 %/)
     expect(await job.exited).toBe(0)
@@ -92,7 +92,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('alone', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('beside a running process, on a range that its listener reads too', inSoak, async () => {
+  test('a backfill stores the rows of a listener on a range that a running listener reads too', inSoak, async () => {
     const main = start('beside', MIDDLE)
     await untilReady(main)
     const job = run('backfill', environment('beside'), range(DAY.firstBlock, MIDDLE + 500))
@@ -121,7 +121,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('killed', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('gives an estimate, stops after --max-requests, and the same command reads the rest', inSoak, async () => {
+  test('a backfill gives an estimate, stops after --max-requests, and the same command reads the rest', inSoak, async () => {
     const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
     const job = run('backfill', environment('limited'), limited)
     expect(await job.exited).toBe(0)
@@ -140,7 +140,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('limited', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('beside a running process, a limit ends the job of that process', inSoak, async () => {
+  test('a limit ends the job of a running process', inSoak, async () => {
     await untilReady(start('owner', FINALIZED + 1))
     const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
     const job = run('backfill', environment('owner'), limited)
@@ -151,13 +151,13 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     expect(status.output()).toMatch(/ backfill +\d+ to \d+ +stopped +Stopped after/)
   })
 
-  test('refuses blocks that are not final, and says up to where it can go', async () => {
+  test('a backfill refuses blocks that are not final, and says up to where it can go', async () => {
     const job = run('backfill', environment('refused'), range(DAY.firstBlock, FINALIZED + 1))
     expect(await job.exited).toBe(1)
     expect(job.output()).toContain(`is not final yet: a backfill can go up to block ${FINALIZED} now`)
   })
 
-  test('that is refused beside a running process is not counted as failed: no alert fires', async () => {
+  test('a backfill that is refused beside a running process is not counted as failed: no alert fires', async () => {
     const [adminPort = 0] = await freePorts(1)
     const admin = { PORT: '0', ADMIN_PORT: String(adminPort) }
     const main = run('start', { ...environment('alert'), ETHEREUM_START: String(MIDDLE), ...admin })
@@ -171,7 +171,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
     expect([ended('refused'), ended('failed')]).toEqual([1, 0])
   })
 
-  test('names every bad argument with its rule', async () => {
+  test('the command names every bad argument with its rule', async () => {
     const job = run('backfill', environment('refused'), [
       '--network',
       'solana',
@@ -198,7 +198,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
   const kafka = inject('kafka')
   const brokers = kafka && 'brokers' in kafka ? kafka.brokers : undefined
 
-  test.skipIf(!brokers)('in a cluster, through Kafka and the network’s aggregator', async () => {
+  test.skipIf(!brokers)('a backfill in a cluster is stored through Kafka by the aggregator of the network', async () => {
     const database = await freshDatabase()
     const { url, username, password } = database.connection
     const shared = {

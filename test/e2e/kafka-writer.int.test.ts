@@ -84,7 +84,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
   const rejectedBy = ({ facts }: Aggregating) => facts.filter(({ kind }) => kind === 'message-rejected')
   const recordOf = (message: AnyMessage) => ({ value: encode(message) })
 
-  test('of ill-typed, crowded and endless records: each is set aside, and the next block is stored, at a start too', async (context) => {
+  test('records that are ill-typed, crowded or endless are set aside, and the next block is stored, at a start too', async (context) => {
     const { network, aggregator, forge, nextIsStored, upTo, aggregate, expectCleanRun } = await open(
       context,
       'illtyped',
@@ -151,7 +151,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
     await expectCleanRun(upTo(), live)
   })
 
-  test('of a batch that unpacks to a gigabyte, or is packed so that it cannot be unpacked: it is set aside in bounded memory', async (context) => {
+  test('a batch that unpacks to a gigabyte, or cannot be unpacked, is set aside in bounded memory', async (context) => {
     const { aggregator, forge, nextIsStored, upTo, aggregate, expectCleanRun } = await open(context, 'bombed')
     const memoryBefore = process.memoryUsage().rss
     context.onTestFinished(packingBy(small))
@@ -177,7 +177,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
   })
 
   test.skipIf(process.platform !== 'linux')(
-    'of batches that unpack to 300 MB each leaves the process of the aggregator below a gigabyte, at a start too',
+    'batches that unpack to 300 MB each leave the aggregator process below a gigabyte, at a start too',
     async ({ onTestFinished: atEnd }) => {
       const prefix = `bombs-${randomBytes(4).toString('hex')}.`
       const own = await freshDatabase()
@@ -224,7 +224,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
     },
   )
 
-  test('of a transaction that never ends: what comes after it is read', async (context) => {
+  test('a transaction that never ends is set aside, and the blocks after it are read', async (context) => {
     const { network, aggregator, nextIsStored, upTo, expectCleanRun } = await open(context, 'transaction')
     const producer = kafkaClient(brokers).producer({
       createPartitioner: kafkajs.Partitioners.DefaultPartitioner,
@@ -243,7 +243,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
     await expectCleanRun(upTo(), live)
   })
 
-  test('of forged blocks and ranges: final ones stay, others are replaced by the next true block', async (context) => {
+  test('a forged block or range replaces nothing final, and the next true block replaces it', async (context) => {
     const { network, aggregator, forge, nextIsStored, upTo, expectCleanRun } = await open(context, 'forged')
     const fork = (length: number, depth: number) =>
       mine(upTo().slice(0, upTo().length - depth), fullBlocks(length, 77), 'forged')
@@ -275,7 +275,7 @@ describe.skipIf(skip || withoutClickHouse)('a Kafka writer', () => {
     await expectCleanRun(upTo(), live)
   })
 
-  test('of statements about final history: only those of a job that was asked for count, within its range', async (context) => {
+  test('a statement about final history counts only for a job that was asked for, within its range', async (context) => {
     const { network, aggregator, forge, nextIsStored, upTo, expectCleanRun } = await open(context, 'statements')
     const { client } = database
     const job = await openJob(client, { network, from: 105, to: 108, pools: undefined, concurrency: 1 })

@@ -60,7 +60,7 @@ type Plan = { 'Node Type': string; Description?: string; Plans?: Plan[]; Indexes
 type Index = { Type: string; Name?: string; Keys?: string[]; Condition?: string }
 type Read = { table: string; indexes: readonly Index[] }
 
-describe.skipIf(withoutClickHouse)('every question', () => {
+describe.skipIf(withoutClickHouse)('the questions of the aggregator and the API', () => {
   let database: TestDatabase
   let scenario: TestDatabase
   const questions: { client: ClickHouseClient; asked: Asked }[] = []
@@ -79,7 +79,7 @@ describe.skipIf(withoutClickHouse)('every question', () => {
   }, 120_000)
   afterAll(() => Promise.all([database?.drop(), scenario?.drop()]))
 
-  test('of a .sql file was asked', () => {
+  test('every .sql file was asked', () => {
     const asked = questions.map(({ asked }) => asked.query)
     const files = ['aggregator', 'api'].flatMap((stage) =>
       readdirSync(stage, { recursive: true, encoding: 'utf8' }).map((path) => `${stage}/${path}`),
@@ -89,7 +89,7 @@ describe.skipIf(withoutClickHouse)('every question', () => {
     expect(files.filter(isUnasked)).toEqual([])
   })
 
-  test('is answered by the primary key', async () => {
+  test('every question is answered by the primary key', async () => {
     const unfound: string[] = []
     let reads = 0
     for (const { client, asked } of questions) {

@@ -54,7 +54,7 @@ function quietChain(): RecordedChain {
   }
 }
 
-describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
+describe.skipIf(withoutClickHouse)('the dollar value of a swap', () => {
   let rpc: RpcServer
   const opened: { pipeline: Pipeline; database: TestDatabase }[] = []
   /** Values by a listener that ran from the start and read all but the first part live. */
@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
     }
   }
 
-  test('is known of all, by the last price before the quarter of a million silent blocks', () => {
+  test('a swap of silent blocks has a value by the last price, a quarter of a million blocks before', () => {
     const silent = live.ticks.filter(({ block }) => Number(block) >= SILENT && Number(block) < PRICED)
     expect(silent.length).toBeGreaterThan(50)
     for (const { pool, amount1, amount_usd } of silent) {
@@ -110,7 +110,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
     }
   })
 
-  test('is the same after a restart long after the last price', async () => {
+  test('a process that restarts long after the last price stores the same values', async () => {
     const { pipeline, database } = await open({ firstBlock: FIRST, finalized: SILENT - 1, head: SILENT - 1 })
     await untilStored(pipeline, SILENT - 1)
     await grow(pipeline, SILENT + 50)
@@ -120,7 +120,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
     expect(await rowsIn(database)).toEqual(live)
   })
 
-  test('is the same to a listener that starts long after the last price', async () => {
+  test('a listener that starts long after the last price stores the same values', async () => {
     const from = SILENT + 50
     const { pipeline, database } = await open({ firstBlock: from, finalized: LAST - 10, head: LAST })
     await untilStored(pipeline, LAST)
@@ -133,7 +133,7 @@ describe.skipIf(withoutClickHouse)('what swaps were worth', () => {
     expect(candles.filter(isWhole)).toEqual(live.candles.filter(isLater).filter(isWhole))
   })
 
-  test('is the same to a backfill', async () => {
+  test('a backfill stores the same values', async () => {
     const { pipeline, database } = await open({ firstBlock: LAST, finalized: LAST, head: LAST })
     await untilStored(pipeline, LAST)
     const signal = new AbortController().signal

@@ -72,7 +72,7 @@ describe.skipIf(withoutClickHouse)('on a real node with real Uniswap contracts',
     expect(depth).toEqual([3])
   })
 
-  test('and the branch that stays is read as if it had been the only one', async () => {
+  test('the branch that stays is read as if it had been the only one', async () => {
     const pool = markets.market('v3 USDC/WETH 500')
     await markets.swap(pool, { zeroForOne: false, amount: 5n * ETHER })
     const [tip] = await anvil.mine()

@@ -56,7 +56,7 @@ describe.skipIf(withoutClickHouse).each(readdirSync(VERSIONS_FOLDER))('version %
     expect({ code: await verify.exited, output: verify.output() }).toMatchObject({ code: 0 })
   }
 
-  test('its backup is restored, and answers the same', { timeout: 180_000 }, async () => {
+  test('a backup is restored, and answers the same', { timeout: 180_000 }, async () => {
     const environment = await settings()
     await unpackBackup(version, folder.path)
     const restore = run('restore', environment, [BACKUP_NAME])
@@ -66,7 +66,7 @@ describe.skipIf(withoutClickHouse).each(readdirSync(VERSIONS_FOLDER))('version %
     await expectAnswersOf(environment)
   })
 
-  test.skipIf(skip)('its topic is read, and answers the same', { timeout: 180_000 }, async () => {
+  test.skipIf(skip)('a topic is read, and answers the same', { timeout: 180_000 }, async () => {
     const prefix = `test-${randomUUID()}.`
     const records = await savedJson<TopicRecord[]>(version, 'topic.json')
     await produce(`${prefix}${TOPIC}`, records)
@@ -76,7 +76,7 @@ describe.skipIf(withoutClickHouse).each(readdirSync(VERSIONS_FOLDER))('version %
     expect(await countOf(`${prefix}${TOPIC}`)).toBe(records.length)
   })
 
-  test('its API document holds for the service of today', { timeout: 120_000 }, async () => {
+  test('the API document holds for the service of today', { timeout: 120_000 }, async () => {
     main = run('start', await settings())
     const { url } = await untilReady(main)
     const answer = await fetch(`${url}/v0/openapi.json`)
@@ -94,7 +94,7 @@ describe('a change of the API document', () => {
     ['a parameter', (document) => candles(document)?.parameters.splice(0, 1), /^GET \/v0\/candles: query \w+ is gone$/],
     ['a status', (document) => delete candles(document)?.responses['404'], /^GET \/v0\/candles: no 404$/],
     ['a field', (document) => withoutField(document, 'close'), /^GET \/v0\/candles 200.*\.close is gone$/],
-  ])('that takes %s away is found', async (_, change, line) => {
+  ])('the removal of %s is found', async (_, change, line) => {
     const document = await savedJson<OpenApi>(version, 'openapi.json')
     const changed = structuredClone(document)
     change(changed)

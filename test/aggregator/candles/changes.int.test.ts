@@ -5,7 +5,7 @@ import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../suppo
 
 const HOURS_BEHIND_MS = 3 * 3_600_000
 
-describe.skipIf(withoutClickHouse)('changes', () => {
+describe.skipIf(withoutClickHouse)('the table of changes', () => {
   let database: TestDatabase
 
   beforeEach(async () => {
@@ -15,7 +15,7 @@ describe.skipIf(withoutClickHouse)('changes', () => {
     await database?.drop()
   })
 
-  test('of a writer whose clock is behind stay for an hour', async () => {
+  test('changes of a writer whose clock is behind stay for an hour', async () => {
     const behind = Date.now() - HOURS_BEHIND_MS
     const clock = vi.spyOn(Date, 'now').mockReturnValue(behind)
     const touched = [{ pool: '0x11b815efb8f581194ae79006d24e0d814b7697f6' as const, first: 1, last: 2 }]

@@ -13,14 +13,14 @@ const RUNS = 50
 const TICKS_A_RUN = 2_000
 const PLACE = { number: 1, hash: `0x${'00'.repeat(32)}`, timestamp: 1_700_000_000 } as const
 
-describe.skipIf(withoutClickHouse)('prices', () => {
+describe.skipIf(withoutClickHouse)('the prices of a row', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
   })
   afterAll(() => database?.drop())
 
-  test('of whatever row are read back as they were written, bit for bit', { timeout: 180_000 }, async () => {
+  test('prices of any row are read back as they were written, bit for bit', { timeout: 180_000 }, async () => {
     let run = 0
     const ticks = fc.array(anyTick({ pool: POOL }), { minLength: TICKS_A_RUN, maxLength: TICKS_A_RUN, size: 'max' })
     await fc.assert(

@@ -17,7 +17,7 @@ const AMOUNT = fc
   .map(([shift, amount]) => amount >> BigInt(shift))
 
 describe('the estimate of a price', () => {
-  test('is within 8 units in the last place of it, whatever was swapped and however much a token is worth', () => {
+  test('the estimate is within 8 units in the last place of the price, for any amounts, decimals and worth of a token', () => {
     fc.assert(
       fc.property(AMOUNT, AMOUNT, SQRT_PRICE, DECIMALS, DECIMALS, (amount0, amount1, root, ...places) => {
         const decimals = { decimals0: places[0], decimals1: places[1] }
@@ -32,7 +32,7 @@ describe('the estimate of a price', () => {
     )
   })
 
-  test('and what is stored of the distance give back the price of whatever tick, bit for bit', () => {
+  test('the estimate and the stored distance give back the price of any tick, bit for bit', () => {
     fc.assert(
       fc.property(anyTick({ pool: `0x${'fe'.repeat(20)}` }), (tick) => {
         const { scale, ...estimate } = estimatePrices(tick)

@@ -25,7 +25,7 @@ const HISTORIES = [SHORT, LONG]
 /** Rows are read in pieces of 8,192, at both ends of each stretch, and a question looks at several. */
 const PIECES = 16 * 8_192
 
-describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () => {
+describe.skipIf(withoutClickHouse)('a ledger that is ten times as long', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
@@ -44,23 +44,23 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
   }
 
   const QUESTIONS: Record<string, (client: ClickHouseClient, network: NetworkName) => Promise<unknown>> = {
-    'what is known whole': (client, network) => knownRanges(client, network),
-    'what there is to audit': (client, network) => storedRanges(client, network, undefined, 2 ** 40),
-    'where it begins': ledgerStart,
-    'its tip': (client, network) => storedChain(client, network).tip(),
-    'its newest blocks': Ledger.load,
+    'the ranges that are known whole': (client, network) => knownRanges(client, network),
+    'the ranges to audit': (client, network) => storedRanges(client, network, undefined, 2 ** 40),
+    'the first block': ledgerStart,
+    'the tip': (client, network) => storedChain(client, network).tip(),
+    'the newest blocks': Ledger.load,
     'blocks far below the tip': (client, network) => storedChain(client, network).below(FIRST + 150_000, 1_024),
-    'where a log is read on': (client, network) => positionInLog(client, network, arrayLog()),
+    'the position in a log': (client, network) => positionInLog(client, network, arrayLog()),
     'the position where a process resumes': positionAfterStored,
     'the tip of the API': (client, network) => readTips(client, [network]),
     'the tip of the API, where the one before is known': async (client, network) => {
       const before = await readTips(client, [network])
       return readTips(client, [network], new Map([[network, { tip: before.get(network) }]]))
     },
-    'what the API knows whole': (client, network) => readCoverages(client, [network]),
+    'the ranges that the API knows whole': (client, network) => readCoverages(client, [network]),
   }
 
-  test.each(Object.entries(QUESTIONS))('%s takes no more rows', async (_, ask) => {
+  test.each(Object.entries(QUESTIONS))('a query for %s reads no more rows', async (_, ask) => {
     const rows: number[] = []
     for (const { network } of HISTORIES) {
       const counting = counted(database.client)
@@ -72,7 +72,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     expect(long).toBeLessThanOrEqual(short + PIECES)
   })
 
-  test('the answers are right, below a rollback that is longer than a stretch too', async () => {
+  test('answers are right, below a rollback that is longer than a stretch too', async () => {
     const { client } = database
     const last = FIRST + LONG.blocks - 1
     expect(await runsOfLedger(client, LONG.network)).toMatchObject([{ from: FIRST, to: last }])
@@ -87,7 +87,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
     expect(offset).toBe((10_000_000 + 2 * 119_999) / 2 + 1)
   })
 
-  test('gaps within it show where they are near the tip, and right below what is read', async () => {
+  test('gaps show near the tip, and right below what is read', async () => {
     const { client } = database
     const gone = (number: number) => storeBlocks(SHORT.network, number, 1, 20_000_000, 1)
     const last = FIRST + SHORT.blocks - 1
@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse)('of a ledger that is ten times as long', () =
   })
 })
 
-describe.skipIf(withoutClickHouse)('of ticks that are ten times as many', () => {
+describe.skipIf(withoutClickHouse)('ten times as many ticks', () => {
   let database: TestDatabase
   const isTouched = loadSql(import.meta.url, '../../../aggregator/history/is_touched.sql')
   /** History that a job states; what is stored begins above it, in the same month, and continues in later ones. */
@@ -123,7 +123,7 @@ describe.skipIf(withoutClickHouse)('of ticks that are ten times as many', () => 
   }, 60_000)
   afterAll(() => database?.drop())
 
-  test('whether stated blocks are stored takes no more rows', async () => {
+  test('the search for stored ticks of stated blocks reads no more rows', async () => {
     const rows = []
     for (const { network } of SIZES) {
       const counting = counted(database.client)
@@ -135,7 +135,7 @@ describe.skipIf(withoutClickHouse)('of ticks that are ten times as many', () => 
   })
 
   test.each([1, 1_699_999_999, 1_700_000_000, TIME_END - 1])(
-    'a tick of theirs is found that is stored under the second %i',
+    'a tick of stated blocks is found under the second %i',
     async (time) => {
       const network = networkOf(`stored-${time}`)
       await database.client.command({

@@ -83,7 +83,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     }
   }
 
-  test('brings what was left out, and buries what was made up, at every resolution', async () => {
+  test('a restatement brings what was left out, and buries what was made up, at every resolution', async () => {
     const running = await start(database)
     await running.log.append(asBlocks(NETWORK, wrong))
     await expect(expectClean()).rejects.toThrow()
@@ -95,7 +95,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     await running.stop()
   })
 
-  test('repeated, or replayed over by the stream, changes nothing', async () => {
+  test('a restatement that is repeated, or replayed over by the stream, changes nothing', async () => {
     const running = await start(database)
     await running.history.append([restatementOf(truth.slice(3, 8), 1)])
     await running.log.append(asBlocks(NETWORK, truth))
@@ -103,7 +103,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     await running.stop()
   })
 
-  test('of some pools says nothing of the others', async () => {
+  test('a restatement of some pools leaves the others as they are', async () => {
     const running = await start(database)
     const [first, ...others] = POOLS.map((pool) => pool.id)
     // A job that was told nonsense of one pool, and a later one that was told the truth.
@@ -117,7 +117,7 @@ describe.skipIf(withoutClickHouse)('a restatement', () => {
     await running.stop()
   })
 
-  test('progresses while the stream grows, and neither waits for ever', async () => {
+  test('a restatement progresses while the stream grows, and neither waits for ever', async () => {
     const running = await start(database)
     const more = mine(truth, plans ?? [])
     const cleaning = await start(clean)
@@ -313,8 +313,8 @@ describe.skipIf(withoutClickHouse)('a block that is stored under a wrong time', 
     ['of a later month', 40 * DAY, {}],
     ['of an earlier month', -40 * DAY, {}],
     ['of the last day that can be stored', TIME_END - 1 - (truth[LIE]?.timestamp ?? 0), {}],
-    ['of a later month, with changes of liquidity alone', 40 * DAY, { ticks: [], balances: [] }],
-  ])('%s is stored under its own once it is restated, and nothing is left', async (_, seconds, content) => {
+    ['of a later month and liquidity changes alone', 40 * DAY, { ticks: [], balances: [] }],
+  ])('a block with a time %s is stored under its own once it is restated, and nothing is left', async (_, seconds, content) => {
     await empty()
     const running = await start(database)
     await running.log.append(asBlocks(NETWORK, told(seconds, content)))
@@ -323,7 +323,7 @@ describe.skipIf(withoutClickHouse)('a block that is stored under a wrong time', 
     await expectClean()
   })
 
-  test.each([1, 2, 3])('is mended where a process died before statement %i of the mend', async (statement) => {
+  test.each([1, 2, 3])('the block is mended where a process died before statement %i of the mend', async (statement) => {
     await empty()
     const running = await start(database)
     await running.log.append(asBlocks(NETWORK, told(40 * DAY)))

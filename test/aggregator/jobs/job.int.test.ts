@@ -17,7 +17,7 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
   /** As many clients as there are commands: each is a process of its own. */
   const clients = (count: number): ClickHouseClient[] => Array.from({ length: count }, () => database.connect())
 
-  test('belongs to one job of those that are begun together', async () => {
+  test('a number belongs to one job of those that are begun together', async () => {
     const network = networkOf('together')
     const commands = clients(18)
     await Promise.all(commands.map((client) => client.ping()))
@@ -29,7 +29,7 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
     expect(open.map(({ from }) => from).sort((a, b) => a - b)).toEqual(jobs.map((_, index) => index))
   })
 
-  test('is above that of every job that was open before, also while others are begun', async () => {
+  test('a number is above that of every job that was open before, also while others are begun', async () => {
     const network = networkOf('order')
     const opened: { id: number; above: number }[] = []
     await Promise.all(
@@ -45,7 +45,7 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
     expect(new Set(opened.map(({ id }) => id)).size).toBe(80)
   })
 
-  test('that a crash left unused is not used by another job', async () => {
+  test('a number that a crash left unused is not used by another job', async () => {
     const network = networkOf('crash')
     const before = await openJob(database.client, { ...ALL, network })
     await database.client.command({
@@ -57,7 +57,7 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
     expect(await readJob(database.client, network, before.id + 1)).toBeUndefined()
   })
 
-  test('is above those that an earlier version gave out without a claim', async () => {
+  test('a number is above those that an earlier version gave out without a claim', async () => {
     const network = networkOf('earlier')
     await database.client.command({
       query: `INSERT INTO jobs (network, id, kind, first, last, concurrency, state, reason, created, version)
@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse)('a job number', () => {
     expect((await openJob(database.client, { ...ALL, network })).id).toBe(42)
   })
 
-  test('of a closed job is not opened again by progress that its process records late or at the same time', async () => {
+  test('a closed job is not opened again by progress that its process records late or at the same time', async () => {
     const network = networkOf('closed')
     const late = await openJob(database.client, { ...ALL, network })
     await failJob(database.client, late, 'It was taken back.')

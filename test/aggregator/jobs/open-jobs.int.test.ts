@@ -17,7 +17,7 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
   })
   afterAll(() => database?.drop())
 
-  test('of all networks and kinds are asked for in one statement', async () => {
+  test('one statement asks for the open jobs of all networks and kinds', async () => {
     let statements = 0
     const client = intercepted(database.client, (send) => {
       statements++
@@ -30,7 +30,7 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
     expect(statements).toBe(1)
   })
 
-  test('are seen once they are open, and until they are closed', async () => {
+  test('jobs are seen once they are open, and until they are closed', async () => {
     const { hasOpenJobs } = watchJobs(database.client)
     const becomes = (state: boolean) =>
       until(async () => ((await hasOpenJobs('polygon', 'backfill')) === state ? true : undefined), 'the job is seen')
@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
     await becomes(false)
   })
 
-  test('of a rewind that is done, the newest number is known, in the same statement', async () => {
+  test('the newest number of a rewind that is done is known by the same statement', async () => {
     let statements = 0
     const client = intercepted(database.client, (send) => {
       statements++
@@ -57,7 +57,7 @@ describe.skipIf(withoutClickHouse)('open jobs', () => {
     expect(statements).toBe(1)
   })
 
-  test('are none where the tables do not answer, and are seen when they answer again', async () => {
+  test('jobs are none where the tables do not answer, and are seen when they answer again', async () => {
     await database.client.command({ query: 'RENAME TABLE jobs TO jobs_away' })
     const { hasOpenJobs } = watchJobs(database.client)
     expect(await hasOpenJobs('base', 'rewind')).toBe(false)

@@ -20,7 +20,7 @@ function plans(count: number, first = 0, pool = POOL): BlockPlan[] {
   }))
 }
 
-describe.skipIf(withoutClickHouse)('what pools held', () => {
+describe.skipIf(withoutClickHouse)('the balances of a pool', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
@@ -50,7 +50,7 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
     return Number((await answer.json<{ rows: string }>())[0]?.rows)
   }
 
-  test('is one row an hour, the newest, however often it is read', async () => {
+  test('an hour has one row, that of its newest reading, however many there are', async () => {
     const network = networkOf('hours')
     const chain = mine([], plans(600))
     await stored(network, asBlocks(network, chain))
@@ -60,7 +60,7 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
     expect(await count('pool_balance_hours', network)).toBe(newest.size)
   })
 
-  test('is kept for a day reading by reading, and then no more', async () => {
+  test('a single reading is kept for a day, and no longer', async () => {
     const network = networkOf('expiring')
     await stored(network, asBlocks(network, mine([], plans(50))))
     expect(await count('pool_balances', network)).toBe(50)
@@ -73,7 +73,7 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
     expect(await count('pool_balances', network)).toBe(50)
   })
 
-  test('is on the chain: a reorg within an hour puts back the reading before it, also after a merge', async () => {
+  test('a reorg within an hour puts back the reading before it, also after a merge', async () => {
     const network = networkOf('reorg')
     const trunk = mine([], plans(100))
     const orphaned = mine(trunk, [...plans(80, 1_000), ...plans(1, 5_000, OTHER)], 'orphaned')
@@ -93,7 +93,7 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
     expect((await held(network)).at(-1)?.[0]).toBe(7_002)
   })
 
-  test('of a flush that was cut off before its ledger is put back at the next start', async () => {
+  test('the reading of a flush that was cut off before its ledger is taken back at the next start', async () => {
     const network = networkOf('crash')
     await stored(network, asBlocks(network, mine([], plans(3))))
     const before = await held(network)
@@ -117,7 +117,7 @@ describe.skipIf(withoutClickHouse)('what pools held', () => {
   test.each([
     ['the first message of the next process', false],
     ['the first message after another crash and a merge', true],
-  ])('put back at a start is taken back by a fork in %s', async (what, isMerged) => {
+  ])('a reading that a start put back is taken back by a fork in %s', async (what, isMerged) => {
     const network = networkOf(what)
     const chain = mine([], plans(3))
     const fork = mine(chain.slice(0, 2), plans(1, 7_000, OTHER), 'fork')

@@ -14,7 +14,7 @@ const BASE = mine([], PLANS.slice(0, 3))
 const A = mine(BASE, PLANS.slice(3, 5), 'a')
 const B = mine(BASE, PLANS.slice(5, 7), 'b')
 
-describe.skipIf(withoutClickHouse).concurrent('where an aggregator resumes', () => {
+describe.skipIf(withoutClickHouse).concurrent('the position where an aggregator resumes', () => {
   let database: TestDatabase
   let networks = 0
   beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator resumes', () 
     return tablesNow(network)
   }
 
-  test('in one process: above everything that is stored', async () => {
+  test('an in-process log is read from above everything that is stored', async () => {
     const network = another()
     expect(await run(network, BASE)).toMatchObject({ generation: 0, offset: 0 })
     expect(await run(network, A)).toMatchObject({ generation: 0, offset: 3 })
@@ -47,7 +47,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator resumes', () 
     expect(await run(network, B)).toMatchObject({ generation: 0, offset: 7, kinds: ['aggregator-started'] })
   })
 
-  test('in a log that keeps its messages: at the last one that is stored, which changes nothing', async () => {
+  test('a log that keeps its messages is read from the last one that is stored, which changes nothing', async () => {
     const network = another()
     const log = arrayLog()
     expect(await run(network, BASE, log)).toMatchObject({ generation: 0, offset: 0 })
@@ -104,7 +104,7 @@ describe.skipIf(withoutClickHouse).concurrent('where an aggregator resumes', () 
     }
   })
 
-  test('from one process to a log that keeps its messages, and back', async () => {
+  test('a change from an in-process log to one that keeps its messages, and back, leaves the rows of a clean run', async () => {
     const network = another()
     await run(network, BASE)
     const log = arrayLog()

@@ -126,7 +126,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
   }
 
   test.each(drawn('logs', ['in one process', 'over a log that keeps its messages'], 1))(
-    '%s leaves the rows of a reader of the new branch',
+    'a rewind %s leaves the rows of a reader of the new branch',
     async (kind) => {
       const clean = await storeClean()
       const network = another()
@@ -160,7 +160,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     },
   )
 
-  test('that is cut off before any of its statements is done by the next process', async () => {
+  test('a rewind that is cut off before any of its statements is done by the next process', async () => {
     const clean = await storeClean()
     const prepared = another()
     await storeOld(prepared)
@@ -211,7 +211,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     expect(cuts).toBeGreaterThan(Math.floor(18 / STRIDE))
   })
 
-  test('asked for amid a restatement takes back all of it', async () => {
+  test('a rewind that is asked for amid a restatement takes back all of it', async () => {
     const network = another()
     let isArmed = false
     let asked: Promise<Job> | undefined
@@ -251,7 +251,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     await expectNew(network, clean)
   })
 
-  test('is no stall while the listener still appends blocks of the removed branch, and another gap is one', async () => {
+  test('a late block of the removed branch is no stall, and another gap is one', async () => {
     const network = another()
     const aggregator = await startAggregator(client, { network })
     await aggregator.append(asBlocks(network, OLD))
@@ -268,7 +268,7 @@ describe.skipIf(withoutClickHouse)('a rewind below finality', { timeout: 240_000
     await stop(aggregator)
   })
 
-  test('of a block that is not on the ledger fails, and changes nothing', async () => {
+  test('a rewind to a block that is not on the ledger fails, and changes nothing', async () => {
     const network = another()
     await storeOld(network)
     const before = (await tablesOf(client))(network)

@@ -19,7 +19,7 @@ describe('the digest of a block’s ticks', () => {
     )
   })
 
-  test('it is the sum of its parts, and 0 for no ticks', () => {
+  test('the digest is the sum of its parts, and 0 for no ticks', () => {
     fc.assert(
       fc.property(ticks, ticks, (some, others) => {
         expect(digestOf([...some, ...others])).toBe(BigInt.asUintN(64, digestOf(some) + digestOf(others)))
@@ -29,7 +29,7 @@ describe('the digest of a block’s ticks', () => {
     expect(digestOf([])).toBe(0n)
   })
 
-  test('it changes when a tick is missing, moved, of another transaction or of another size', () => {
+  test('the digest changes when a tick is missing, moved, of another transaction or of another size', () => {
     fc.assert(
       fc.property(ticks, fc.nat(), (some, choice) => {
         const at = choice % some.length

@@ -17,7 +17,7 @@ test('publishing runs once no batch is being stored, also after a failed one', a
   await whenStored()
 })
 
-test('it does not wait for ever', async () => {
+test('publishing does not wait for ever', async () => {
   vi.useFakeTimers()
   try {
     let end = () => {}

@@ -36,7 +36,7 @@ const ruleOf = (check: () => unknown) => {
 }
 
 describe('a flush', () => {
-  test('of blocks in order, or of a range, passes', () => {
+  test('a flush of blocks in order, or of a range, passes', () => {
     expect(ruleOf(() => checkFlush(network, placedOf(CHAIN)))).toBeUndefined()
     const range = {
       message: asRange(network, CHAIN.slice(2)),
@@ -57,11 +57,11 @@ describe('a flush', () => {
       'log indexes grow',
       ({ liquidity }, index) => (index === 2 ? { liquidity: [...liquidity, ...liquidity.slice(-1)] } : {}),
     ],
-  ])('is refused where this is broken: %s', (rule, change) => {
+  ])('a flush is refused where this is broken: %s', (rule, change) => {
     expect(ruleOf(() => checkFlush(network, placedOf(CHAIN, change)))).toBe(rule)
   })
 
-  test('is refused where blocks are missing, doubled, or out of their order', () => {
+  test('a flush is refused where blocks are missing, doubled, or out of their order', () => {
     const placed = placedOf(CHAIN)
     const [a, b, c] = placed as [PlacedMessage, PlacedMessage, PlacedMessage]
     for (const wrong of [
@@ -74,7 +74,7 @@ describe('a flush', () => {
     expect(ruleOf(() => checkFlush(network, [a, { ...b, position: earlier }]))).toBe('versions of rows do not fall')
   })
 
-  test('is refused where its versions are below those of the flush before', () => {
+  test('a flush is refused where its versions are below those of the flush before', () => {
     const placed = placedOf(CHAIN)
     const flushed = checkVersions(network, placed.slice(0, 2), 7n, {})
     expect(ruleOf(() => checkVersions(network, placed.slice(2), 8n, { flushed }))).toBeUndefined()
@@ -83,7 +83,7 @@ describe('a flush', () => {
     expect(ruleOf(() => checkVersions(network, placed, 8n, { flushed }))).toBe(rule)
   })
 
-  test('is refused where a tick has no row, or is in no candle', () => {
+  test('a flush is refused where a tick has no row, or is in no candle', () => {
     const blocks = CHAIN.map((block) => ({ block }))
     const ticks = CHAIN.flatMap((block) => block.ticks).length
     expect(ruleOf(() => checkCounts(network, blocks, { encoded: ticks, folded: ticks }))).toBeUndefined()
@@ -94,7 +94,7 @@ describe('a flush', () => {
       expect(ruleOf(() => checkCounts(network, blocks, counts))).toBe('each tick is one row and counts once in candles')
   })
 
-  test('says what to do in one sentence', () => {
+  test('a refusal says what to do in one sentence', () => {
     expect(() =>
       checkFlush(
         network,

@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
   }
 
   test.each(['ticks and candles', 'candles alone'])(
-    'and stores %s that the successor has yet to read: nothing counts twice',
+    'late %s that the successor has yet to read count once',
     async (what) => {
       const network = networkOf(what)
       const clean = await cleanRun(`clean ${what}`, CHAIN)
@@ -113,7 +113,7 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
   )
 
   test.each(['a flush', 'a rollback'])(
-    'and sends the last statement of %s to the ledger: it is refused, so that the tip is what the successor has read',
+    'the last statement of %s is refused by the ledger, so that the tip is what the successor has read',
     async (what) => {
       const network = networkOf(`late ${what}`)
       const log = { ...arrayLog(), confirm: async () => undefined }
@@ -151,7 +151,7 @@ describe.skipIf(withoutClickHouse).concurrent('an owner that wakes up beside its
     },
   )
 
-  test('and finishes what a job has read: the successor does it again', async () => {
+  test('a restatement that the owner finishes late is done again by the successor', async () => {
     const network = networkOf('restating')
     const clean = await cleanRun('clean restating', CHAIN)
     const messages = asBlocks(

@@ -23,12 +23,12 @@ describe.skipIf(withoutClickHouse)('sums over stored blocks', () => {
 
   afterAll(() => database?.drop())
 
-  test('are those of the core, block by block', async () => {
+  test('the sums are those of the core, block by block', async () => {
     const stored = await storedSums(database.client, { network, pools: undefined, ...range })
     expect([...stored].sort(([a], [b]) => a - b)).toEqual(blocks.map((block) => [block.number, sumsOf(block)]))
   })
 
-  test('of some pools know nothing of the others', async () => {
+  test('the sums of some pools leave the others out', async () => {
     const stored = await storedSums(database.client, { network, pools, ...range })
     const expected = blocks
       .map(({ number, timestamp, ticks, liquidity }) => [
@@ -39,7 +39,7 @@ describe.skipIf(withoutClickHouse)('sums over stored blocks', () => {
     expect([...stored].sort(([a], [b]) => a - b)).toEqual(expected)
   })
 
-  test('tell which logs are missing and which are too many', async () => {
+  test('the differences count the logs that are missing and those that are too many', async () => {
     const [block] = blocks
     if (!block) throw new Error('There are blocks.')
     const of = (changed: Partial<typeof block>) =>

@@ -111,7 +111,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
       hidden.includes(log)
   const invented = (): RpcLog => ({ ...some(logsOf(V3_TOPICS.swap, DOG_POOL)), logIndex: numberToHex(950) })
 
-  test('of blocks that are right writes down how far it is, and nothing else', async () => {
+  test('an audit of right blocks writes down how far it is, and nothing else', async () => {
     await listen()
     const versions = () =>
       database.client
@@ -144,7 +144,7 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test('of blocks of a branch that lost leaves them to the rollback', async () => {
+  test('an audit leaves blocks of a branch that lost to the rollback', async () => {
     nodes.one.faults.hideLogs = hide(some(logsOf(V3_TOPICS.swap, DOG_POOL)))
     await listen()
     // As where the aggregator was away while the chain replaced these blocks, and made the others final.

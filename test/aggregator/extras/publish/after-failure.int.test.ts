@@ -20,7 +20,7 @@ const PLANS = fc.sample(blockPlan({ full: true }), { numRuns: 20, seed: 11 }).ma
   ...(index === 0 && { pools: POOLS }),
 }))
 
-describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
+describe.skipIf(withoutClickHouse)('publications after a failure', () => {
   let database: TestDatabase
   beforeAll(async () => {
     database = await freshDatabase()
@@ -41,7 +41,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
       return send()
     })
 
-  test('has the blocks below a fork that came before it', async () => {
+  test('the blocks below a fork that came before the first publication are published', async () => {
     const network = networkOf('fork before the first publication')
     const { broker, folded, publish } = awayBroker()
     const base = mine([], PLANS.slice(0, 8))
@@ -53,7 +53,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     await aggregator.stop()
   })
 
-  test('has the blocks that were stored before a restart', async () => {
+  test('the blocks that were stored before a restart are published', async () => {
     const network = networkOf('restart before the first publication')
     const { broker, folded, publish } = awayBroker()
     const atVenue = (pools: readonly Pool[]) => pools.map((pool) => ({ ...pool, venue: 'sushi' as const }))
@@ -71,7 +71,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     expect(new Set(pools.map(({ pool }) => pool?.venue))).toStrictEqual(new Set(['sushi']))
   })
 
-  test('has a branch that comes back after a crash has retracted it', async () => {
+  test('a branch that a crash left retracted is published again when it comes back', async () => {
     const network = networkOf('a branch comes back')
     const folded = foldTopics()
     const publish = publishTo(folded.sink)
@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     await after.stop()
   })
 
-  test('has an overwrite in full where tombstones of a dead process come late', async () => {
+  test('an overwrite is published in full where tombstones of a dead process come late', async () => {
     const network = networkOf('late tombstones')
     const { client } = database
     const folded = foldTopics()
@@ -146,7 +146,7 @@ describe.skipIf(withoutClickHouse)('what is published after a failure', () => {
     expect([...folded.ticks.values()].filter(({ op }) => op === 'retract')).not.toEqual([])
   })
 
-  test('has nothing that a job stated, a power cut took off the ledger, and the next job took back', async () => {
+  test('a job that a power cut took off the ledger leaves nothing published once the next job took it back', async () => {
     const network = networkOf('a job above the checkpoint')
     const { client } = database
     const folded = foldTopics()

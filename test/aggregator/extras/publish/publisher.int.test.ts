@@ -42,7 +42,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
   afterAll(() => database?.drop())
 
   test.each(Array.from({ length: SEEDS }, (_, index) => FIRST_SEED + index))(
-    'folded by their version are the rows of the tables, SEED=%i',
+    'publications folded by their version are the rows of the tables, SEED=%i',
     { timeout: 120_000 },
     async (seed) => {
       const random = randomOf(seed)
@@ -60,7 +60,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     },
   )
 
-  test('have the pools that are named late, and what was not published for want of them', async () => {
+  test('pools that are named late are published with the ticks that were withheld for want of them', async () => {
     const { client } = database
     const network = networkOf('published late')
     const chain = mine([], fc.sample(blockPlan({ full: true }), { numRuns: 8, seed: 5 }))
@@ -84,7 +84,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     await aggregator.stop()
   })
 
-  test('of final blocks alone are never retracted, and have closed candles', async () => {
+  test('publications of final blocks alone are never retracted, and have closed candles', async () => {
     const { client } = database
     const network = networkOf('published when final')
     const [first, ...rest] = fc.sample(blockPlan({ full: true }), { numRuns: 30, seed: 4 })
@@ -127,7 +127,7 @@ describe.skipIf(withoutClickHouse)('publications', () => {
     expect((await answer.json<{ count: string }>()).map(({ count }) => Number(count))).toEqual([closed.length])
   })
 
-  test('read the candles of each stretch where a pool is named twice', async () => {
+  test('the candles of each stretch are read where a pool is named twice', async () => {
     const { client } = database
     const network = networkOf('named twice')
     const plans = fc
