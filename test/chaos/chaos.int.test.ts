@@ -60,12 +60,14 @@ describe.skipIf(withoutClickHouse)('a process that dies at any place', () => {
     expect(missed()).toStrictEqual([])
   })
 
-  test.skipIf(kafka.skip).concurrent(`${KAFKA_CRASHES} crashes over Kafka leave the rows of a clean run`, { timeout }, async (context) => {
-    const seeds = seedsOf('kafka', KAFKA_CRASHES)
-    if (seeds.length === 0) return context.skip()
-    const crashes = await run('over Kafka', seeds, kafkaLogs(kafka.brokers))
-    if (ONE_SEED === undefined) expect(crashes.length).toBeGreaterThanOrEqual(KAFKA_CRASHES)
-  })
+  test
+    .skipIf(kafka.skip)
+    .concurrent(`${KAFKA_CRASHES} crashes over Kafka leave the rows of a clean run`, { timeout }, async (context) => {
+      const seeds = seedsOf('kafka', KAFKA_CRASHES)
+      if (seeds.length === 0) return context.skip()
+      const crashes = await run('over Kafka', seeds, kafkaLogs(kafka.brokers))
+      if (ONE_SEED === undefined) expect(crashes.length).toBeGreaterThanOrEqual(KAFKA_CRASHES)
+    })
 
   async function run(where: string, seeds: readonly number[], logKind: LogKind): Promise<Crash[]> {
     // Small statements of many processes at once: a thread for each is quickest.

@@ -121,24 +121,28 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       expect({ table, rows: await rows('killed', table, 6_046) }).toEqual({ table, rows: whole[table] })
   })
 
-  test('a backfill gives an estimate, stops after --max-requests, and the same command reads the rest', inSoak, async () => {
-    const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
-    const job = run('backfill', environment('limited'), limited)
-    expect(await job.exited).toBe(0)
-    const stopped =
-      /Stopped after \d\d requests, before block \d+: --max-requests is 20\. What is read stays; the same command reads the rest\. Its estimate was about ([\d,]+) requests, [\d,]+ (?:seconds?|minutes?)\.\n/
-    const [, requests = ''] = stopped.exec(job.output()) ?? []
-    expect(Number(requests.replaceAll(',', '')), job.output()).toBeGreaterThan(10)
-    expect(job.output()).not.toContain('100.0 %')
-    const again = run('backfill', environment('limited'), range(DAY.firstBlock, FINALIZED))
-    const [, first = ''] = await again.untilPrinted(/ (\d+\.\d) %/)
-    expect(Number(first)).toBeGreaterThan(5)
-    await again.untilPrinted(/100\.0 %/)
-    expect(await again.exited).toBe(0)
-    await untilReady(start('limited', FINALIZED + 1))
-    for (const table of tables)
-      expect({ table, rows: await rows('limited', table, 6_046) }).toEqual({ table, rows: whole[table] })
-  })
+  test(
+    'a backfill gives an estimate, stops after --max-requests, and the same command reads the rest',
+    inSoak,
+    async () => {
+      const limited = [...range(DAY.firstBlock, FINALIZED), '--concurrency', '1', '--max-requests', '20']
+      const job = run('backfill', environment('limited'), limited)
+      expect(await job.exited).toBe(0)
+      const stopped =
+        /Stopped after \d\d requests, before block \d+: --max-requests is 20\. What is read stays; the same command reads the rest\. Its estimate was about ([\d,]+) requests, [\d,]+ (?:seconds?|minutes?)\.\n/
+      const [, requests = ''] = stopped.exec(job.output()) ?? []
+      expect(Number(requests.replaceAll(',', '')), job.output()).toBeGreaterThan(10)
+      expect(job.output()).not.toContain('100.0 %')
+      const again = run('backfill', environment('limited'), range(DAY.firstBlock, FINALIZED))
+      const [, first = ''] = await again.untilPrinted(/ (\d+\.\d) %/)
+      expect(Number(first)).toBeGreaterThan(5)
+      await again.untilPrinted(/100\.0 %/)
+      expect(await again.exited).toBe(0)
+      await untilReady(start('limited', FINALIZED + 1))
+      for (const table of tables)
+        expect({ table, rows: await rows('limited', table, 6_046) }).toEqual({ table, rows: whole[table] })
+    },
+  )
 
   test('a limit ends the job of a running process', inSoak, async () => {
     await untilReady(start('owner', FINALIZED + 1))
@@ -198,28 +202,31 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
   const kafka = inject('kafka')
   const brokers = kafka && 'brokers' in kafka ? kafka.brokers : undefined
 
-  test.skipIf(!brokers)('a backfill in a cluster is stored through Kafka by the aggregator of the network', async () => {
-    const database = await freshDatabase()
-    const { url, username, password } = database.connection
-    const shared = {
-      ETHEREUM_RPC_URL: rpc.url,
-      ETHEREUM_START: 'latest',
-      KAFKA_BROKERS: (brokers ?? []).join(','),
-      CLICKHOUSE_URL: url,
-      CLICKHOUSE_USER: username,
-      CLICKHOUSE_PASSWORD: password,
-      CLICKHOUSE_DATABASE: database.database,
-    }
-    started.push(run('aggregate', shared))
-    const job = run('backfill', shared, range(DAY.firstBlock, FINALIZED))
-    expect(await job.exited).toBe(0)
-    // Other suites share the broker: their stream may bring blocks above, but only the job says what is covered.
-    const isFinal = (row: string) => Number((JSON.parse(row) as { block: string }).block) <= FINALIZED
-    const stored = (await rowsOf(database.client, 'ticks')).filter(isFinal)
-    expect(stored).toEqual((whole['ticks'] ?? []).filter(isFinal))
-    const covered = await readCoverage(database.client, 'ethereum', undefined)
-    expect(gapsIn({ from: DAY.firstBlock, to: FINALIZED }, covered)).toEqual([])
-    await Promise.all(started.splice(0).map((it) => it.stop()))
-    await database.drop()
-  })
+  test.skipIf(!brokers)(
+    'a backfill in a cluster is stored through Kafka by the aggregator of the network',
+    async () => {
+      const database = await freshDatabase()
+      const { url, username, password } = database.connection
+      const shared = {
+        ETHEREUM_RPC_URL: rpc.url,
+        ETHEREUM_START: 'latest',
+        KAFKA_BROKERS: (brokers ?? []).join(','),
+        CLICKHOUSE_URL: url,
+        CLICKHOUSE_USER: username,
+        CLICKHOUSE_PASSWORD: password,
+        CLICKHOUSE_DATABASE: database.database,
+      }
+      started.push(run('aggregate', shared))
+      const job = run('backfill', shared, range(DAY.firstBlock, FINALIZED))
+      expect(await job.exited).toBe(0)
+      // Other suites share the broker: their stream may bring blocks above, but only the job says what is covered.
+      const isFinal = (row: string) => Number((JSON.parse(row) as { block: string }).block) <= FINALIZED
+      const stored = (await rowsOf(database.client, 'ticks')).filter(isFinal)
+      expect(stored).toEqual((whole['ticks'] ?? []).filter(isFinal))
+      const covered = await readCoverage(database.client, 'ethereum', undefined)
+      expect(gapsIn({ from: DAY.firstBlock, to: FINALIZED }, covered)).toEqual([])
+      await Promise.all(started.splice(0).map((it) => it.stop()))
+      await database.drop()
+    },
+  )
 })

@@ -314,25 +314,31 @@ describe.skipIf(withoutClickHouse)('a block that is stored under a wrong time', 
     ['of an earlier month', -40 * DAY, {}],
     ['of the last day that can be stored', TIME_END - 1 - (truth[LIE]?.timestamp ?? 0), {}],
     ['of a later month and liquidity changes alone', 40 * DAY, { ticks: [], balances: [] }],
-  ])('a block with a time %s is stored under its own once it is restated, and nothing is left', async (_, seconds, content) => {
-    await empty()
-    const running = await start(database)
-    await running.log.append(asBlocks(NETWORK, told(seconds, content)))
-    await running.history.append([restatementOf(truth.slice(LIE - 1, LIE + 2), 1)])
-    await running.stop()
-    await expectClean()
-  })
+  ])(
+    'a block with a time %s is stored under its own once it is restated, and nothing is left',
+    async (_, seconds, content) => {
+      await empty()
+      const running = await start(database)
+      await running.log.append(asBlocks(NETWORK, told(seconds, content)))
+      await running.history.append([restatementOf(truth.slice(LIE - 1, LIE + 2), 1)])
+      await running.stop()
+      await expectClean()
+    },
+  )
 
-  test.each([1, 2, 3])('the block is mended where a process died before statement %i of the mend', async (statement) => {
-    await empty()
-    const running = await start(database)
-    await running.log.append(asBlocks(NETWORK, told(40 * DAY)))
-    const { client } = mortal(database.client, statement - 1)
-    const stated = { network: NETWORK, first: FIRST_BLOCK + LIE, last: FIRST_BLOCK + LIE, pools: [], job: 1 }
-    const mend = retime(client, { ...stated, blocks: truth.slice(LIE, LIE + 1) }, (task) => task())
-    await expect(mend).rejects.toThrow('The process is dead.')
-    await running.history.append([restatementOf(truth.slice(LIE, LIE + 1), 1)])
-    await running.stop()
-    await expectClean()
-  })
+  test.each([1, 2, 3])(
+    'the block is mended where a process died before statement %i of the mend',
+    async (statement) => {
+      await empty()
+      const running = await start(database)
+      await running.log.append(asBlocks(NETWORK, told(40 * DAY)))
+      const { client } = mortal(database.client, statement - 1)
+      const stated = { network: NETWORK, first: FIRST_BLOCK + LIE, last: FIRST_BLOCK + LIE, pools: [], job: 1 }
+      const mend = retime(client, { ...stated, blocks: truth.slice(LIE, LIE + 1) }, (task) => task())
+      await expect(mend).rejects.toThrow('The process is dead.')
+      await running.history.append([restatementOf(truth.slice(LIE, LIE + 1), 1)])
+      await running.stop()
+      await expectClean()
+    },
+  )
 })

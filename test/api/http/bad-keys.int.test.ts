@@ -20,7 +20,9 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
   const { start } = scenario
   const newKey = () => createKey({ client: scenario.database.client, plan: 'free', name: 'fresh' })
 
-  test('of twelve clients at the address that all share refuse no good key', { timeout: 180_000 }, async () => {
+  test('a good key is answered beside twelve clients that send bad keys from its address', {
+    timeout: 180_000,
+  }, async () => {
     const service = await start()
     const keys = await Promise.all(Array.from({ length: 7 }, newKey))
     const floods = Array.from({ length: 12 }, () => startFlood(service.url, 100))
@@ -36,7 +38,7 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
     expect((await service.get('/v0/usage', { 'X-API-KEY': badKey() })).status).toBe(429)
   })
 
-  test('of 10,000 kinds at once cost a statement for each thousand, and a good key among them is found', async () => {
+  test('10,000 bad keys at once cost a statement for each thousand, and a good key among them is found', async () => {
     const statements: number[] = []
     const client = intercepted(scenario.database.connect(), (send, _, [options]) => {
       const { query_params } = options as { query_params?: { hashes?: readonly string[] } }
@@ -62,7 +64,7 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
     ['/v0/ticks?symbol=WETH-USDC', { Accept: 'text/event-stream' }],
     ['a repeated request for closed candles', { 'Accept-Encoding': 'identity' }],
     ['POST /page/code', {}],
-  ])('by %s', (place, more) => {
+  ])('at %s', (place, more) => {
     const isCode = place.startsWith('POST')
     const path = isCode ? '/page/code' : place.startsWith('/') ? place : CLOSED
 
@@ -77,7 +79,7 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
       for (let look = 0; look < 3; look++) await service.get(path, { ...more, 'X-API-KEY': service.key })
     }
 
-    test('count for the client that a trusted proxy names', async () => {
+    test('bad keys count for the client that a trusted proxy names', async () => {
       const service = await start({ trustedProxies: { addresses: ['loopback'] } })
       await warm(service)
       for (let guess = 0; guess < 20; guess++)
@@ -86,7 +88,7 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
       expect(await ask(service, '2001:db8:0:2::1')).toBe('unauthorized')
     })
 
-    test('count for the peer without TRUST_PROXY, whatever it claims', async () => {
+    test('bad keys count for the peer without TRUST_PROXY, whatever it claims', async () => {
       const service = await start()
       await warm(service)
       for (let guess = 0; guess < 20; guess++) expect(await ask(service, `198.51.100.${guess}`)).toBe('unauthorized')

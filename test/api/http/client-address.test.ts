@@ -18,7 +18,7 @@ describe('the address that a request counts for', () => {
     ['2001:db8:1:2::', '2001:db8:1:2::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     [undefined, ''],
-  ])('of the peer %s is %s without a proxy, whatever X-Forwarded-For says', (peer, expected) => {
+  ])('the peer %s counts for %s without a proxy, whatever X-Forwarded-For says', (peer, expected) => {
     expect(addressOf(undefined, peer)).toBe(expected)
     expect(addressOf(undefined, peer, '198.51.100.1')).toBe(expected)
   })
@@ -26,9 +26,9 @@ describe('the address that a request counts for', () => {
   const PROXIES: TrustedProxies = { addresses: ['10.0.0.0/8', 'fd00::/8', '192.0.2.1'] }
   test.each([
     ['what the proxy wrote', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
-    ['by the /64 of an IPv6 client', '10.0.0.1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['through a proxy with a mapped address', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
-    ['through two proxies', 'fd00::1', '198.51.100.1, 192.0.2.1', '198.51.100.1'],
+    ['the /64 of an IPv6 client', '10.0.0.1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['what a proxy with a mapped address wrote', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['what the first of two proxies wrote', 'fd00::1', '198.51.100.1, 192.0.2.1', '198.51.100.1'],
     ['not what the client claimed before it', '10.0.0.1', '1.1.1.1, 10.0.0.9, 198.51.100.1', '198.51.100.1'],
     ['an inner client, where all are proxies', '10.0.0.1', '10.0.0.7, 10.0.0.8', '10.0.0.7'],
     ['a client with a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
@@ -40,7 +40,7 @@ describe('the address that a request counts for', () => {
     ['the proxy that wrote a number', '10.0.0.1', '2130706433', '10.0.0.1'],
     ['the proxy that wrote 8 kB', '10.0.0.1', '1'.repeat(8_000), '10.0.0.1'],
     ['the first of 5,000 proxies', '10.0.0.1', Array(5_000).fill('10.0.0.2').join(), '10.0.0.2'],
-  ])('is %s', (_, peer, forwarded, expected) => {
+  ])('the address is %s', (_, peer, forwarded, expected) => {
     expect(addressOf(PROXIES, peer, forwarded)).toBe(expected)
   })
 
@@ -52,12 +52,12 @@ describe('the address that a request counts for', () => {
     [3, '198.51.100.1', '198.51.100.1'],
     [1, 'unknown', '203.0.113.7'],
     [2, 'unknown, 192.0.2.1', '192.0.2.1'],
-  ])('is with %s hops and %s the address %s', (hops, forwarded, expected) => {
+  ])('the address with %s hops and %s is %s', (hops, forwarded, expected) => {
     expect(addressOf({ hops }, '203.0.113.7', forwarded)).toBe(expected)
   })
 })
 
-test('names of proxies are those of Express', () => {
+test('the names of proxies are those of Express', () => {
   for (const [name, peers] of [
     ['loopback', ['127.0.0.1', '127.9.9.9', '::1']],
     ['linklocal', ['169.254.1.1', 'fe80::1']],

@@ -49,7 +49,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
   /** The URL's answer by Express. */
   const first = async (path: string) => shown(await service.get(path, plain()))
 
-  test('has the headers and the bytes of the first one', async () => {
+  test('a repeated request has the headers and the bytes of the first one', async () => {
     const path = fresh()
     const wanted = await first(path)
     expect(wanted).toMatchObject({ status: 200, headers: { etag: expect.stringMatching(/^W/) } })
@@ -58,7 +58,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
   })
 
   test.each(['gzip, deflate', 'br', 'gzip, deflate, br', 'gzip;q=0.5', 'deflate'])(
-    'has them compressed for Accept-Encoding: %s',
+    'the bytes are compressed for Accept-Encoding: %s',
     async (accepted) => {
       const path = fresh()
       const ask = async () => {
@@ -74,7 +74,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     },
   )
 
-  test('gets 304 where its ETag is known', async () => {
+  test('a request with the current ETag gets 304', async () => {
     const { etag = '' } = (await first(fresh())).headers
     const path = fresh()
     // fetch adds no-cache to such a request where it names nothing.
@@ -87,7 +87,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     ).toBe(200)
   })
 
-  test('is charged and counted as the first one', async () => {
+  test('a repeated request is charged and counted as the first one', async () => {
     const used = async () => {
       const { credits, api_calls } = Usage.parse((await service.get('/v0/usage')).body)
       return [credits.minute.used, api_calls.minute.used]
@@ -106,7 +106,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     expect(limits[1]).toBe((limits[0] ?? 0) - cost)
   })
 
-  test('is reported under its route', async () => {
+  test('a repeated request is reported under its route', async () => {
     const path = fresh()
     await first(path)
     service.facts.length = 0
@@ -119,7 +119,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     ['with a bad key', { 'X-API-KEY': 'cp_unknown' }, 401],
     ['for another form', { Accept: 'text/csv' }, 200],
     ['for a stream', { Accept: 'text/event-stream' }, 400],
-  ])('%s is answered as the first one', async (_, headers, status) => {
+  ])('a repeated request %s is answered as the first one', async (_, headers, status) => {
     const path = fresh()
     const ask = async () => {
       const { body, ...reply } = shown(await service.get(path, plain(headers)))
@@ -131,7 +131,7 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     expect(await ask()).toEqual(wanted)
   })
 
-  test('is refused where the key has no credits left, with its limits', async () => {
+  test('a repeated request is refused where the key has no credits left, with its limits', async () => {
     const free = await serve('free')
     const headers = { 'X-API-KEY': free.key, 'Accept-Encoding': 'identity' }
     const statuses: number[] = []

@@ -63,7 +63,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(new Set(answers.flatMap(statusesIn))).toEqual(new Set([408]))
   })
 
-  test('one that is kept after an answer is not taken for a slow one', async () => {
+  test('a connection that is kept after an answer is not taken for a slow one', async () => {
     const kept = await open()
     for (let count = 1; count <= 2; count++) {
       kept.send(request(QUESTION))
@@ -85,7 +85,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     await expectOthersAnswered()
   })
 
-  test('of hundreds of small header fields those that count are read', async () => {
+  test('the key is read beside hundreds of small header fields', async () => {
     const many = await open()
     const fields = Array.from({ length: 500 }, (_, index) => `X-${index}: y\r\n`).join('')
     many.send(`GET /v0/usage HTTP/1.1\r\nHost: x\r\nX-API-KEY: ${service.key}\r\n${fields}\r\n`)
@@ -134,7 +134,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     expect(new Set(ids).size).toBe(5)
   })
 
-  test('who closes its side has hung up: it is closed at once', async () => {
+  test('a client that closes its side has hung up: its connection is closed at once', async () => {
     const halfClosed = await open()
     halfClosed.socket.end(request(QUESTION))
     expect(await halfClosed.ended).toBe('')

@@ -72,26 +72,26 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
 
   const span = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index)
 
-  test('is named, and not filled', async () => {
+  test('time that is not stored is named, and not filled', async () => {
     const { minutes, incomplete } = await candles(60)
     expect(minutes).toEqual([...span(0, 9), ...span(44, 60)])
     expect(incomplete).toBe(`${shown(9).replace(':00Z', ':01Z')}/${shown(40)}`)
   })
 
-  test('does not shorten an answer: the newest rows before it count', async () => {
+  test('time that is not stored does not shorten an answer: the newest rows before it count', async () => {
     const { minutes } = await candles(60, { limit: 20 })
     expect(minutes).toEqual([...span(5, 9), ...span(44, 60)])
   })
 
-  test('is not named where a range is whole', async () => {
+  test('no time is named where a range is whole', async () => {
     expect((await candles(9)).incomplete).toBeNull()
   })
 
-  test('before a pool was made there is none', async () => {
+  test('no time before a pool was made is incomplete', async () => {
     expect(await candles(60, { pool: MADE_LATER })).toEqual({ minutes: [], incomplete: null })
   })
 
-  test('comes after the tip, once the ledger is late', async () => {
+  test('the time after the tip is named once the ledger is late', async () => {
     now += 3_600
     try {
       const { minutes, incomplete } = await candles(70)
@@ -102,7 +102,7 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
     }
   })
 
-  test('of which no endpoint proves its logs is named apart, in the answers about it', async () => {
+  test('a block whose logs no endpoint proves is named apart, in the answers about it', async () => {
     const record = beginRecord({ network: 'ethereum', job: 0, pools: undefined, from: 40, to: 60 })
     const undecidedTimes = new Map([50, 44, 45].map((at) => [at, minute(at)]))
     await writeRecord(database.client, { ...record, undecided: [50, 44, 45, 46], undecidedTimes })
@@ -120,7 +120,7 @@ describe.skipIf(withoutClickHouse)('time that is not stored', () => {
     await until(async () => ((await unproven(candlesFrom(40, 60))) === null ? true : undefined), 'it is decided')
   })
 
-  test('is whole once a job has read it', async () => {
+  test('a range is whole once a job has read it', async () => {
     await read(10, 40, 2)
     const isWhole = async () => ((await candles(60)).incomplete === null ? true : undefined)
     await until(isWhole, 'the range is whole')

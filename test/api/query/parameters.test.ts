@@ -77,7 +77,7 @@ test.each([
   expect(Object.keys(errorsOf(() => candles(`pool=${POOL}&interval=1h&${query}`)))).toContain(field)
 })
 
-test('symbol and pool: one of them, or both', () => {
+test('a query names a symbol, a pool, or both', () => {
   expect(errorsOf(() => candles('interval=1h'))).toHaveProperty('symbol')
   expect(candles(`interval=1h&symbol=WETH-USDC&pool=${POOL}`)).toMatchObject({
     pool: POOL.toLowerCase(),
@@ -119,7 +119,7 @@ test('a raw plus sign in a time is understood', () => {
   expect(from).toEqual({ seconds: Date.UTC(2024, 0, 5) / 1000, fraction: '' })
 })
 
-test('without from, candles start so many intervals before to, and ticks an hour', () => {
+test('candles without from start so many intervals before to, and ticks an hour', () => {
   const now = { seconds: 100_000, fraction: '5' }
   expect(candleRange(candles(`pool=${POOL}&interval=1m&limit=7`), now)).toEqual({ from: 100_001 - 420, to: 100_001 })
   expect(tickRange(ticks(`pool=${POOL}`), now)).toEqual({ from: 96_401, to: 100_001 })
@@ -138,7 +138,7 @@ test.each([
   ['networks', Array(800).fill('ethereum').join()],
   ['fill', 'x'.repeat(8_000)],
   ['price', 'x'.repeat(8_000)],
-])('%s has a length that it can not pass', (name, text) => {
+])('the length of %s is bounded', (name, text) => {
   const errors = errorsOf(() => candles(new URLSearchParams([[name, text]]).toString()))
   expect(errors[name]).toBe('must have at most 257 characters')
 })

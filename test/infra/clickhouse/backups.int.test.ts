@@ -76,7 +76,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect(await answer.json()).toEqual([{ trades: '50' }])
   }
 
-  test('that takes longer than an answer is waited for is followed to its end, with its progress', async () => {
+  test('a backup that takes longer than the time limit of an answer is followed to its end, with its progress', async () => {
     const lines: string[] = []
     const shards = await withLimit(folder.path, { max_backup_bandwidth: '1000000' })
     const began = performance.now()
@@ -87,9 +87,9 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
   })
 
   test.each([
-    ['that lacks its ledger', (path: string) => rm(join(path, 'ledger'), { recursive: true })],
-    ['of which a file was damaged', damage],
-  ])('%s is refused, and the tables stay as they were', async (name, spoil) => {
+    ['without its ledger', (path: string) => rm(join(path, 'ledger'), { recursive: true })],
+    ['with a damaged file', damage],
+  ])('a backup %s is refused, and the tables stay as they were', async (name, spoil) => {
     await backUp(store, name.replaceAll(' ', '-'), () => {})
     await bring(name.replaceAll(' ', '-'))
     await spoil(join(other.path, 'backups', name.replaceAll(' ', '-')))
@@ -99,7 +99,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect((await answer.json()).length).toBeGreaterThan(10)
   })
 
-  test('is restored without views and tables that it should not have', async () => {
+  test('a backup is restored without views and tables that it should not have', async () => {
     const statements = [
       'CREATE MATERIALIZED VIEW spy TO halts AS SELECT name AS network FROM api_keys',
       "CREATE TABLE sent (n UInt8) ENGINE = URL('http://127.0.0.1:9/', 'CSV')",
@@ -118,7 +118,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     await migrate(target.owner, { database: 'candlepool' })
   })
 
-  test('whose table is of another engine is refused, and the tables stay as they were', async () => {
+  test('a backup with a table of another engine is refused, and the tables stay as they were', async () => {
     await store.owner.command({ query: 'RENAME TABLE published TO kept' })
     await store.owner.command({ query: "CREATE TABLE published (n UInt8) ENGINE = URL('http://127.0.0.1:9/', 'CSV')" })
     await backUp(store, 'altered', () => {})
@@ -129,7 +129,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     expect(await databases()).toEqual(['candlepool'])
   })
 
-  test('is not restored over a store of backfills alone', async () => {
+  test('a backup is not restored over a store of backfills alone', async () => {
     await target.owner.command({
       query:
         "INSERT INTO coverage (network, filter, source, first, last, job) VALUES ('ethereum', '', 'backfill', 1, 2, 1)",
@@ -148,7 +148,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     'DROP DATABASE candlepool_replaced',
   ]
   test.each(drawn('killed restores', LAST, 2))(
-    'whose restore is killed after %s is whole after a start, or after the same command',
+    'a restore that is killed after %s is whole after a start, or after the same command',
     async (last) => {
       await bring('slow')
       let isDead = false
@@ -173,7 +173,7 @@ describe.skipIf(withoutClickHouse)('a backup', () => {
     },
   )
 
-  test('is restored whole, over what a restore that was cut off has left beside the tables', async () => {
+  test('a backup is restored whole, over what a restore that was cut off has left beside the tables', async () => {
     await target.owner.command({ query: 'CREATE DATABASE candlepool_restored' })
     await target.owner.command({
       query: 'CREATE TABLE candlepool_restored.ticks (number UInt8) ENGINE = MergeTree ORDER BY number',

@@ -20,7 +20,7 @@ describe.skipIf(withoutClickHouse)('the lock of a migration', () => {
     return answer.json()
   }
 
-  test('stays fresh while a statement runs, and is gone after it', async () => {
+  test('the lock stays fresh while a statement runs, and is gone after it', async () => {
     await withMigrationLock(
       database.client,
       async () => {
@@ -39,7 +39,7 @@ describe.skipIf(withoutClickHouse)('the lock of a migration', () => {
     expect(await locks()).toEqual([])
   })
 
-  test('that another process has taken meanwhile is left to it', async () => {
+  test('a lock that another process has taken meanwhile is left to it', async () => {
     await withMigrationLock(
       database.client,
       async () => {
@@ -54,7 +54,7 @@ describe.skipIf(withoutClickHouse)('the lock of a migration', () => {
     await database.client.command({ query: 'DROP TABLE migrations_lock SYNC' })
   })
 
-  test('is dropped when the work fails', async () => {
+  test('the lock is dropped when the work fails', async () => {
     const failing = withMigrationLock(database.client, () => Promise.reject(new Error('It fails.')))
     await expect(failing).rejects.toThrow('It fails.')
     expect(await locks()).toEqual([])

@@ -13,13 +13,13 @@ const sent = (environment: Record<string, string>, url: string) =>
   headersFor(new URL(url), accessOf(environment)?.headers ?? [])
 
 describe('headers of a network', () => {
-  test('go to its only host', () => {
+  test('headers go to the only host of a network', () => {
     const environment = { ...ONE, ETHEREUM_RPC_HEADERS: 'Authorization: Bearer a.b=, X-Key:k' }
     expect(sent(environment, 'https://a.example/v3')).toEqual({ authorization: 'Bearer a.b=', 'x-key': 'k' })
     expect(accessOf(ONE)).toBeUndefined()
   })
 
-  test('of several hosts go to the host that is named before them, or to all', () => {
+  test('headers go to the host that is named before them, or to all of several hosts', () => {
     const environment = { ...TWO, ETHEREUM_RPC_HEADERS: 'A.example X-A: 1 2, b.example:8545 X-B: 2, * X-C: a: b' }
     expect(sent(environment, 'wss://a.example')).toEqual({ 'x-a': '1 2', 'x-c': 'a: b' })
     expect(sent(environment, 'http://b.example:8545')).toEqual({ 'x-b': '2', 'x-c': 'a: b' })
@@ -36,12 +36,12 @@ describe('headers of a network', () => {
     [ONE, 'c.example X-Key: a', 'names a host before x-key that no address of the network has'],
     [TWO, 'X-Key: a', 'names no host before x-key, and the network has several'],
     [{ NETWORKS: 'ethereum' }, 'X-Key: a', 'ETHEREUM_RPC_HEADERS needs ETHEREUM_RPC_URL: public endpoints get no key'],
-  ])('of %j are refused as %j', (environment, text, message) => {
+  ])('a network of %j refuses the headers %j', (environment, text, message) => {
     expect(() => readConfig({ ...environment, ETHEREUM_RPC_HEADERS: text })).toThrow(message)
     expect(() => readConfig({ ...environment, ETHEREUM_RPC_HEADERS: text })).not.toThrow('abc')
   })
 
-  test('are redacted, whole and in parts, with the password of a proxy', () => {
+  test('headers are redacted, whole and in parts, with the password of a proxy', () => {
     const basic = Buffer.from('me:pa55word').toString('base64')
     const hide = createRedactor(
       readConfig({
@@ -60,20 +60,20 @@ describe('the proxy of an address', () => {
   const proxyOf = (url: string, environment: Record<string, string> = rules) =>
     proxyFor(new URL(url), accessOf({ ...ONE, ...environment })?.proxies)
 
-  test('is that of its kind', () => {
+  test('the proxy is that of the kind of an address', () => {
     for (const url of ['https://a.example', 'wss://a.example']) expect(proxyOf(url)).toBe('http://secure.example:3128')
     for (const url of ['http://a.example', 'ws://a.example']) expect(proxyOf(url)).toBe('http://plain.example:80')
     expect(proxyOf('http://a.example', { HTTPS_PROXY: 'http://p.example' })).toBeUndefined()
     expect(proxyOf('https://a.example', {})).toBeUndefined()
   })
 
-  test('may be named in small letters, which precede', () => {
+  test('a proxy may be named in small letters, which precede', () => {
     expect(proxyOf('https://a.example', { https_proxy: 'http://small.example', ...rules })).toBe('http://small.example')
     expect(proxyOf('https://a.example', { ...rules, no_proxy: 'a.example' })).toBeUndefined()
   })
 
   test.each(['http://localhost:8545', 'http://127.0.0.1', 'https://127.9.9.9', 'ws://[::1]:8546'])(
-    'is none for this machine: %s',
+    'an address of this machine has no proxy: %s',
     (url) => expect(proxyOf(url)).toBeUndefined(),
   )
 
@@ -99,7 +99,7 @@ describe('the proxy of an address', () => {
     expect(proxyOf(url, { ...rules, NO_PROXY: exempt }) === undefined).toBe(isExempt)
   })
 
-  test.each(['socks5://p.example:1080', 'http://', 'ftp://p.example'])('is refused as %s', (address) => {
+  test.each(['socks5://p.example:1080', 'http://', 'ftp://p.example'])('a proxy is refused as %s', (address) => {
     expect(() => readConfig({ HTTPS_PROXY: address })).toThrow('HTTPS_PROXY is not the http(s) address of a proxy')
   })
 })

@@ -13,7 +13,7 @@ test.each([
   expect(readConfig({ [name]: '' }).nearNames).toEqual([])
 })
 
-test('names of other programs are not near', () => {
+test('a variable of another program is not taken for a misspelt one', () => {
   const names = [
     'HOME',
     'PATH',

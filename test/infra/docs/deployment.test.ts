@@ -10,13 +10,13 @@ const deployment = read('infra/docs/deployment.md')
 const rowOf = (part: string) => new RegExp(`^\\| ${part} +\\|(.*)\\|$`, 'm').exec(deployment)?.[1] ?? ''
 const versionsIn = (text: string) => [...text.matchAll(/\d+(?:\.\d+)+/g)].map(([version]) => version)
 
-test('it names the versions of Kafka whose brokers the tests start', () => {
+test('the document names the versions of Kafka whose brokers the tests start', () => {
   expect(versionsIn(rowOf('Apache Kafka'))).toEqual([...NEWEST_OF_LINES, KAFKA_VERSION].toSorted())
   expect(versionsIn(read('infra/compose.yaml').match(/apache\/kafka:\S+/)?.[0] ?? '')).toEqual([KAFKA_VERSION])
   expect(read('test/support/pom.xml')).toContain(`<kafka.version>${KAFKA_VERSION}<`)
 })
 
-test('it names the version of ClickHouse that is embedded, and that of the containers', () => {
+test('the document names the version of ClickHouse of the embedded engine and of the containers', () => {
   const packages = JSON.parse(read('package-lock.json')).packages as Record<string, { version: string }>
   const engine = packages['node_modules/@chdb/lib-linux-x64-gnu']?.version ?? ''
   const [named = ''] = versionsIn(rowOf('ClickHouse'))

@@ -7,13 +7,13 @@ const ROOT = join(import.meta.dirname, '../../..')
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const runbook = read('infra/docs/runbook.md')
 
-test('it says of every alert what it means, and of no other', () => {
+test('the runbook says what each alert means, and names no other', () => {
   const alerts = [...read('infra/prometheus/alerts.yml').matchAll(/alert: (\w+)/g)].map(([, name]) => name)
   const rows = [...runbook.matchAll(/^\| (Candlepool\w+)/gm)].map(([, name]) => name)
   expect(rows).toEqual(alerts)
 })
 
 /** docs.test.ts holds that each of them is a script, and that links of all documents lead somewhere. */
-test('it names commands', () => {
+test('the runbook names commands', () => {
   expect([...runbook.matchAll(/npm run (?:-s )?([\w:]+)/g)].length).toBeGreaterThan(10)
 })

@@ -95,7 +95,7 @@ describe('the in-process log alone', () => {
     await expect(log.append([blockMessage(2)])).rejects.toMatchObject({ name: 'LogClosed' })
   })
 
-  test('there is one reader at a time', async () => {
+  test('a log has one reader at a time', async () => {
     const log = inProcessLog({ nextOffset: 0 })
     const stop = new AbortController()
     const first = log.read(0, stop.signal)[Symbol.asyncIterator]().next()
@@ -104,7 +104,7 @@ describe('the in-process log alone', () => {
     await first
   })
 
-  test('it keeps nothing', async () => {
+  test('the log keeps nothing', async () => {
     const log = inProcessLog({ nextOffset: 0 })
     expect(await log.last()).toBeUndefined()
     expect(await log.at(0)).toBeUndefined()

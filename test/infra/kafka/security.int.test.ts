@@ -86,9 +86,12 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
   }, 120_000)
   afterAll(() => cluster?.stop())
 
-  test.each(['plain', 'scram-sha-256', 'scram-sha-512'])('is written and read with %s', async (mechanism) => {
-    await writeAndRead({ ...base, KAFKA_SASL_MECHANISM: mechanism, KAFKA_TOPIC_PREFIX: `${mechanism}.` })
-  })
+  test.each(['plain', 'scram-sha-256', 'scram-sha-512'])(
+    'the broker is written and read with %s',
+    async (mechanism) => {
+      await writeAndRead({ ...base, KAFKA_SASL_MECHANISM: mechanism, KAFKA_TOPIC_PREFIX: `${mechanism}.` })
+    },
+  )
 
   describe('with oauthbearer', () => {
     let tokenFile: string
@@ -103,14 +106,14 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
       }
     })
 
-    test('is written and read with a token of a file, and with one of a command', async () => {
+    test('the broker is written and read with a token of a file, and with one of a command', async () => {
       await writeToken(3_600)
       await writeAndRead({ ...bearer, KAFKA_SASL_TOKEN_FILE: tokenFile, KAFKA_TOPIC_PREFIX: 'token-file.' })
       const command = { KAFKA_SASL_TOKEN_COMMAND: `cat ${tokenFile}`, KAFKA_TOPIC_PREFIX: 'token-command.' }
       await writeAndRead({ ...bearer, ...command })
     })
 
-    test('refuses a token that has expired, and is used once the file holds another', async () => {
+    test('the broker refuses a token that has expired, and is used once the file holds another', async () => {
       await writeToken(-3_600)
       const environment = { ...bearer, KAFKA_SASL_TOKEN_FILE: tokenFile, KAFKA_TOPIC_PREFIX: 'token-renewed.' }
       const { facts, opening } = await open(environment)
@@ -123,7 +126,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with TLS and SASL', { timeout: 120
     })
   })
 
-  test('is written without compression, and with a client certificate', async () => {
+  test('the broker is written without compression, and with a client certificate', async () => {
     const { certFile, keyFile } = await cluster.authority.sign('client')
     const own = { KAFKA_SSL_CERT_FILE: certFile, KAFKA_SSL_KEY_FILE: keyFile, KAFKA_COMPRESSION: 'none' }
     await writeAndRead({ ...base, ...own, KAFKA_SASL_MECHANISM: 'plain', KAFKA_TOPIC_PREFIX: 'mutual.' })
@@ -233,7 +236,7 @@ describe.skipIf(kafkaOrSkip().skip)('a broker with access control', { timeout: 1
     await reading.return?.(undefined)
   })
 
-  test('whose topics the operator makes says what is missing or different', async () => {
+  test('a topic that the operator makes is refused with what is missing or different', async () => {
     const environment = { ...base, KAFKA_TOPIC_PREFIX: 'made.', KAFKA_CREATE_TOPICS: 'off', KAFKA_REPLICATION: '1' }
     await grant('TOPIC', 'made.', 'DESCRIBE', 'DESCRIBE_CONFIGS', 'READ', 'WRITE')
     await grant('GROUP', 'made.', 'DESCRIBE', 'READ')

@@ -23,7 +23,7 @@ test('a locked folder is refused with the process that holds it, until that rele
   expect(await readdir(join(folder, 'locks'))).toEqual([])
 })
 
-test('of many at once at most one has it', async () => {
+test('at most one of many takers at once has the lock', async () => {
   for (let round = 0; round < 5; round++) {
     const outcomes = await Promise.allSettled(Array.from({ length: 6 }, () => lockFolder(folder)))
     const locks = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))

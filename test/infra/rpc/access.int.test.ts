@@ -93,20 +93,20 @@ const REDIRECTED =
 const KEY = { host: undefined, name: 'authorization', value: 'Bearer s3cret-t0ken' }
 
 describe('a key in a header', () => {
-  test('is sent over HTTP and WebSocket', async () => {
+  test('a key is sent over HTTP and WebSocket', async () => {
     const node = await startNode()
     expect(await askHttp(`http://127.0.0.1:${node.port}`, { headers: [KEY] })).toBe('0x1')
     expect(await askSocket(`ws://127.0.0.1:${node.port}`, { headers: [KEY] })).toBe('0x1')
     expect(node.seen.map(({ headers }) => headers.authorization)).toEqual([KEY.value, KEY.value])
   })
 
-  test('and a user and password in a WebSocket address are sent', async () => {
+  test('the user and password in a WebSocket address are sent', async () => {
     const node = await startNode()
     expect(await askSocket(`ws://me:pass@127.0.0.1:${node.port}`)).toBe('0x1')
     expect(node.seen[0]?.headers.authorization).toBe(`Basic ${Buffer.from('me:pass').toString('base64')}`)
   })
 
-  test('follows a redirect within its origin, and not to another port', async () => {
+  test('a key follows a redirect within its origin, and not to another port', async () => {
     const other = await startNode()
     const node = await startNode({
       reply(request, response) {
@@ -127,7 +127,7 @@ describe('a key in a header', () => {
     ['a file', () => 'file:///etc/passwd', REDIRECTED],
     ['nonsense', () => 'http://[', REDIRECTED],
     ['itself', () => '/', /^HTTP 307, It redirects again and again\.$/],
-  ])('goes nowhere by a redirect to %s', async (_, locationOf, words) => {
+  ])('a key goes nowhere by a redirect to %s', async (_, locationOf, words) => {
     const other = await startNode({ host: 'localhost' })
     const node = await startNode({
       reply: ({ socket }, response) => {
@@ -146,7 +146,7 @@ describe('a key in a header', () => {
 describe('a proxy', () => {
   const proxied = (url: string) => ({ proxies: { http: url, https: url, exempt: [] } })
 
-  test('forwards HTTP, tunnels WebSockets, and keeps its password to itself', async () => {
+  test('a proxy forwards HTTP, tunnels WebSockets, and gives its password to no node', async () => {
     const [node, proxy] = [await startNode(), await startForwardProxy('user:pr0xy-pass')]
     closing.push(proxy.stop)
     expect(await askHttp(`http://node.test:${node.port}/x`, { ...proxied(proxy.url), headers: [KEY] })).toBe('0x1')
@@ -159,7 +159,7 @@ describe('a proxy', () => {
     expect(node.seen.map(({ headers }) => headers.authorization)).toEqual([KEY.value, KEY.value])
   })
 
-  test('that answers 407 is named, and sees no key of a TLS endpoint', async () => {
+  test('a proxy that answers 407 is named, and sees no key of a TLS endpoint', async () => {
     const proxy = await startForwardProxy('user:right')
     closing.push(proxy.stop)
     const wrong = proxied(proxy.url.replace('right', 'wr0ng-pass'))
@@ -170,7 +170,7 @@ describe('a proxy', () => {
     expect(said).not.toMatch(/s3cret|k3y|wr0ng/)
   })
 
-  test('that is not there is a failure of the connection', async () => {
+  test('a proxy that is not there is a failure of the connection', async () => {
     const said = await failure(askHttp('https://node.test/k3y', proxied('http://user:pr0xy-pass@127.0.0.1:9')))
     expect(said).toMatch(/ECONNREFUSED/)
     expect(said).not.toMatch(/k3y|pr0xy-pass/)
@@ -193,7 +193,7 @@ describe('a certificate of an own authority', () => {
     return JSON.parse(stdout) as string[]
   }
 
-  test('is accepted where NODE_EXTRA_CA_CERTS names the authority, and refused without', async () => {
+  test('a certificate is accepted where NODE_EXTRA_CA_CERTS names its authority, and refused without', async () => {
     const { port } = await startNode({ tls: true })
     const url = `127.0.0.1:${port}/k3y-in-path`
     const [accepted, refused] = await Promise.all([

@@ -26,7 +26,7 @@ describe('a network that is named without an address', () => {
     expect(NETWORKS[name].chainId).toBe(CHAINS[name].id)
   })
 
-  test('stands beside one with an address; the order is that of NETWORKS', () => {
+  test('a network without an address stands beside one with an address, in the order of NETWORKS', () => {
     const { chain } = readConfig({ NETWORKS: 'base,polygon', POLYGON_RPC_URL: 'https://a.example' })
     expect(chain).toMatchObject({
       networks: [
@@ -36,7 +36,7 @@ describe('a network that is named without an address', () => {
     })
   })
 
-  test('is not read where only others are named', () => {
+  test('a network without an address is not read where only others are named', () => {
     const shared = Object.fromEntries(
       NETWORK_NAMES.map((name) => [`${name.toUpperCase()}_RPC_URL`, 'https://a.example']),
     )
@@ -66,7 +66,7 @@ describe('endpoints by their addresses', () => {
       retryPolicy: { coolDownMs: 5 },
     })
 
-  test('are called by their hosts, and two of one host are told apart', async () => {
+  test('endpoints are called by their hosts, and two of one host are told apart', async () => {
     node.faults.reset = true
     const { endpoints } = connect([`${node.url}/v3/key-one`, `${node.url}/v3/key-two`])
     await expect(endpoints.run(getHead)).rejects.toThrow('unreachable')
@@ -76,7 +76,7 @@ describe('endpoints by their addresses', () => {
     expect(JSON.stringify(facts)).not.toContain('key-')
   })
 
-  test('may hold a user and a password, which are sent and not told', async () => {
+  test('an address may hold a user and a password, which are sent and not told', async () => {
     const { host } = new URL(node.url)
     const { endpoints } = connect([`http://me:se%20cret@${host}/`])
     expect((await endpoints.run(getHead)).number).toBe(DAY.lastBlock)
@@ -85,7 +85,7 @@ describe('endpoints by their addresses', () => {
     await expect(endpoints.run(getHead)).rejects.not.toThrow('cret')
   })
 
-  test('of one host name are one voice, an http and a ws one; a second of a kind is another', () => {
+  test('an http and a ws endpoint of one host name are one voice; a second of a kind is another', () => {
     const urls = ['https://a.example/1', 'wss://a.example:8546', 'https://b.example', 'http://a.example:8545']
     expect(voicesOf([...urls, 'ws://[::1]:1', 'http://[::1]:2'])).toEqual([
       ...['a.example', 'a.example', 'b.example', 'a.example #2'],
@@ -95,7 +95,7 @@ describe('endpoints by their addresses', () => {
     expect(sharedHosts(['http://127.0.0.1:1', 'http://127.0.0.1:2', 'http://[::1]:1', 'http://[::1]:2'])).toEqual([])
   })
 
-  test('of one voice are no second opinion: another voice is asked, or there is none', async () => {
+  test('an endpoint of the same voice is no second opinion: another voice is asked, or there is none', async () => {
     const second = await startRpcServer({ ...recordedDayChain() }, 'localhost')
     const gone = 'ws://127.0.0.1:9'
     const { endpoints } = connect([node.url, gone, second.url])

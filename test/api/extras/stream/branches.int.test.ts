@@ -96,7 +96,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(folded.breaks).toBe(0)
   }
 
-  test('has the blocks of a branch whose times are before those of the branch it replaced', async () => {
+  test('a stream has the blocks of a branch whose times are before those of the branch it replaced', async () => {
     const folded = await open()
     // A poll has read the tip of the first branch. It reads the changes after the rollback.
     await gate.shut(CHANGES)
@@ -111,7 +111,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expectAnswer(folded)
   })
 
-  test('has them where the writer is in its process', async () => {
+  test('a stream has these blocks where the writer is in its process', async () => {
     onWritten = service.look
     chain = grown(chain, [1])
     await running.append(asBlocks('ethereum', chain.slice(-1)))
@@ -134,7 +134,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expectAnswer(folded)
   })
 
-  test.each([TICKS, CANDLES])('of %s has blocks ahead of the clock once their time has come', async (path) => {
+  test.each([TICKS, CANDLES])('a stream of %s has blocks ahead of the clock once their time has come', async (path) => {
     const folded = await open(path)
     for (let block = 0; block < 2; block++) {
       chain = grown(chain, [5])

@@ -110,7 +110,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
   const PLAIN_TICKS = `/v0/ticks?pool=${POOL.id}&limit=30`
 
   test.each([CANDLES, `${CANDLES}&fill=none&price=spot`, TICKS, PLAIN_TICKS])(
-    'of %s begins with its answer',
+    'a stream of %s begins with its answer',
     async (path) => {
       const reader = await open(path)
       await atTip(reader)
@@ -128,7 +128,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     },
   )
 
-  test('says the changes of each block, and folds to the answer', async () => {
+  test('a stream says the changes of each block, and folds to the answer', async () => {
     const [candles, ticks] = [await open(CANDLES), await open(TICKS)]
     for (let block = 0; block < 4; block++) {
       await grow(1)
@@ -140,7 +140,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(ticks.events.filter(({ event }) => event === 'tick').length).toBeGreaterThan(0)
   })
 
-  test('tells each tick with the fields that were asked for', async () => {
+  test('a stream tells each tick with the fields that were asked for', async () => {
     const asked = [PLAIN_TICKS, TICKS, `${TICKS},sender`]
     const readers = await Promise.all(asked.map((path) => open(path)))
     await growBy(2)
@@ -156,7 +156,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(counts).toEqual([11, 13, 14])
   })
 
-  test('is not resumed by the id of a stream with other fields', async () => {
+  test('the id of a stream with other fields does not resume a stream', async () => {
     const first = await open(TICKS)
     await atTip(first)
     const second = await open(PLAIN_TICKS, { 'Last-Event-ID': first.folded.lastId ?? '' })
@@ -164,7 +164,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(second.events[0]?.event).toBe('snapshot')
   })
 
-  test('retracts what a reorg removes, newest first, before what replaces it', async () => {
+  test('a stream retracts what a reorg removes, newest first, before what replaces it', async () => {
     const [candles, ticks] = [await open(CANDLES), await open(`${TICKS}`)]
     await grow(1)
     for (const trades of [2, 3]) await growBy(trades)
@@ -183,7 +183,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(kinds.lastIndexOf('retract')).toBeLessThan(kinds.indexOf('tick'))
   })
 
-  test('has the candles without trades once the tables have caught up with the clock', async () => {
+  test('a stream has the candles without trades once the tables have caught up with the clock', async () => {
     const hours = `/v0/candles?pool=${POOL.id}&interval=1h&limit=20`
     await growBy(1)
     const [plan] = fullBlocks(1, 1)
@@ -196,7 +196,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(reader.folded.rowsOf(POOL.id, formatTime(Math.ceil((now() - 20 * 3_600) / 3_600) * 3_600))).toEqual(data)
   })
 
-  test('is resumed by the last id without a loss or a repetition', async () => {
+  test('the last id resumes a stream without a loss or a repetition', async () => {
     const first = await open(TICKS)
     await growBy(2)
     await atTip(first)
@@ -214,13 +214,16 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expect.poll(() => withNewestTips(third.events)).toEqual(missed.slice(3))
   })
 
-  test.each(['', 'x', '6a8f9f3e-0000-4000-8000-000000000000.7'])('begins again for the id “%s”', async (id) => {
-    const reader = await open(TICKS, { 'Last-Event-ID': id })
-    await atTip(reader)
-    expect(reader.events[0]?.event).toBe('snapshot')
-  })
+  test.each(['', 'x', '6a8f9f3e-0000-4000-8000-000000000000.7'])(
+    'a stream begins again for the id “%s”',
+    async (id) => {
+      const reader = await open(TICKS, { 'Last-Event-ID': id })
+      await atTip(reader)
+      expect(reader.events[0]?.event).toBe('snapshot')
+    },
+  )
 
-  test('has several pools, each with a snapshot of its own', async () => {
+  test('a stream has several pools, each with a snapshot of its own', async () => {
     const path = `/v0/candles?pool=${POOL.id}&pool=${OTHER.id}&interval=1m&limit=20`
     const reader = await open(path)
     await grow(2)
@@ -241,14 +244,14 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
       'pool must be given at most 20 times',
     ],
     [`/v0/ticks?pool=0x${'0'.repeat(40)}`, 404, 'is known on'],
-  ])('of %s is refused as an answer would be', async (path, status, text) => {
+  ])('a stream of %s is refused as an answer would be', async (path, status, text) => {
     const { response } = await open(path)
     expect(response.status).toBe(status)
     expect(response.headers.get('content-type')).toContain('application/problem+json')
     expect(await response.text()).toContain(text)
   })
 
-  test('costs its snapshot and one credit for each minute that begins', async () => {
+  test('a stream costs its snapshot and one credit for each minute that begins', async () => {
     const used = async () =>
       ((await service.get('/v0/usage')).body as { credits: { month: { used: number } } }).credits.month.used
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
@@ -261,7 +264,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expect.poll(used).toBe(before + cost + 3)
   })
 
-  test('ends with a last event where its key is revoked', async () => {
+  test('a stream ends with a last event where its key is revoked', async () => {
     const { key, id } = await createNamedKey({ client: database.client, plan: 'free', name: 'to be revoked' })
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const reader = await open(CANDLES, { 'X-API-KEY': key })
@@ -276,7 +279,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await reader.ended
   })
 
-  test('ends where its key has no credit left, and no key has more than its plan allows', async () => {
+  test('a stream ends where its key has no credit left, and no key has more than its plan allows', async () => {
     const key = await createKey({ client: database.client, plan: 'free', name: 'of little' })
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const opened: Reader[] = []
@@ -291,7 +294,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     await expect.poll(ended, { timeout: 10_000 }).toContain('minute_credits_exceeded')
   })
 
-  test('of a client that hangs up at any moment leaves nothing open', async () => {
+  test('a client that hangs up at any moment leaves nothing open', async () => {
     const open = () => service.facts.reduce((sum, fact) => sum + (fact.kind === 'streams-open' ? fact.change : 0), 0)
     const before = open()
     const { hostname, port } = new URL(service.url)
@@ -318,7 +321,7 @@ describe.skipIf(withoutClickHouse)('a stream', () => {
     expect(await used()).toBe(spent)
   })
 
-  test('of a reader that does not read is ended, and holds no more than its bound', async () => {
+  test('the stream of a reader that does not read is ended, and holds no more than its bound', async () => {
     const stop = new AbortController()
     const response = await fetch(`${service.url}/v0/ticks?pool=${POOL.id}&pool=${OTHER.id}&limit=1000`, {
       headers: { 'X-API-KEY': service.key, ...STREAM },

@@ -50,7 +50,7 @@ const FINAL = 40
 /** The bound, and what a slow machine adds. */
 const AT_REST_MS = 1_200
 
-describe.skipIf(withoutClickHouse)('what is held in memory', () => {
+describe.skipIf(withoutClickHouse)('the cache', () => {
   let database: TestDatabase
   let services: Service[]
   let now = 0
@@ -75,7 +75,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     return startService({ client: database.client, networks: [NETWORK], clock, ...options })
   }
 
-  describe('written to while they are read', () => {
+  describe('a write during a read', () => {
     /** A chain that is stored up to shortly before an hour ends, and a block on top of it that is still in that hour. */
     async function scene(network: NetworkName) {
       const begun = mine([], fullBlocks(5, SEED))
@@ -121,7 +121,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       }
     }
 
-    test('what was read before a write and arrives after it is not held', async () => {
+    test('rows that were read before a write and arrive after it are not held', async () => {
       const { reading, question, ask, append, untilSeen, expectTrue } = await scene('arbitrum')
       await ask(question('1h'))
       const late = reading.hold()
@@ -134,7 +134,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       await expectTrue(question('1m'))
     })
 
-    test('nor is what was read while it was being written', async () => {
+    test('rows that were read during their write are not held', async () => {
       const { writing, reading, question, ask, append, untilSeen, expectTrue } = await scene('base')
       await ask('/v0/health')
       const begun = writing.hold()
@@ -153,7 +153,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
       await expectTrue(question('1m'))
     })
 
-    test('the close before what is held is that of a trade that came late', async () => {
+    test('the close before the held candles is that of a trade that came late', async () => {
       const { question, ask, append, toNextHour, untilSeen, expectTrue } = await scene('optimism')
       toNextHour()
       await ask(question('1s'))
@@ -163,7 +163,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     })
   })
 
-  test('a block shows once its ticks and candles are in the tables, and what pools hold once that is stored', async () => {
+  test('a block shows once its ticks and candles are in the tables, and its balances show once they are stored', async () => {
     const network = 'ethereum'
     const { client, drop } = await freshDatabase()
     const [first, second] = mine(
@@ -254,7 +254,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     for (const service of [told, polling]) expect(await seen(service)).toEqual(after)
   })
 
-  test('liquidity that turns out to be none, in a block without trades', async () => {
+  test('liquidity that a restatement removes is gone from answers, in blocks without trades', async () => {
     const network = 'polygon'
     const plans = fullBlocks(3, SEED).map((plan) => ({ ...plan, ticks: [], balances: [] }))
     const chain = mine([], plans)
@@ -277,7 +277,9 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await history.close()
   })
 
-  test('while flushes are heard of, the tables are hardly asked where they stand', { timeout: 180_000 }, async () => {
+  test('the tables are rarely asked for their state while notifications of flushes arrive', {
+    timeout: 180_000,
+  }, async () => {
     const network = 'base'
     const own = await freshDatabase()
     onTestFinished(own.drop)
@@ -333,7 +335,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await aggregator.stop()
   })
 
-  test('are read again where a write was not heard of for want of questions, before a later one is shown', async () => {
+  test('a write that a service without queries missed is read before a later one is shown', async () => {
     const network = 'base'
     const own = await freshDatabase()
     onTestFinished(own.drop)
@@ -383,7 +385,7 @@ describe.skipIf(withoutClickHouse)('what is held in memory', () => {
     await aggregator.stop()
   })
 
-  test('are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
+  test('cached answers are those of the tables, under writes, forks, restarts, repairs and rebuilds', {
     timeout: 60_000 + STEPS * 60_000,
   }, async () => {
     const random = randomOf(SEED)

@@ -31,7 +31,7 @@ const RECOMPUTED = /INSERT INTO candles/
 /** A poll's statement for the changes since the one before. */
 const READ_CHANGES = queryOf('api/market/cache/changes.sql')
 
-describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
+describe.skipIf(withoutClickHouse)('a rollback under way', () => {
   let database: TestDatabase
   /** Between the aggregator and the store. */
   let writing: Gate
@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse)('while a rollback is under way', () => {
   const time = (block: Chain[number] | undefined) => (block?.timestamp ?? 0) * 1_000
   const iso = (ms: number) => new Date(ms).toISOString()
 
-  test('answers are those of the branch before it, and then those of the new one', async () => {
+  test('answers come from the old branch until the rollback is done, and then from the new one', async () => {
     const [from, to] = [time(chain.at(-4)), time(chain.at(-1)) + 60_000]
     const range = `pool=${POOL.id}&from=${iso(from)}&to=${iso(to)}`
     const questions = ['previous', 'none'].flatMap((fill) =>

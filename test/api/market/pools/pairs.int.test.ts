@@ -26,11 +26,11 @@ describe.skipIf(withoutClickHouse)('the pairs of the page', () => {
     return (body as { credits: { month: { used: number } } }).credits.month.used
   }
 
-  test('are none in an empty store', async () => {
+  test('an empty store has no pairs', async () => {
     expect(await pairs()).toEqual([])
   })
 
-  test('are each there once, whatever pools, fees and forms of ether they have, and cost nothing', async () => {
+  test('each pair is there once, whatever pools, fees and forms of ether it has, and costs nothing', async () => {
     await storeScenario(database.client)
     const before = await usedCredits()
     const rows = await pairs()
@@ -48,7 +48,7 @@ describe.skipIf(withoutClickHouse)('the pairs of the page', () => {
     expect(await usedCredits()).toBe(before)
   })
 
-  test('of one token are each of its pools, where the token is not trusted', async () => {
+  test('the pairs of a token that is not trusted are its pools', async () => {
     const before = await usedCredits()
     const rows = await pairs(`?token=${POOLS.pepe.token0.address.toUpperCase().replace('0X', '0x')}`)
     expect(rows.map(({ pool, isListed }) => [pool, isListed])).toEqual([[POOLS.pepe.id, false]])
@@ -56,7 +56,7 @@ describe.skipIf(withoutClickHouse)('the pairs of the page', () => {
     expect(await usedCredits()).toBe(before + 2)
   })
 
-  test('need a key, and an address that is one', async () => {
+  test('a request needs a key, and a valid token address', async () => {
     expect((await service.get('/page/pairs', {})).status).toBe(401)
     for (const query of ['?token=', '?token=0x12', `?token=${POOLS.v4.id}`, '?token=a&token=b']) {
       const { status, body } = await service.get(`/page/pairs${query}`)
@@ -65,7 +65,7 @@ describe.skipIf(withoutClickHouse)('the pairs of the page', () => {
     expect((await service.get('/page/pairs', undefined, 'POST')).status).toBe(405)
   })
 
-  test('are answered though a pair has very many pools', async () => {
+  test('pairs are answered though one has very many pools', async () => {
     const { token0, token1 } = POOLS.v4
     const many = Array.from({ length: 1_000 }, (_, index) =>
       poolOf(`0x${index.toString(16).padStart(64, 'f')}`, token0, token1, { protocol: 'dex-v4', fee: index }),

@@ -58,7 +58,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     )
   }
 
-  test('are those of the tables after any rows', async () => {
+  test('looked-up pools are those of the tables after any rows', async () => {
     const pool = fc
       .record({
         id: fc.constantFrom(...IDS),
@@ -106,7 +106,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     )
   })
 
-  test('are read once, until one of them is written', async () => {
+  test('pools are read once, until one of them is written', async () => {
     await insertPoolRows(client, [
       poolRow('01', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO']),
       poolRow('02', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[2], 'BAR']),
@@ -133,7 +133,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await on?.listing(addressOf('01') as PoolId)).toBe(before)
   })
 
-  test('stay the same objects where they are read again and are equal', async () => {
+  test('pools stay the same objects where they are read again and are equal', async () => {
     const row = poolRow('01', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO'])
     await insertPoolRows(client, [row])
     const pools = await opened()
@@ -146,7 +146,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await listing()).toMatchObject({ pool: { fee: 3_000 } })
   })
 
-  test('that are read while they are written are read again', async () => {
+  test('pools that are read while they are written are read again', async () => {
     const row = poolRow('01', 'ethereum', [TOKENS[0], 'WETH'], [TOKENS[1], 'FOO'])
     let release = () => {}
     const held = new Promise<void>((resolve) => {
@@ -170,7 +170,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await pools.on('ethereum')?.ofPair(TOKENS[0], TOKENS[1])).toMatchObject({ count: 1 })
   })
 
-  test('that were written are read again also where the read of new names fails', async () => {
+  test('pools that were written are read again also where the read of new names fails', async () => {
     let isFailing = false
     const reader = intercepted(client, (send, _statement, [request]) => {
       const isOfNames = NAMES.test((request as { query: string }).query)
@@ -187,7 +187,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await count()).toBe(1)
   })
 
-  test('are read again where more rows were written than are looked at one by one', async () => {
+  test('pools are read again where more rows were written than are looked at one by one', async () => {
     const pools = await opened(client, 1)
     const count = async () => (await pools.on('ethereum')?.ofToken(WETH))?.count
     expect(await count()).toBe(0)
@@ -196,7 +196,7 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     expect(await count()).toBe(25_000)
   })
 
-  test('of a million are read by statements that read a few granules', async () => {
+  test('a million pools are looked up by statements that read a few granules', async () => {
     await insertMany(client, { symbol: 'FOO', tokens: 1_000_000, pools: 1_000_000, other: [WETH, 'WETH'] })
     const query = 'SELECT pool, token0_address AS token FROM pools LIMIT 1'
     const [{ pool, token } = { pool: WETH, token: WETH }] = await rowsOf<{ pool: PoolId; token: Address }>(

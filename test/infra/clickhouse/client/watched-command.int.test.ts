@@ -33,13 +33,13 @@ describe.skipIf(withoutClickHouse)('a statement that takes long', () => {
   const rows = () => read('SELECT count() AS value FROM slow')
   const running = () => read("SELECT count() AS value FROM system.processes WHERE query LIKE 'INSERT INTO slow%'")
 
-  test('is waited for beyond the time limit of questions', async () => {
+  test('a statement is waited for beyond the time limit of questions', async () => {
     await fresh()
     await database.connect({ requestTimeoutMs: 500 }).command({ query: SLOW })
     expect(await rows()).toBe(20)
   })
 
-  test('does not run beside its repeat where the connection was lost', async () => {
+  test('a statement does not run beside its repeat where the connection was lost', async () => {
     await fresh()
     const client = overLine(60_000)
     const first = client.command({ query: SLOW })
@@ -53,7 +53,7 @@ describe.skipIf(withoutClickHouse)('a statement that takes long', () => {
     expect(await read('SELECT max(rows) AS value FROM seen')).toBe(20)
   })
 
-  test('is given up where the server has ended it and no answer came', async () => {
+  test('a statement is given up where the server has ended it and no answer came', async () => {
     await fresh()
     const command = watchedCommand(database.client, overLine(60_000), { firstPollMs: 100, pollMs: 50 })
     line.isDeaf = true
@@ -63,11 +63,11 @@ describe.skipIf(withoutClickHouse)('a statement that takes long', () => {
     expect(await rows()).toBe(20)
   })
 
-  test('that the server refuses says why, at once', async () => {
+  test('a statement that the server refuses says why, at once', async () => {
     await expect(database.client.command({ query: 'DROP TABLE nothing_like_it' })).rejects.toThrow(/nothing_like_it/)
   })
 
-  test('to a server that is not there fails at once', async () => {
+  test('a statement to a server that is not there fails at once', async () => {
     const client = database.connect({ url: 'http://127.0.0.1:9', requestTimeoutMs: 60_000 })
     for (const _ of [1, 2]) await expect(client.command({ query: 'SELECT 1' })).rejects.toThrow(/ECONNREFUSED|refused/)
   })

@@ -26,7 +26,7 @@ test('no answer carries a header that lets a page of another origin read it', as
   }
 })
 
-test('what a page can send without asking first does nothing', async () => {
+test('a request that a page can send without asking first does nothing', async () => {
   const before = await height()
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', '']) {
     const headers = { ...ORIGIN, 'content-type': type }
@@ -37,7 +37,7 @@ test('what a page can send without asking first does nothing', async () => {
 })
 
 // The node takes a WebSocket of any origin. macOS has no other address of its own.
-test.runIf(process.platform === 'linux')('it does not listen on an address that a page can guess', async () => {
+test.runIf(process.platform === 'linux')('the node listens on no address that a page can guess', async () => {
   const { hostname, port } = new URL(anvil.httpUrl)
   expect(hostname).toMatch(/^127\.\d+\.\d+\.\d+$/)
   for (const known of ['127.0.0.1', '127.0.1.1', '::1', 'localhost', '0.0.0.0'])
