@@ -13,14 +13,14 @@ const FREE = ['MIT', 'Apache-2.0', 'ISC', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-
 /** The trie of receipts. The MPL asks to publish changes of its own files, which are used as they are. */
 const UNCHANGED = ['@ethereumjs/mpt', '@ethereumjs/rlp', '@ethereumjs/util']
 
-test('what a deployment installs is under licences that ask for no more than to be named, but for the trie', async () => {
+test('packages of a deployment have licences that ask for no more than a notice, but for the trie', async () => {
   const shipped = (await readLicenses(ROOT)).filter(({ isOptional }) => !isOptional)
   expect(shipped.length).toBeGreaterThan(100)
   const others = shipped.filter(({ license }) => !FREE.includes(license))
   expect(others.map(({ name, license }) => `${name} ${license}`)).toEqual(UNCHANGED.map((name) => `${name} MPL-2.0`))
 })
 
-test('of the optional ones only contracts of the devnet and its tools are under others', async () => {
+test('optional packages with other licences are contracts of the devnet and its tools', async () => {
   const optional = (await readLicenses(ROOT)).filter(({ isOptional }) => isOptional)
   const others = optional.filter(({ license }) => !FREE.includes(license)).map(({ name }) => name)
   expect(others.filter((name) => !name.startsWith('@uniswap/'))).toEqual([])
@@ -45,7 +45,7 @@ test('an entry of the lock file without a hash is an optional package of another
   expect(unhashed.map(([path]) => path.replace(/^node_modules\//, ''))).toEqual(UNHASHED)
 })
 
-test('npm run sbom lists them', async () => {
+test('npm run sbom lists the packages of a deployment', async () => {
   const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'sbom'], {
     cwd: ROOT,
     maxBuffer: 64 * 2 ** 20,

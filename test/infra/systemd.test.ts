@@ -10,7 +10,7 @@ import { ROOT } from '../support/files.ts'
 const UNIT = join(ROOT, 'infra/systemd/candlepool@.service')
 const withoutSystemd = spawnSync('systemd-analyze', ['--version']).status !== 0
 
-test.skipIf(withoutSystemd)('systemd finds nothing to say about it', ({ onTestFinished }) => {
+test.skipIf(withoutSystemd)('systemd finds no fault in the unit', ({ onTestFinished }) => {
   const folder = mkdtempSync(join(tmpdir(), 'candlepool-unit-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const instance = join(folder, 'candlepool@start.service')
@@ -19,7 +19,7 @@ test.skipIf(withoutSystemd)('systemd finds nothing to say about it', ({ onTestFi
   expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' })
 })
 
-test('it starts Node itself, and sets only variables that are read', () => {
+test('the unit starts Node itself, and sets only variables that are read', () => {
   const unit = readFileSync(UNIT, 'utf8')
   expect(unit).toMatch(/^ExecStart=\/usr\/bin\/env node \S+\/candlepool\.js %i$/m)
   const set = [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name = '']) => name)

@@ -66,7 +66,7 @@ const upTo =
   (body, response) =>
     Array.isArray(body) && body.length > most ? refusal(body, response) : sound(body, response)
 
-describe('an endpoint that takes no batch is asked singly, and learnt once', () => {
+describe('an endpoint that takes no batch', () => {
   test.each<[string, Reply]>([
     ['one object', () => rpcError(null, -32600, 'invalid request')],
     ['one object without an id', () => ({ error: { code: -32700, message: 'parse error' } })],
@@ -86,7 +86,7 @@ describe('an endpoint that takes no batch is asked singly, and learnt once', () 
       'one id for all answers',
       (body) => (body as Call[]).map((it) => ({ ...answer(it), id: (body as Call[])[0]?.id })),
     ],
-  ])('by %s', async (_, refusal) => {
+  ])('a batch that gets %s is the last one, and later calls are sent singly', async (_, refusal) => {
     reply = singlesOnly(refusal)
     const client = open()
     expect(await ask(client, 20)).toEqual(indexes(20))
@@ -99,7 +99,7 @@ describe('an endpoint that takes no batch is asked singly, and learnt once', () 
     ['HTTP 500', status(500)],
     ['a reset connection', (_body, response) => void response.destroy()],
     ['a page', () => '<html>'],
-  ])('by %s, which may have other reasons, at its second time', async (_, refusal) => {
+  ])('the second batch that gets %s, which may have other reasons, is the last one', async (_, refusal) => {
     reply = singlesOnly(refusal)
     const client = open()
     for (const count of [2, 2]) expect(await ask(client, count)).toEqual(indexes(count))
@@ -108,7 +108,7 @@ describe('an endpoint that takes no batch is asked singly, and learnt once', () 
     expect(sizes.slice(6)).toEqual([1, 1])
   })
 
-  test('by silence: the batch fails, single calls have an answer, and the second time it is learnt', async () => {
+  test('a batch without an answer fails, single calls have an answer, and the second such batch is the last one', async () => {
     reply = singlesOnly(() => new Promise(() => undefined))
     const client = open(150)
     for (const _ of [1, 2]) {
@@ -122,25 +122,28 @@ describe('an endpoint that takes no batch is asked singly, and learnt once', () 
 })
 
 describe('an endpoint that takes small batches', () => {
-  test.each([3, 5, 10, 50])('of %i calls gets such, and all calls are answered', async (most) => {
-    reply = upTo(most, (body) => [rpcError((body as Call[])[0]?.id, -32600, 'batch too large')])
-    const client = open()
-    expect(await ask(client, 100)).toEqual(indexes(100))
-    expect(sizes.length).toBeLessThan(100)
-    sizes = []
-    expect(await ask(client, 100)).toEqual(indexes(100))
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(most)
-    expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(most / 3)
-  })
+  test.each([3, 5, 10, 50])(
+    'an endpoint that takes batches of %i calls gets such batches, and all calls are answered',
+    async (most) => {
+      reply = upTo(most, (body) => [rpcError((body as Call[])[0]?.id, -32600, 'batch too large')])
+      const client = open()
+      expect(await ask(client, 100)).toEqual(indexes(100))
+      expect(sizes.length).toBeLessThan(100)
+      sizes = []
+      expect(await ask(client, 100)).toEqual(indexes(100))
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(most)
+      expect(Math.min(...sizes.slice(0, -1))).toBeGreaterThan(most / 3)
+    },
+  )
 
-  test('of a length of answers gets the others again', async () => {
+  test('calls whose answers are too long for their batch are sent again', async () => {
     const tooLarge = ({ id }: Call) => rpcError(id, -32003, 'response too large')
     reply = (body) =>
       Array.isArray(body) ? body.map((it, index) => (index < 30 ? answer(it) : tooLarge(it))) : answer(body)
     expect(await ask(open(), 100)).toEqual(indexes(100))
   })
 
-  test('is asked for a larger one once in half an hour', async () => {
+  test('an endpoint that takes small batches gets a larger one once in half an hour', async () => {
     vi.useFakeTimers({ toFake: ['performance'] })
     try {
       reply = upTo(25, status(413))

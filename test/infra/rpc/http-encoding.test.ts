@@ -48,7 +48,7 @@ const JSON_TEXT = Buffer.from(JSON.stringify(ANSWER))
 const ZSTD = Buffer.from('KLUv/SQnOQEAeyJqc29ucnBjIjoiMi4wIiwiaWQiOjEsInJlc3VsdCI6IjB4MSJ9KLBKnQ==', 'base64')
 const ZSTD_STREAM = Buffer.from('KLUv/QRYOQEAeyJqc29ucnBjIjoiMi4wIiwiaWQiOjEsInJlc3VsdCI6IjB4MSJ9KLBKnQ==', 'base64')
 
-describe('an answer is read', () => {
+describe('an accepted answer', () => {
   test.each([
     ['br', brotliCompressSync(JSON_TEXT)],
     ['gzip', gzipSync(JSON_TEXT)],
@@ -66,7 +66,7 @@ describe('an answer is read', () => {
     ['application/json; charset=utf-8', JSON_TEXT],
     ['none', JSON_TEXT],
     ['', JSON_TEXT],
-  ])('with the Content-Encoding %j that it has', async (encoding, body) => {
+  ])('an answer with the Content-Encoding %j that it has is read', async (encoding, body) => {
     expect(await ask(encoding, body)).toEqual(ANSWER)
   })
 
@@ -82,28 +82,31 @@ describe('an answer is read', () => {
     ['deflate', JSON_TEXT],
     ['zstd', JSON_TEXT],
     ['gzip, gzip', gzipSync(JSON_TEXT)],
-  ])('with the Content-Encoding %j that it does not have', async (encoding, body) => {
+  ])('an answer with the Content-Encoding %j that it does not have is read', async (encoding, body) => {
     expect(await ask(encoding, body)).toEqual(ANSWER)
   })
 
-  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])('whose encoding is called %s', async (name) => {
-    expect(await ask(name, JSON_TEXT)).toEqual(ANSWER)
-  })
+  test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty'])(
+    'an answer with an encoding called %s is read',
+    async (name) => {
+      expect(await ask(name, JSON_TEXT)).toEqual(ANSWER)
+    },
+  )
 
-  test('of HTTP/1.0, which ends with the connection', async () => {
+  test('an answer of HTTP/1.0, which ends with the connection, is read', async () => {
     const url = await serveBytes((socket) => socket.end(`HTTP/1.0 200 OK\r\nServer: old\r\n\r\n${JSON_TEXT}`))
     const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
-  test('of HTTP/1.0 whose connection is kept', async () => {
+  test('an answer of HTTP/1.0 on a kept connection is read', async () => {
     const head = `HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: ${JSON_TEXT.length}`
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${JSON_TEXT}`))
     const post = postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
     expect([await post({}), await post({})]).toEqual([ANSWER, ANSWER])
   })
 
-  test('of chunks with trailers', async () => {
+  test('an answer in chunks with trailers is read', async () => {
     const chunk = `${JSON_TEXT.length.toString(16)};name=value\r\n${JSON_TEXT}\r\n`
     const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Checksum'
     const url = await serveBytes((socket) => socket.write(`${head}\r\n\r\n${chunk}0\r\nX-Checksum: 1\r\n\r\n`))
@@ -112,7 +115,7 @@ describe('an answer is read', () => {
   })
 })
 
-describe('an answer is refused', () => {
+describe('a refused answer', () => {
   const failure = (asked: Promise<unknown>) => asked.catch((error: unknown) => error)
 
   test.each([
@@ -121,7 +124,7 @@ describe('an answer is refused', () => {
     [undefined, gzipSync(Buffer.alloc(65 * 2 ** 20, ' '))],
     ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(65 * 2 ** 20, ' ')))],
     ['zstd', zstdOfSpaces(65 * 8)],
-  ])('that unpacks by %s to more than 64 MiB', async (encoding, bomb) => {
+  ])('an answer that unpacks by %s to more than 64 MiB is refused', async (encoding, bomb) => {
     expect(bomb.length).toBeLessThan(100_000)
     expect(await failure(ask(encoding, bomb, 'eth_getLogs'))).toBeInstanceOf(ResponseBodyTooLargeError)
     expect(isFault(await failure(ask(encoding, bomb, 'eth_getBlockByNumber')))).toBe(true)
@@ -132,17 +135,17 @@ describe('an answer is refused', () => {
     ['has a block for each byte', zstdFrame({ blocks: 5_000 })],
     ['ends within a block', ZSTD.subarray(0, 20)],
     ['ends within its header', ZSTD.subarray(0, 5)],
-  ])('whose Zstandard %s', async (_, body) => {
+  ])('an answer whose Zstandard %s is refused', async (_, body) => {
     expect(await failure(ask('zstd', body))).toBeInstanceOf(HttpRequestError)
   })
 
-  test('that is no JSON in the end, and whose layers do not end', async () => {
+  test('an answer that is no JSON, or whose layers do not end, is refused', async () => {
     const layers = gzipSync(gzipSync(gzipSync(gzipSync(JSON_TEXT))))
     for (const body of [layers, Buffer.from('nonsense')])
       expect(await failure(ask('gzip', body))).toBeInstanceOf(HttpRequestError)
   })
 
-  test('that is shorter than its length, and the next one is read', async () => {
+  test('an answer that is shorter than its length is refused, and the next one is read', async () => {
     const head = (length: number) => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`
     const url = await serveBytes((socket, count) => {
       if (count === 1) socket.end(`${head(JSON_TEXT.length + 9)}${JSON_TEXT}`)
@@ -153,7 +156,7 @@ describe('an answer is refused', () => {
     expect(await post({})).toEqual(ANSWER)
   })
 
-  test('that is longer than its length, and the rest is not taken for the next one', async () => {
+  test('an answer that is longer than its length is refused, and the rest is not taken for the next one', async () => {
     const head = (length: number) => `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`
     const late = `${head(12)}{"result":1}`
     const url = await serveBytes((socket, count) => {
@@ -165,7 +168,7 @@ describe('an answer is refused', () => {
     expect(await post({})).toEqual(ANSWER)
   })
 
-  test('whose head is 10 MB', async () => {
+  test('an answer whose head is 10 MB is refused', async () => {
     const url = await serveBytes((socket) => socket.write(`HTTP/1.1 200 OK\r\nX-Long: ${'a'.repeat(10_000_000)}`))
     expect(await failure(postTo({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })({}))).toMatchObject({
       details: expect.stringContaining('Header'),

@@ -40,7 +40,7 @@ test('a compressed answer is unpacked', async () => {
   })
 })
 
-describe('an answer is refused', () => {
+describe('a refused answer', () => {
   const MIB = 2 ** 20
   const textOf = (bytes: number) => Buffer.from(`{"result":"${'0'.repeat(bytes)}"}`)
   const asked = async (body: Buffer, calls: AskedCall | readonly AskedCall[]) => {
@@ -53,20 +53,20 @@ describe('an answer is refused', () => {
     ['eth_unknown', 0.25],
     ['eth_getBlockByNumber', 4],
     ['eth_call', 16],
-  ])('to %s above %d MiB, as the fault of the endpoint', async (method, most) => {
+  ])('an answer to %s above %d MiB is refused, as the fault of the endpoint', async (method, most) => {
     expect(await asked(textOf(most * MIB - 100), { method })).toBeDefined()
     const failure = await asked(textOf(most * MIB), { method }).catch((error: unknown) => error)
     expect([isFault(failure), classify(failure).kind]).toEqual([true, 'malformed'])
     expect(isWorthSplitting(failure)).toBe(false)
   })
 
-  test('to a batch above what its calls may have together', async () => {
+  test('an answer to a batch is refused above what its calls may have together', async () => {
     const calls = [{ method: 'eth_chainId' }, { method: 'eth_getBlockByNumber' }]
     expect(await asked(textOf(4 * MIB), calls)).toBeDefined()
     expect(isFault(await asked(textOf(5 * MIB), calls).catch((error: unknown) => error))).toBe(true)
   })
 
-  test('to a range above 64 MiB, which may be of fewer blocks', async () => {
+  test('an answer to a range above 64 MiB is refused, since the range may be of fewer blocks', async () => {
     const calls = [{ method: 'eth_getLogs' }, { method: 'eth_getBlockByNumber' }]
     await expect(asked(textOf(64 * MIB), calls)).rejects.toThrow(ResponseBodyTooLargeError)
   })
@@ -78,7 +78,7 @@ describe('an answer is refused', () => {
     ['levels', '['.repeat(100_000)],
     ['levels that texts seem to close', '["]]]]",'.repeat(1_000)],
     ['texts of an escaped quote', `[${'"\\"",'.repeat(1_000_000)}0]`],
-  ])('unread where it has too many %s, and is no fault of the batch', async (_, text) => {
+  ])('an answer with too many %s is refused unread, and is no fault of the batch', async (_, text) => {
     const parse = vi.spyOn(JSON, 'parse')
     const failure = await asked(Buffer.from(text), { method: 'eth_getLogs' }).catch((error: unknown) => error)
     const parsed = parse.mock.calls.filter(([it]) => it.length > 1_000)
@@ -95,7 +95,7 @@ test('a page above the limit is an error by its status', async () => {
   await expect(failure).rejects.toMatchObject({ status: 503 })
 })
 
-test('user and password of an address are sent as a header, and a path with its query as it is', async () => {
+test('the user and password of an address are sent as a header, and a path with its query as it is', async () => {
   const host = await serve(({ headers, url }, response) => {
     response.end(JSON.stringify({ authorization: headers.authorization, url }))
   })

@@ -28,7 +28,7 @@ beforeEach(() => {
 })
 afterAll(() => server.close())
 
-test('of ranges that are asked for in one turn each has a batch, with whatever was asked for beside it', async () => {
+test('each range of one turn has a batch of its own, with what was asked for beside it', async () => {
   const client = openHttp({ url, name: 'here', timeoutMs: 5_000, access: DIRECT })
   const ranges = [1, 2, 3].map((from) => [getLogs(client, { topics: [] }, { from, to: from }), getHeader(client, from)])
   await Promise.all(ranges.flat())

@@ -45,7 +45,7 @@ const stored = (number: number, age = 5) => ({ tips: new Map([[network, { number
 describe('a listener', () => {
   const reason = (...facts: Fact[]) => reasonOf(['listener'], facts)
 
-  test('is ready at the head of the chain', () => {
+  test('a listener is ready at the head of the chain', () => {
     expect(reason(head(1_000), appended(1_000))).toBeUndefined()
     expect(reason(head(1_001), appended(1_000))).toBeUndefined()
   })
@@ -73,7 +73,7 @@ describe('a listener', () => {
     `)
   })
 
-  test('names what its endpoint refuses, in words of its own for everyone, until blocks are read again', () => {
+  test('a listener names what its endpoint refuses, in words of its own for everyone, until blocks are read again', () => {
     const readiness = openReadiness((text) => text)
     const look = (...facts: Fact[]) => {
       for (const fact of facts) readiness.report(fact)
@@ -157,18 +157,18 @@ describe('a listener', () => {
     `)
   })
 
-  test('is ready where it was away for less than is allowed, however many blocks that is', () => {
+  test('a listener is ready where it was away for less than is allowed, however many blocks that is', () => {
     expect(reason(head(1_000), appended(200, 200))).toBeUndefined()
   })
 
-  test('that no endpoint answers any more is not ready', () => {
+  test('a listener that no endpoint answers any more is not ready', () => {
     const later = { now: NOW + 400, mostSeconds: 300 }
     expect(reasonOf(['listener'], [head(1_000), appended(1_000)], later)).toMatch(
       /^ethereum: no endpoint has reported its head for \d+ min\.$|^ethereum: no endpoint has reported its head for \d+ s\.$/,
     )
   })
 
-  test('is not asked for what is stored', () => {
+  test('the age of stored blocks does not count for a listener', () => {
     expect(reasonOf(['listener'], [head(1_000), appended(1_000)], stored(1, 90_000))).toBeUndefined()
   })
 })
@@ -180,7 +180,7 @@ describe('an aggregator', () => {
   }
   const stalled: Fact = { kind: 'stalled', network, number: 90, tip: 80 }
 
-  test('is ready while it writes what is new', () => {
+  test('an aggregator is ready while it writes new blocks', () => {
     expect(reasonOf(['aggregator'], [writing], stored(80))).toBeUndefined()
     expect(
       reasonOf(['aggregator'], [writing, stalled, { kind: 'connected', network, number: 81 }], stored(81)),
@@ -213,7 +213,7 @@ describe('an aggregator', () => {
     `)
   })
 
-  test('that stands by is ready, by name, however old the tables are', () => {
+  test('an aggregator that stands by is ready, by name, however old the tables are', () => {
     const readiness = openReadiness((text) => text)
     for (const fact of [{ kind: 'stage-started', stage: 'aggregator', network }, standingBy] as const)
       readiness.report(fact)
@@ -226,13 +226,13 @@ describe('an aggregator', () => {
 })
 
 describe('an API', () => {
-  test('is ready while what it shows is new', () => {
+  test('an API is ready while its newest blocks are new', () => {
     expect(reasonOf(['api'], [], stored(80))).toBeUndefined()
     expect(reasonOf(['api'], [], stored(80, -3))).toBeUndefined()
     expect(reasonOf(['api'], [], { ...stored(80, 299) })).toBeUndefined()
   })
 
-  test('says that nothing is stored, how old it is, and whether it comes nearer', () => {
+  test('an API says that nothing is stored, how old the newest block is, and whether it comes nearer', () => {
     const readiness = openReadiness((text) => text)
     readiness.report({ kind: 'stage-started', stage: 'api', network })
     const look = (view: Partial<StoredTips>) =>
@@ -261,7 +261,7 @@ describe('an API', () => {
   })
 })
 
-test('of several causes the first is named, and each network has its own', () => {
+test('the first of several causes is named, and each network has its own', () => {
   const readiness = openReadiness((text) => text)
   for (const stage of ['listener', 'aggregator', 'api'] as const) {
     for (const network of ['ethereum', 'base'] as const) readiness.report({ kind: 'stage-started', stage, network })

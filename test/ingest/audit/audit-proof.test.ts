@@ -72,23 +72,23 @@ function receiptsOf(node: RpcServer | undefined) {
 
 const receiptsAsked = () => nodes.map(({ calls }) => calls['eth_getBlockReceipts'] ?? 0)
 
-describe('a block is proven', () => {
-  test('by one endpoint whose receipts have the root of the header', async () => {
+describe('the proof of a block', () => {
+  test('one endpoint whose receipts have the root of the header proves a block', async () => {
     expect(await prove()).toMatchObject({ header: { number: block, hash: swap?.blockHash }, logs: swaps })
     expect(receiptsAsked()).toEqual([1, 0])
   })
 
-  test('to have no matching log, where it has none', async () => {
+  test('a block without a matching log is proven to have none', async () => {
     expect(await prove(EMPTY)).toMatchObject({ header: { number: EMPTY }, logs: [] })
   })
 
-  test('without a bloom', async () => {
+  test('a block is proven without a bloom', async () => {
     for (const { faults } of nodes) faults.hideBlooms = true
     expect(await prove()).toMatchObject({ logs: swaps })
     expect(receiptsAsked()).toEqual([1, 0])
   })
 
-  test('by two endpoints that say the same where a matching log is beside the root, and by none where they do not', async () => {
+  test('a matching log beside the root is proven by two endpoints that say the same, and by no two that differ', async () => {
     const own = { transactionHash: madeUpHash(1, 5), blockHash: swap?.blockHash, blockNumber: swap?.blockNumber }
     const beside = { ...swap, ...own, logIndex: numberToHex(999) } as RpcLog
     // As Polygon's receipts of state syncs are.
@@ -112,7 +112,7 @@ describe('a block is proven', () => {
     expect(await prove()).toBeUndefined()
   })
 
-  test('for the hash that most endpoints have, and for none where two disagree', async () => {
+  test('the hash that most endpoints have is proven, and none where two disagree', async () => {
     const [one, two] = nodes
     if (!one || !two) throw new Error('There are two nodes.')
     one.faults.answer = (method, [tag]) =>
@@ -131,36 +131,36 @@ describe('a block is proven', () => {
     expect(await prove(block, [one, two, two])).toMatchObject({ header: { hash: swap?.blockHash }, logs: swaps })
   })
 
-  test('by another endpoint where the first has no receipts', async () => {
+  test('another endpoint proves a block where the first has no receipts', async () => {
     const [one] = nodes
     if (one) one.faults.hideReceipts = () => true
     expect(await prove()).toMatchObject({ logs: swaps })
   })
 
-  test('by no endpoint where the only one keeps no receipts, and that one need not rest', async () => {
+  test('the only endpoint proves nothing where it keeps no receipts, and it need not rest', async () => {
     const [one] = nodes
     if (one) one.faults.hideReceipts = () => true
     expect(await prove(block, nodes.slice(0, 1))).toBeUndefined()
     expect(cooled).toEqual([])
   })
 
-  test('receipt by receipt where a block’s cannot be had at once', async () => {
+  test('single receipts prove a block where a whole block’s cannot be had at once', async () => {
     for (const { faults } of nodes) faults.lacksMethods = ['eth_getBlockReceipts']
     expect(await prove()).toMatchObject({ logs: swaps })
   })
 
-  test('by no endpoint where none has receipts', async () => {
+  test('endpoints without receipts prove nothing', async () => {
     for (const { faults } of nodes) faults.lacksMethods = ['eth_getBlockReceipts', 'eth_getTransactionReceipt']
     expect(await prove()).toBeUndefined()
   })
 
-  test('later, where no endpoint answers now', async () => {
+  test('a proof fails where no endpoint answers now', async () => {
     for (const { faults } of nodes) faults.nextStatus = Array.from({ length: 10 }, () => 503)
     await expect(prove()).rejects.toThrow(RpcFailed)
     for (const { faults } of nodes) faults.nextStatus = []
   })
 
-  test('not by receipts without the logs of the root, nor by those with further ones', async () => {
+  test('receipts that lack logs of the root, or have further ones, prove nothing', async () => {
     const stranger = { ...swap, address: DAY_POOL.replace('8', '9'), logIndex: numberToHex(999) } as RpcLog
     for (const lie of [() => [], (logs: readonly RpcLog[]) => [...logs, stranger]]) {
       twist(nodes[0], lie)

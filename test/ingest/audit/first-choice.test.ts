@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => node.stop())
 
-test('is the one that the listener knows, or is requested', async () => {
+test('the newest final block is the one that the listener knows, or is requested', async () => {
   const { endpoints } = connectChain([node.url], { network: NETWORKS.ethereum, headerProof: 'off' })
   const requests = () => node.calls['eth_getBlockByNumber'] ?? 0
   expect(await firstChoice(endpoints, 60_000)).toMatchObject({ finalized: DAY.lastBlock - 40 })

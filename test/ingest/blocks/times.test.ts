@@ -11,7 +11,7 @@ const timed = (twist: (time: number, log: RpcLog) => Hex | null): Faults['twistL
 }
 const isOdd = ({ blockNumber }: RpcLog) => Number(blockNumber) % 2 === 1
 
-describe('a listener over a node whose logs', () => {
+describe('the times of logs', () => {
   let nodes: RpcServer[] = []
   let listening: Listening | undefined
   let clean: unknown[]
@@ -42,12 +42,12 @@ describe('a listener over a node whose logs', () => {
     ['are of an hour earlier', timed((time) => numberToHex(time - 3_600))],
     ['are of a year later', timed((time) => numberToHex(time + 31_536_000))],
     ['go back in some blocks', timed((time, log) => numberToHex(isOdd(log) ? time - 60 : time))],
-  ])('%s has the times of the headers', async (_, twistLog) => {
+  ])('a listener over a node whose logs %s has the times of the headers', async (_, twistLog) => {
     expect(await read(twistLog ? { twistLog } : {})).toEqual(clean)
     expect(listening?.facts.filter(({ kind }) => kind === 'rpc-failed')).toEqual([])
   })
 
-  test('say 0x0, and whose headers say so too, is not believed: another node is asked', async () => {
+  test('a node whose logs and headers say 0x0 is not believed: another node is asked', async () => {
     nodes = [await startNode(), await startNode()]
     const [liar] = nodes
     if (!liar) throw new Error('There are two.')
@@ -63,17 +63,17 @@ describe('a header', () => {
   const header = { number: '0x10', hash: `0x${'1'.repeat(64)}`, parentHash: `0x${'2'.repeat(64)}`, timestamp: '0x64' }
 
   test.each([['0x0'], [null], [undefined], [''], ['0x100000000'], ['0xffffffff'], ['0xzz'], [true], [[]]])(
-    'with the time %j is none',
+    'an answer with the time %j is no header',
     (timestamp) => {
       expect(headerIn({ ...header, timestamp })).toBeUndefined()
     },
   )
 
-  test.each([[null], [''], ['0x'], [[]]])('with the number %j is none', (number) => {
+  test.each([[null], [''], ['0x'], [[]]])('an answer with the number %j is no header', (number) => {
     expect(headerIn({ ...header, number })).toBeUndefined()
   })
 
-  test('of a genesis block may be of 1970', () => {
+  test('the header of a genesis block may be of 1970', () => {
     expect(headerIn({ ...header, number: '0x0', timestamp: '0x0' })?.timestamp).toBe(0)
     expect(headerIn(header)?.timestamp).toBe(100)
   })

@@ -68,8 +68,8 @@ describe('the newest block of the trail that a node has too', () => {
   })
 })
 
-describe('what is final of a trail', () => {
-  test('is its anchor: what lies below is dropped', async () => {
+describe('the final block of a trail', () => {
+  test('the final block is the anchor: blocks below it are dropped', async () => {
     const trail = new UnfinalizedChain(refs)
     trail.finalize(ref(TIP - 5))
     expect(trail.finalized).toBe(TIP - 5)
@@ -78,7 +78,7 @@ describe('what is final of a trail', () => {
     await expect(trail.ancestorOn(client, 'ethereum')).rejects.toThrow(ChainReplaced)
   })
 
-  test('is not told by a final block of another branch, nor by one that was final before', () => {
+  test('a final block of another branch, or one that was final before, changes nothing', () => {
     const trail = new UnfinalizedChain(refs, TIP - 50)
     trail.finalize(ref(TIP - 5, 1))
     trail.finalize(ref(TIP - 60))
@@ -86,7 +86,7 @@ describe('what is final of a trail', () => {
     expect([trail.has(ref(TIP - 51)), trail.has(ref(TIP - 50))]).toEqual([false, true])
   })
 
-  test('where not every block is there, the newest one at or below it', () => {
+  test('the newest block at or below the final number is kept where blocks are missing', () => {
     const trail = new UnfinalizedChain([ref(10), ref(20), ref(30)], 25)
     expect([10, 20, 30].map((number) => trail.has(ref(number)))).toEqual([false, true, true])
   })

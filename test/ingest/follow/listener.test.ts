@@ -95,7 +95,7 @@ const ticksOf = (messages: readonly Message[]) =>
   messages.flatMap((message) => blocksOf(message).flatMap((block) => block.ticks))
 
 describe('one stream of messages', () => {
-  test('is ranges up to finality and single blocks above, each with the parent of the one before', async () => {
+  test('messages are ranges up to finality and single blocks above, each with the parent of the one before', async () => {
     const messages = await untilHead(start())
     const kinds = messages.map((message) => message.kind)
     expect(kinds.lastIndexOf('range')).toBe(kinds.indexOf('block') - 1)
@@ -111,7 +111,7 @@ describe('one stream of messages', () => {
     }
   })
 
-  test('has every swap once, ordered by block and log index', async () => {
+  test('the stream has every swap once, ordered by block and log index', async () => {
     const messages = await untilHead(start())
     const expected = rpc.chain.logs.filter(
       (log) => Number(log.blockNumber) >= FROM && log.topics[0]?.startsWith('0xc42079f9'),
@@ -122,7 +122,7 @@ describe('one stream of messages', () => {
     expect(places).toEqual(expected.map((log) => `${Number(log.blockNumber)} ${Number(log.logIndex)}`))
   })
 
-  test('takes times from headers where logs have none, and comes to the same', async () => {
+  test('times come from headers where logs have none, and are the same', async () => {
     const withTimes = structuredClone(await untilHead(start()))
     await stop()
     rpc.faults.hideTimestamps = true
@@ -132,7 +132,7 @@ describe('one stream of messages', () => {
     expect(times(withoutTimes)).toEqual(times(withTimes))
   })
 
-  test('knows a pool from its first swap on, asked of the pool and of the official factory', async () => {
+  test('a pool is known from its first swap on, asked of the pool and of the official factory', async () => {
     const messages = await untilHead(start())
     const pools = messages.flatMap((message) => blocksOf(message).flatMap((block) => block.pools))
     expect(pools).toEqual([
@@ -145,12 +145,12 @@ describe('one stream of messages', () => {
     ])
   })
 
-  test('holds only the pools that are asked for; reference pools still price', async () => {
+  test('the stream holds only the pools that are asked for; reference pools still price', async () => {
     const messages = await untilHead(start({ pools: new Set(['0x0000000000000000000000000000000000000001']) }))
     expect(ticksOf(messages)).toEqual([])
   })
 
-  test('drops pools of another factory, and says so once each', async () => {
+  test('pools of another factory are dropped, which is said once each', async () => {
     rpc.chain.contracts = {
       ...rpc.chain.contracts,
       [DAY_POOL]: {
@@ -167,7 +167,7 @@ describe('one stream of messages', () => {
     ])
   })
 
-  test('skips a pool whose token states no decimals: never 0', async () => {
+  test('a pool whose token states no decimals is skipped: never 0', async () => {
     const usdc = '0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48'
     const { [usdc]: _, ...others } = rpc.chain.contracts
     const fake = '0x00000000000000000000000000000000000000ff'
@@ -309,7 +309,7 @@ describe('a listener that is started again', () => {
 /** A bit that no topic of the filter has alone. */
 const NO_LOGS_BLOOM = `0x${'0'.repeat(511)}1` as const
 
-describe('a head that a node tells of', { timeout: 20_000 }, () => {
+describe('an announced head', { timeout: 20_000 }, () => {
   const recent = { start: { kind: 'block', number: FINALIZED - 5 } } as const
   /** Follows up to some blocks below the last one, the last but one; `tell` gives the last one to the node, and says so. */
   async function almostThere(lag = 1, sincePollMs = 1_050) {
@@ -363,14 +363,14 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     }
   }
 
-  test('is read in one round trip, and as without being told', async () => {
+  test('a head is read in one round trip, and as without being announced', async () => {
     const { tell, clean } = await almostThere()
     const { message, trips } = await tell()
     expect(trips).toBe(1)
     expect(message).toEqual(await clean())
   })
 
-  test('is read in one round trip with those before it that were told while the listener was busy', async () => {
+  test('a head is read in one round trip with those that were announced while the listener was busy', async () => {
     const { below, tellAll, clean } = await almostThere(6)
     const { messages, trips } = await tellAll([1, 2, 3, 4, 5, 6].map((it) => below + it))
     expect(trips).toBe(1)
@@ -380,7 +380,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     expect(messages.at(-1)).toEqual(await clean())
   })
 
-  test('is read in one round trip again after a listener fell out of step', async () => {
+  test('a head is read in one round trip again after the listener fell out of step', async () => {
     const { below, tellAll, clean } = await almostThere(9)
     // Heads between were not announced: the node is asked for its chain.
     const behind = await tellAll([below + 3])
@@ -391,7 +391,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     expect((await untilHead({ messages: behind.messages } as ArrayLog)).at(-1)).toEqual(await clean())
   })
 
-  test('and comes with one of a branch that was left, told later, is read as without that', async () => {
+  test('a head is read as without a later announcement of a branch that was left', async () => {
     const { below, tellAll, clean } = await almostThere(3)
     const { messages } = await tellAll([below + 1, below + 2, below + 3], (headers) => [
       ...headers,
@@ -406,7 +406,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     ['without a bloom and proven', '0x', true],
     ['by whose bloom it has no logs', NO_LOGS_BLOOM, false],
     ['by whose bloom it has no logs, and proven', NO_LOGS_BLOOM, true],
-  ] as const)('that no endpoint has, on top of its tip, is not stored: %s', async (_, logsBloom, isProven) => {
+  ] as const)('a head that no endpoint has is not stored on top of the tip: %s', async (_, logsBloom, isProven) => {
     const { below, tellAll, clean } = await almostThere(3, 0)
     const forged = (height: number) => (headers: Header[]) => [
       { ...(headers[0] as Header), hash: madeUpHash(height, 7), logsBloom, isProven },
@@ -421,7 +421,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     expect(messages.at(-1)).toEqual(await clean())
   })
 
-  test('within a second after a poll, beside another one of its number, is not read before the next poll', async () => {
+  test('a head within a second after a poll, beside another one of its number, is not read before the next poll', async () => {
     const { below, tellAll, clean } = await almostThere(1, 0)
     const { messages } = await tellAll([below + 1], ([head]) => [
       head as Header,
@@ -434,7 +434,7 @@ describe('a head that a node tells of', { timeout: 20_000 }, () => {
     ['on another branch', { hash: madeUpHash(1, 2) }],
     ['with an unknown parent', { parentHash: madeUpHash(1, 2) }],
     ['far ahead', { number: DAY.lastBlock + 9 }],
-  ])('and is not its head, %s, changes nothing', async (_, told) => {
+  ])('a head %s, which is not that of the node, changes nothing', async (_, told) => {
     const { tell, clean } = await almostThere()
     const { message } = await tell(told)
     expect(message).toEqual(await clean())

@@ -59,7 +59,7 @@ function prune(cut: () => number, how: 'refused' | 'null'): void {
 }
 
 describe.each(['refused', 'null'] as const)('expired history, %s', (how) => {
-  test('above START: reading begins at the oldest block, which is said once', async () => {
+  test('reading begins at the oldest block above START, which is said once', async () => {
     prune(() => FROM, how)
     const { factsOf } = await expectClean({ start: { kind: 'seconds-ago', seconds: 86_400 } })
     expect(factsOf('start-moved')).toEqual([
@@ -67,13 +67,13 @@ describe.each(['refused', 'null'] as const)('expired history, %s', (how) => {
     ])
   })
 
-  test('above a START by number', async () => {
+  test('reading begins at the oldest block above a START by number', async () => {
     prune(() => FROM, how)
     const { factsOf } = await expectClean({ start: { kind: 'block', number: 17_000_000 } })
     expect(factsOf('start-moved')).toMatchObject([{ wanted: 17_000_000, firstBlock: FROM }])
   })
 
-  test('below START moves nothing, and the price before it is found where it is', async () => {
+  test('a cut below START moves nothing, and the price before it is found where it is', async () => {
     prune(() => FROM - 300, how)
     const { factsOf } = await expectClean({ start: { kind: 'block', number: FROM } })
     expect(factsOf('start-moved')).toEqual([])
@@ -122,7 +122,7 @@ describe('implausible finality', () => {
     node.chain.finalized = FINALIZED - 300_000
   }
 
-  test('is waited out: an empty store begins where START says', async () => {
+  test('implausible finality is waited out: an empty store begins where START says', async () => {
     low()
     listening = listenTo([node], { timeoutMs: 20_000 })
     const { factsOf, log } = listening
@@ -132,7 +132,7 @@ describe('implausible finality', () => {
     expect(contentOf(await listening.messagesUpTo(DAY.lastBlock))).toEqual(clean)
   })
 
-  test('for long is a network that has lost it: START holds, and nothing becomes final', async () => {
+  test('finality that stays implausible counts as lost: START holds, and nothing becomes final', async () => {
     low()
     listening = listenTo([node], { timeoutMs: 20_000, retryPolicy: { finalityLostMs: 300 } })
     const messages = await listening.messagesUpTo(DAY.lastBlock)
@@ -140,7 +140,7 @@ describe('implausible finality', () => {
     expect(messages.at(-1)).toMatchObject({ kind: 'block', finalized: 0 })
   })
 
-  test('after a plausible one lowers nothing', async () => {
+  test('implausible finality after a plausible one lowers nothing', async () => {
     const { messagesUpTo } = await expectClean()
     low()
     node.chain.head += 3
@@ -200,7 +200,7 @@ test('a burst of failures that narrows ranges to a few blocks is over soon: the 
 describe('a single block that fails', () => {
   const heavy = numberToHex(Number([...new Set(recordedBlocks())][3]))
 
-  test('by its number is read by its hash', async () => {
+  test('a block that fails by its number is read by its hash', async () => {
     refuseLogs(({ fromBlock, toBlock }) =>
       Number(fromBlock) <= Number(heavy) && Number(toBlock) >= Number(heavy)
         ? error(-32603, 'Internal error')
@@ -209,7 +209,7 @@ describe('a single block that fails', () => {
     await expectClean()
   })
 
-  test('with more than one topic is read by each', async () => {
+  test('a block that fails with more than one topic is read by each', async () => {
     refuseLogs(({ fromBlock, toBlock, blockHash, topics }) => {
       if (blockHash) return blockHash === hashAt(heavy) ? error(-32603, 'Internal error') : undefined
       const isMeant = Number(fromBlock) <= Number(heavy) && Number(toBlock) >= Number(heavy)
@@ -248,7 +248,7 @@ describe('a filter takes few addresses', () => {
   )
 })
 
-test('with POOLS no pool of PoolManager that was not asked for is resolved', async () => {
+test('POOLS leaves other pools of PoolManager unresolved', async () => {
   const other = recordedLogs()[0]
   if (!other) throw new Error('The day has logs.')
   const words = [-5n, 5n, 2n ** 96n, 7n, 0n, 500n].map((word) => numberToHex(BigInt.asUintN(256, word), { size: 32 }))
@@ -291,14 +291,14 @@ describe('logs by block hash', () => {
 })
 
 describe('a log that comes twice', () => {
-  test('the same in all fields counts once, and is said once', async () => {
+  test('a second log that is the same in all fields counts once, and is said once', async () => {
     const { logs } = node.chain
     node.faults.inventLogs = logs.filter((_, index) => index % 50 === 0).map((log) => structuredClone(log))
     const { factsOf } = await expectClean()
     expect(factsOf('endpoint-oddity')).toMatchObject([{ oddity: 'duplicate-logs' }])
   })
 
-  test('with other data is refused', async () => {
+  test('a second log with other data is refused', async () => {
     const twin = node.chain.logs.find((log) => Number(log.blockNumber) > FROM)
     if (!twin) throw new Error('The day has logs.')
     node.faults.inventLogs = [{ ...twin, transactionHash: madeUpHash(1, 2) }]

@@ -39,13 +39,13 @@ const headers = () => node.calls['eth_getBlockByNumber'] ?? 0
 const calls = () => node.calls['eth_call'] ?? 0
 const balances = [{ pool: POOL.id, balance0: 7n, balance1: 9n }]
 
-test('need one request where the node reads by the hash of a block', async () => {
+test('balances need one request where the node reads by the hash of a block', async () => {
   const before = headers()
   expect(await reader.read(block)).toEqual(balances)
   expect([headers() - before, calls()]).toEqual([0, 1])
 })
 
-test('are read by number beside the header where it does not, which is tried once', async () => {
+test('balances are read by number beside the header where the node refuses a hash, which is tried once', async () => {
   node.faults.refuseBlockHash = true
   const before = headers()
   expect(await reader.read(block)).toEqual(balances)
@@ -56,7 +56,7 @@ test('are read by number beside the header where it does not, which is tried onc
   expect([headers() - before, calls()]).toEqual([3, 3])
 })
 
-test('of a node on another branch are not taken, by hash or by number', async () => {
+test('balances of a node on another branch are not taken, by hash or by number', async () => {
   const elsewhere = { ...block, hash: madeUpHash(BLOCK, 7) }
   await expect(reader.read(elsewhere)).rejects.toThrow('header for hash not found')
   node.faults.refuseBlockHash = true

@@ -113,7 +113,7 @@ describe('v4 pools that PositionManager does not know', () => {
     expect(searches()).toBe(before)
   })
 
-  test('those that are stored are not looked for', async () => {
+  test('stored pools are not looked for', async () => {
     const token = (address: Pool['token0']['address']) => ({ address, symbol: 'T', name: 'T', decimals: 18 })
     const pool: Pool = {
       id: idOf(0),
@@ -159,7 +159,7 @@ describe('v4 pools that PositionManager does not know', () => {
         },
       ],
       ['logs are refused', (method, params) => (method === 'eth_getLogs' && isOldQuery(params) ? gone : undefined)],
-    ])('where %s: the log is found at another endpoint, and a newer one at a lone endpoint', async (_, answer) => {
+    ])('the log is found at another endpoint where %s, and a newer one at a lone endpoint', async (_, answer) => {
       node.faults.answer = answer
       const both = registryOn(undefined, [node, sound])
       expect(await both.resolvePools(eventsOf([idOf(0)]), head)).toEqual([])
@@ -171,7 +171,7 @@ describe('v4 pools that PositionManager does not know', () => {
       expect(alone.get(idOf(200))?.kind).toBe('pool')
     })
 
-    test.each([1, 3, 12])('that %i answers tell falsely, no pool is skipped', async (times) => {
+    test.each([1, 3, 12])('no pool is skipped for a cut that %i answers tell falsely', async (times) => {
       let left = times
       node.faults.answer = (method, params) =>
         method === 'eth_getLogs' && isOldQuery(params) && left-- > 0 ? gone : undefined

@@ -11,11 +11,11 @@ describe('text that a token says of itself', () => {
     ['characters of no width go', '\ufeffA\u200b\u200c\u200d\u2060\u3164\ufe0fB', 'AB'],
     ['bytes that were no UTF-8 go', 'A\ufffd\ufffdB', 'AB'],
     ['half of a pair goes', 'A\ud83dB', 'AB'],
-    ['it is cut between code points', '🐕'.repeat(65), '🐕'.repeat(64)],
-    ['no blank is left where it is cut', `${'x'.repeat(63)} y`, 'x'.repeat(63)],
-    ['it is cut at 64 characters', 'x'.repeat(10_000), 'x'.repeat(64)],
+    ['long text is cut between code points', '🐕'.repeat(65), '🐕'.repeat(64)],
+    ['no blank is left where text is cut', `${'x'.repeat(63)} y`, 'x'.repeat(63)],
+    ['long text is cut at 64 characters', 'x'.repeat(10_000), 'x'.repeat(64)],
     ['nothing is nothing', '\u0000\u200b', undefined],
-    ['what is no text is nothing', 5, undefined],
+    ['a number is nothing', 5, undefined],
   ])('%s', (_, said, kept) => {
     expect(cleanText(said)).toBe(kept)
   })

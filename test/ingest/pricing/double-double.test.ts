@@ -16,7 +16,7 @@ const positive = fc.oneof(
 )
 
 describe('a pair of doubles', () => {
-  test('one made of an integer, a product or a quotient is off by less than 2^-100 of itself', () => {
+  test('a pair of an integer, a product or a quotient is off by less than 2^-100 of itself', () => {
     fc.assert(
       fc.property(positive, positive, (a, b) => {
         expect(isNear(toDoubleDouble(a), a, 1n)).toBe(true)
@@ -27,12 +27,12 @@ describe('a pair of doubles', () => {
     )
   })
 
-  test('negative ones as well', () => {
+  test('the pair of a negative integer is its exact value', () => {
     expect(toDoubleDouble(-(2n ** 70n) - 1n)).toEqual({ hi: -(2 ** 70), lo: -1 })
     expect(toDoubleDouble(-5n)).toEqual({ hi: -5, lo: 0 })
   })
 
-  test('it says which double is nearest, and does not say where that may lie on either side of a tie', () => {
+  test('a pair says which double is nearest, unless that may lie on either side of a tie', () => {
     const ulp = 2 ** -52
     expect(nearest({ hi: 1, lo: ulp / 4 })).toBe(1)
     expect(nearest({ hi: 1, lo: -ulp / 5 })).toBe(1)
@@ -45,7 +45,7 @@ describe('a pair of doubles', () => {
     expect(nearest({ hi: Number.POSITIVE_INFINITY, lo: Number.NaN })).toBeUndefined()
   })
 
-  test('it says which integer is nearest, unless that is nearly a tie or too large to say', () => {
+  test('a pair says which integer is nearest, unless that is nearly a tie or too large to say', () => {
     expect(nearestInteger({ hi: 12, lo: 2 ** -60 })).toBe(12)
     expect(nearestInteger({ hi: 12.4, lo: 0 })).toBe(12)
     expect(nearestInteger({ hi: 12.6, lo: 0 })).toBe(13)

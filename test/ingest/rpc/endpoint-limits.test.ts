@@ -20,7 +20,7 @@ function ask(width: PassingWidth, times: number, passes: (blocks: number) => boo
 }
 
 describe('a width that failures narrowed', () => {
-  test('to one block is the widest again after some 60 answers', () => {
+  test('a width of one block is the widest again after some 60 answers', () => {
     const width = new PassingWidth(Number.POSITIVE_INFINITY)
     ask(width, 40, () => false)
     expect(width.blocks).toBe(1)
@@ -28,14 +28,14 @@ describe('a width that failures narrowed', () => {
     expect(width.blocks).toBeGreaterThanOrEqual(WIDEST)
   })
 
-  test('by a burst during its growth is the widest again after some 300 answers more', () => {
+  test('a width that bursts narrowed during its growth is the widest again after some 300 answers more', () => {
     const width = new PassingWidth(Number.POSITIVE_INFINITY)
     for (let times = 20; times > 0; times--) ask(width, 300, (blocks) => blocks <= 1)
     ask(width, 360, () => true)
     expect(width.blocks).toBeGreaterThanOrEqual(WIDEST)
   })
 
-  test('stays near a fixed limit, which fails one request in a hundred', () => {
+  test('a width stays near a fixed limit, which fails one request in a hundred', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 10_000 }), (limit) => {
         const width = new PassingWidth(Number.POSITIVE_INFINITY)
@@ -49,7 +49,7 @@ describe('a width that failures narrowed', () => {
     )
   })
 
-  test('counts several ranges in flight as one failure', () => {
+  test('several ranges in flight count as one failure', () => {
     const width = new PassingWidth(Number.POSITIVE_INFINITY)
     for (let left = 4; left > 0; left--) width.failed(500)
     expect(width.blocks).toBe(250)

@@ -118,7 +118,7 @@ const REFUSALS: [string, NonNullable<Faults['finalized']>][] = [
 
 describe('a node that does not say what is final', () => {
   test.each(drawn('refusals', REFUSALS, 1))(
-    'for a while: %s. Nothing becomes final by it, and a reorg of 300 blocks is followed',
+    '%s for a while makes nothing final, and a reorg of 300 blocks is followed',
     async (_, refusal) => {
       const node = await startNode()
       const { upTo, log, facts, failure } = listenTo([node])
@@ -138,7 +138,7 @@ describe('a node that does not say what is final', () => {
     },
   )
 
-  test.each(drawn('refusals', REFUSALS, 1))('at first: %s. Nothing becomes final by it', async (_, refusal) => {
+  test.each(drawn('refusals', REFUSALS, 1))('%s at first makes nothing final', async (_, refusal) => {
     const node = await startNode()
     let left = 2
     node.faults.onCall = () => {
@@ -151,7 +151,7 @@ describe('a node that does not say what is final', () => {
   })
 
   test.each(drawn('refusals', REFUSALS, 1))(
-    'after a restart, though what it said is stored: %s. Nothing becomes final by it',
+    '%s after a restart makes nothing final beyond what is stored, and a reorg of 300 blocks is followed',
     async (_, refusal) => {
       const node = await startNode()
       node.faults.finalized = refusal
@@ -167,7 +167,7 @@ describe('a node that does not say what is final', () => {
     },
   )
 
-  test('ever: history is read up to 256 blocks below its head, and a deeper reorg is followed too', async () => {
+  test('a node that never says it is read up to 256 blocks below its head, and a deeper reorg is followed too', async () => {
     const node = await startNode()
     node.faults.finalized = { result: null }
     const { upTo, log, facts } = listenTo([node])
@@ -182,7 +182,7 @@ describe('a node that does not say what is final', () => {
   })
 })
 
-test('of two nodes the one that does not know the tag leaves what is final to the other', async () => {
+test('one of two nodes that does not know the tag leaves what is final to the other', async () => {
   const [without, other] = [await startNode(), await startNode()]
   without.faults.finalized = { error: { code: -32602, message: 'invalid block tag' } }
   const { upTo, log } = listenTo([without, other])

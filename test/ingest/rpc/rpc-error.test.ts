@@ -320,7 +320,7 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
     { code: -32000, message: 'pruned history unavailable: requested 11849286, earliest available 15500000' },
     { kind: 'pruned' },
   ],
-  ['by its code alone', { code: 4444, message: 'gone' }, { kind: 'pruned' }],
+  ['any node, its code alone', { code: 4444, message: 'gone' }, { kind: 'pruned' }],
   // erigontech/erigon: db/state/history_reader_v3.go, and issue 13198.
   [
     'Erigon, state',
@@ -418,13 +418,13 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ['any provider', { code: -32603, message: 'Internal error' }, { kind: 'unreachable' }],
 ]
 
-describe('what a node answers in JSON-RPC', () => {
+describe('an error of JSON-RPC', () => {
   test.each(RPC_ERRORS)('%s: %o', async (_, error, problem) => {
     expect(classify(await answered(error))).toEqual(problem)
   })
 })
 
-describe('what HTTP says', () => {
+describe('an answer of HTTP', () => {
   test.each([
     ['Cloudflare’s 1015', http(429, 'error code: 1015'), { kind: 'rate-limited' }],
     ['a 429 with seconds', http(429, '', { 'retry-after': '7' }), { kind: 'rate-limited', retryAfterMs: 7_000 }],
@@ -454,7 +454,7 @@ describe('what HTTP says', () => {
   })
 })
 
-describe('what never arrived', () => {
+describe('a missing answer', () => {
   test.each([
     [
       'a reset connection',
@@ -471,11 +471,11 @@ describe('what never arrived', () => {
     expect(classify(new HttpRequestError({ url: URL, body, cause }))).toEqual({ kind })
   })
 
-  test('an answer that did not come in time', () => {
+  test('an answer that did not come in time is a timeout', () => {
     expect(classify(new TimeoutError({ body, url: URL }))).toEqual({ kind: 'timeout' })
   })
 
-  test('an answer longer than we take', () => {
+  test('an answer that is too long has too many results', () => {
     expect(classify(new ResponseBodyTooLargeError({ maxSize: 1, size: 2 }))).toEqual({ kind: 'too-many-results' })
   })
 })

@@ -57,12 +57,12 @@ test.each([
 describe('an event', () => {
   const word = (value: number) => value.toString(16).padStart(64, '0')
 
-  test('of V1.9 has a fee for each direction', () => {
+  test('a fee event of V1.9 has a fee for each direction', () => {
     const decoded = algebra.decode?.(logOf([ALGEBRA_TOPICS.feeByDirection], `0x${word(100)}${word(2_500)}`))
     expect(decoded).toEqual({ kind: 'fee', pool: POOL, fees: [100, 2_500] })
   })
 
-  test('of a swap with a plugin has its two fees', () => {
+  test('a swap with a plugin has its two fees', () => {
     const decoded = algebra.decode?.(logOf([ALGEBRA_TOPICS.swap, SENDER, SENDER], swapData(3_000n, 50n)))
     expect(decoded).toMatchObject({ kind: 'swap', pool: POOL, amount0: -5n, amount1: 7n, poolTick: -3 })
     expect(decoded).toMatchObject({ plugin: { override: 3_000, added: 50 }, fee: undefined })
@@ -80,7 +80,7 @@ describe('an event', () => {
       swapData(0n, 0n).slice(0, 2 + 5 * 64),
     ],
     ['a Swap that is cut', algebra, [ALGEBRA_TOPICS.swap, SENDER, SENDER], swapData(0n, 0n).slice(0, -2)],
-  ] as const)('is broken: %s', (_, venue, topics, data) => {
+  ] as const)('%s is broken', (_, venue, topics, data) => {
     expect(venue.decode?.(logOf([...topics] as RpcLog['topics'], data as RpcLog['data'])).kind).toBe('broken')
   })
 })
@@ -122,7 +122,7 @@ describe('the address of a known pool', () => {
   const salt = (types: string, ...values: readonly unknown[]) =>
     keccak256(encodeAbiParameters(parseAbiParameters(types), values as never))
 
-  test('of SushiSwap is made by its factory of the code of Uniswap', () => {
+  test('the pool of SushiSwap is made by its factory, of the code of Uniswap', () => {
     const key = salt('address, address, uint24', ...tokensOf('ethereum', 'USDC', 'WETH'), 500)
     const made = getCreate2Address({
       from: factoryOf('ethereum', 'sushi'),
@@ -132,21 +132,21 @@ describe('the address of a known pool', () => {
     expect(made).toBe('0x35644Fb61aFBc458bf92B15AdD6ABc1996Be5014')
   })
 
-  test('of PancakeSwap is made by its deployer of the code of the package', () => {
+  test('the pool of PancakeSwap is made by its deployer, of the code of the package', () => {
     const key = salt('address, address, uint24', ...tokensOf('ethereum', 'USDC', 'WETH'), 500)
     const from = '0x41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9'
     const made = getCreate2Address({ from, salt: key, bytecode: artifact('pancakePool').bytecode })
     expect(made).toBe('0x1ac1A8FEaAEa1900C4166dEeed0C11cC10669D36')
   })
 
-  test('of QuickSwap on Polygon is made by its deployer of the code of Algebra’s package', () => {
+  test('the pool of QuickSwap on Polygon is made by its deployer, of the code of Algebra’s package', () => {
     const key = salt('address, address', ...tokensOf('polygon', 'WMATIC', 'USDC.e'))
     const from = '0x2D98E2FA9da15aa6dC9581AB097Ced7af697CB92'
     const made = getCreate2Address({ from, salt: key, bytecode: artifact('algebraV1Pool').bytecode })
     expect(made).toBe('0xAE81FAc689A1b4b1e06e7ef4a2ab4CD8aC0A087D')
   })
 
-  test('of Camelot is made by its deployer of a code whose hash alone is known', () => {
+  test('the pool of Camelot is made by its deployer, of a code whose hash alone is known', () => {
     const key = salt('address, address', ...tokensOf('arbitrum', 'WETH', 'USDC'))
     const from = '0x6Dd3FB9653B10e806650F107C3B5A0a6fF974F65'
     const bytecodeHash = '0x6c1bebd370ba84753516bc1393c0d0a6c645856da55f5393ac8ab3d6dbc861d3'
@@ -168,9 +168,12 @@ describe('the address of a known pool', () => {
       '0xc28aD28853A547556780BEBF7847628501A3bCbb',
       '0x478946BcD4a5a22b316470F5486fAfb928C0bA25',
     ],
-  ] as const)('of Slipstream on %s is a clone that its factory made', (network, index, pair, implementation, pool) => {
-    const key = salt('address, address, int24', ...tokensOf(network, ...pair), 100)
-    const bytecode: Hex = `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`
-    expect(getCreate2Address({ from: factoryOf(network, 'slipstream', index), salt: key, bytecode })).toBe(pool)
-  })
+  ] as const)(
+    'the pool of Slipstream on %s is a clone that its factory made',
+    (network, index, pair, implementation, pool) => {
+      const key = salt('address, address, int24', ...tokensOf(network, ...pair), 100)
+      const bytecode: Hex = `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${implementation.slice(2)}5af43d82803e903d91602b57fd5bf3`
+      expect(getCreate2Address({ from: factoryOf(network, 'slipstream', index), salt: key, bytecode })).toBe(pool)
+    },
+  )
 })

@@ -51,7 +51,7 @@ const PASSING: readonly (readonly [name: string, Partial<Faults>, problem: strin
 ]
 
 describe.each(drawn('faults', PASSING, 5))('%s', (_, faults, problem) => {
-  test.each(['one of two nodes', 'a node alone'])('of %s', async (who) => {
+  test.each(['one of two nodes', 'a node alone'])('%s with the fault changes no message', async (who) => {
     // Asked only once it has everything to lose: it is being read from, and has been compared with the other.
     let answered = 0
     first.faults.onCall = (method) => {
@@ -80,7 +80,7 @@ test.each(['first', 'last'] as const)(
 )
 
 describe('429', () => {
-  test('with Retry-After is waited out for as long as it says', async () => {
+  test('a 429 with Retry-After is waited out for as long as it says', async () => {
     first.faults.nextStatus = [{ status: 429, headers: { 'retry-after': '1' } }]
     const start = performance.now()
     const { factsOf } = await expectCleanOver([first])
@@ -90,7 +90,7 @@ describe('429', () => {
     expect(factsOf('range-split')).toEqual([])
   })
 
-  test('with a date', async () => {
+  test('a 429 with a date splits no range', async () => {
     const date = new Date(Date.now() + 1_500).toUTCString()
     first.faults.nextStatus = [{ status: 429, headers: { 'retry-after': date } }]
     const { problemsOf, factsOf } = await expectCleanOver([first])
@@ -98,7 +98,7 @@ describe('429', () => {
     expect(factsOf('range-split')).toEqual([])
   })
 
-  test('in the middle, without a word on how long, again and again: every range keeps its width', async () => {
+  test('a 429 without Retry-After, again and again, splits no range', async () => {
     let asked = 0
     first.faults.onCall = (method) => {
       if (method === 'eth_getLogs' && ++asked % 7 === 0) first.faults.nextStatus.push(429)
@@ -112,7 +112,7 @@ describe('429', () => {
 describe('a rate limit', () => {
   const retryPolicy = { minPerSecond: 20, rateLimitMs: 200 }
 
-  test('of a node alone is found, and kept to', async () => {
+  test('the rate limit of a node alone is found, and kept to', async () => {
     first.faults.limit = { perSecond: 40 }
     const { problemsOf, factsOf } = await expectCleanOver([first], { retryPolicy })
     expect(new Set(problemsOf(first))).toEqual(new Set(['rate-limited']))
@@ -122,7 +122,7 @@ describe('a rate limit', () => {
     expect(factsOf('range-split')).toEqual([])
   }, 20_000)
 
-  test('is of one endpoint: the other one is not slowed down', async () => {
+  test('the rate limit of one endpoint does not slow the other one down', async () => {
     first.faults.limit = { perSecond: 10, headers: { 'retry-after': '60' } }
     const { problemsOf } = await expectCleanOver([first, second], { retryPolicy })
     expect(problemsOf(first)).toContain('rate-limited')
@@ -130,8 +130,8 @@ describe('a rate limit', () => {
   })
 })
 
-describe('wrong chain id', () => {
-  test('of one of two: it is told once, and never asked for logs', async () => {
+describe('a wrong chain id', () => {
+  test('one of two nodes with a wrong chain id is reported once, and never asked for logs', async () => {
     first.chain.chainId = 5
     const { factsOf } = await expectCleanOver([first, second])
     expect(factsOf('endpoint-disabled')).toEqual([
@@ -140,7 +140,7 @@ describe('wrong chain id', () => {
     expect(first.calls['eth_getLogs']).toBeUndefined()
   })
 
-  test('of all: it ends the listener', async () => {
+  test('a wrong chain id of all nodes ends the listener', async () => {
     first.chain.chainId = 5
     second.chain.chainId = 137
     listening = listenTo([first, second])
@@ -152,14 +152,14 @@ describe('wrong chain id', () => {
   })
 })
 
-describe('lagging node', () => {
-  test('that stands still without an error is found out by its peers, and said once', async () => {
+describe('a lagging node', () => {
+  test('a node that stands still without an error is found out by its peers, and said once', async () => {
     first.chain.head = DAY.lastBlock - 10
     const { factsOf } = await expectCleanOver([first, second])
     expect(factsOf('endpoint-behind')[0]).toMatchObject({ endpoint: hostOf(first), head: DAY.lastBlock - 10 })
   })
 
-  test('that has caught up is the preferred one again', async () => {
+  test('a node that has caught up is the preferred one again', async () => {
     first.chain.head = DAY.lastBlock - 10
     const { messagesUpTo } = await expectCleanOver([first, second])
     let head = DAY.lastBlock
@@ -171,7 +171,7 @@ describe('lagging node', () => {
     }, 'a new block is told by the first')
   })
 
-  test('that falls behind what was read undoes nothing, whether asked alone or not', async () => {
+  test('a node that falls behind what was read undoes nothing, whether asked alone or not', async () => {
     const { messagesUpTo, factsOf } = await expectCleanOver([first, second])
     second.faults.reset = true
     first.chain.head -= 8
@@ -208,7 +208,7 @@ test('a failed request is named with its method and its blocks', async () => {
   })
 })
 
-test('empty answers past its head are not believed', async () => {
+test('empty answers past the head of a node are not believed', async () => {
   // It claims to be at the head, and has blocks up to somewhere in the middle of the final ones.
   first.chain.head = FINALIZED - 300
   first.chain.finalized = FINALIZED - 350
@@ -217,13 +217,13 @@ test('empty answers past its head are not believed', async () => {
 })
 
 describe('failover', () => {
-  test('both well: only the first one is asked for logs', async () => {
+  test('the first of two sound nodes alone is asked for logs', async () => {
     const { factsOf } = await expectCleanOver([first, second])
     expect(second.calls['eth_getLogs']).toBeUndefined()
     expect(factsOf('rpc-failed')).toEqual([])
   })
 
-  test('one that dies in the middle of the catch-up and comes back is the preferred one again', async () => {
+  test('a node that dies in the middle of the catch-up and comes back is the preferred one again', async () => {
     let asked = 0
     first.faults.onCall = (method) => {
       if (method === 'eth_getLogs' && ++asked === 2) first.faults.reset = true
@@ -244,7 +244,7 @@ describe('failover', () => {
     expect(second.calls['eth_getLogs']).toBe(before)
   })
 
-  test('all of them dead: they are waited for', async () => {
+  test('nodes that are all dead are waited for', async () => {
     first.faults.reset = second.faults.reset = true
     setTimeout(() => {
       second.faults.reset = false

@@ -27,7 +27,7 @@ async function sendTimes(count: number): Promise<number[]> {
   return (await taken).map((time) => time - start)
 }
 
-test('is unlimited until the first refusal', async () => {
+test('the rate is unlimited until the first refusal', async () => {
   expect(await sendTimes(100)).toEqual(new Array(100).fill(0))
 })
 
@@ -42,7 +42,7 @@ test('a refusal is waited out for as long as it says, by those that wait already
   expect(Math.min(...times.filter((time) => time > 0))).toBe(7_000)
 })
 
-test('ten minutes are ten minutes; who names a year is asked again in an hour', async () => {
+test('a wait of ten minutes is kept, and a wait of a year is cut to an hour', async () => {
   const sent = await rate.take(signal)
   rate.refused(sent, 600_000)
   expect(rate.waitMs()).toBe(600_000)
@@ -50,7 +50,7 @@ test('ten minutes are ten minutes; who names a year is asked again in an hour', 
   expect(rate.waitMs()).toBe(3_600_000)
 })
 
-test('then no more are sent in any second than the lowered rate', async () => {
+test('no second after a refusal has more requests than the lowered rate', async () => {
   rate.refused(await rate.take(signal), 3_000)
   expect(rate.perSecond).toBe(14)
   const times = await sendTimes(100)
@@ -105,26 +105,29 @@ test.each([
   [5, undefined],
   [20, 1_000],
   [100, undefined],
-])('of a provider that bears %d a second most is used, and little is refused', async (limit, retryAfterMs) => {
-  const sent: number[] = []
-  const counts = { answered: 0, refused: 0 }
-  async function worker(): Promise<void> {
-    while (Date.now() < 1_060_000) {
-      const at = await rate.take(signal)
-      const isRefused = sent.filter((time) => time > at - 1_000).length >= limit
-      if (!isRefused) sent.push(at)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      counts[isRefused ? 'refused' : 'answered']++
-      if (isRefused) rate.refused(at, retryAfterMs)
-      else rate.answered()
+])(
+  'most of the %d requests a second that a provider bears are used, and few are refused',
+  async (limit, retryAfterMs) => {
+    const sent: number[] = []
+    const counts = { answered: 0, refused: 0 }
+    async function worker(): Promise<void> {
+      while (Date.now() < 1_060_000) {
+        const at = await rate.take(signal)
+        const isRefused = sent.filter((time) => time > at - 1_000).length >= limit
+        if (!isRefused) sent.push(at)
+        await new Promise((resolve) => setTimeout(resolve, 50))
+        counts[isRefused ? 'refused' : 'answered']++
+        if (isRefused) rate.refused(at, retryAfterMs)
+        else rate.answered()
+      }
     }
-  }
-  const workers = Promise.all(Array.from({ length: 8 }, worker))
-  await vi.advanceTimersByTimeAsync(70_000)
-  await workers
-  expect(counts.answered / 60).toBeGreaterThan(0.75 * limit)
-  expect(counts.refused).toBeLessThan(0.1 * counts.answered)
-})
+    const workers = Promise.all(Array.from({ length: 8 }, worker))
+    await vi.advanceTimersByTimeAsync(70_000)
+    await workers
+    expect(counts.answered / 60).toBeGreaterThan(0.75 * limit)
+    expect(counts.refused).toBeLessThan(0.1 * counts.answered)
+  },
+)
 
 test('a limit does not take apart what is asked in one turn, nor does it send more in any second', async () => {
   const sent: number[] = []

@@ -38,7 +38,7 @@ describe('one of two nodes lies', () => {
     expect(problemsOf(first)).toContain('contradictory')
   })
 
-  test('two hashes of one block', async () => {
+  test('two hashes of one block are a contradiction', async () => {
     const { logs } = first.chain
     const twin = logs.find(
       (log, index) => Number(log.blockNumber) > FROM && logs[index + 1]?.blockHash === log.blockHash,
@@ -48,19 +48,19 @@ describe('one of two nodes lies', () => {
     expect(problemsOf(first)).toContain('contradictory')
   })
 
-  test('a log that it says is removed', async () => {
+  test('a log that is marked as removed is a contradiction', async () => {
     first.faults.twistLog = (log) => ({ ...log, removed: true })
     const { problemsOf } = await expectCleanOver([first, second])
     expect(problemsOf(first)).toContain('contradictory')
   })
 
-  test('logs of another range', async () => {
+  test('logs of another range are a contradiction', async () => {
     first.faults.twistLog = (log) => ({ ...log, blockNumber: '0x1' })
     const { problemsOf } = await expectCleanOver([first, second])
     expect(problemsOf(first)).toContain('contradictory')
   })
 
-  test('logs of another block', async () => {
+  test('logs of another block are a contradiction', async () => {
     first.faults.twistLog = (log) =>
       isLive(log.blockNumber) ? { ...log, blockHash: madeUpHash(Number(log.blockNumber), 9) } : log
     const { problemsOf } = await expectCleanOver([first, second])
@@ -69,13 +69,13 @@ describe('one of two nodes lies', () => {
 })
 
 describe('a node alone', () => {
-  test('that takes no batches is asked for one thing at a time', async () => {
+  test('a node that takes no batches is asked for one thing at a time', async () => {
     first.faults.refuseBatches =
       'Batch of more than 3 requests are not allowed on free plan, to use this feature register paid account'
     await expectCleanOver([first])
   })
 
-  test('with a cap on ranges: it is learnt once, and kept', async () => {
+  test('a cap on ranges is learnt once, and kept', async () => {
     first.faults.maxBlocks = 200
     const { log, factsOf } = await expectCleanOver([first])
     const widths = log.messages.flatMap((message) => (message.kind === 'range' ? [message.to - message.from + 1] : []))
@@ -84,7 +84,7 @@ describe('a node alone', () => {
     expect(factsOf('range-split')).toEqual([])
   })
 
-  test('of two with caps, the one that takes wider ranges is asked for them', async () => {
+  test('the one of two capped nodes that takes wider ranges is asked for them', async () => {
     first.faults.maxBlocks = 10
     const { factsOf } = await expectCleanOver([first, second])
     expect(factsOf('range-split')).toEqual([])
