@@ -73,7 +73,7 @@ describe.skipIf(!inContainers || !isOfficial)(
     })
 
     test.each(['clickhouse-2', 'clickhouse', 'kafka-2', 'keeper'])(
-      'with %s killed, the day so far is answered, and the next blocks are stored once it is back',
+      'the day so far is answered with %s killed, and the next blocks are stored once it is back',
       async (service) => {
         const before = await dayCandle()
         await kill(service)

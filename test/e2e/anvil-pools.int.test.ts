@@ -137,39 +137,45 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     ]
   }
 
-  test('before its first swap a pool has what was minted, and a dynamic fee is 0', async () => {
+  test('a pool before its first swap has what was minted, and a dynamic fee of 0', async () => {
     await trade(markets.market(REFERENCE), { zeroForOne: true, amount: 1_000n * DOLLAR })
     await expectPoolsAsOnChain()
     expect(await chain.read(markets.market(DYNAMIC))).toMatchObject({ fee: 0, transactions: 1 })
   })
 
-  test.each(DRAWN)('after swaps both ways, of what is paid and of what is wanted: %s', async (name) => {
-    const market = markets.market(name)
-    await markets.setDynamicFee(4_321)
-    await trade(market, { zeroForOne: true, amount: amountOf(market, true) })
-    await trade(market, { zeroForOne: false, amount: amountOf(market, false) })
-    await trade(market, { zeroForOne: true, amount: -amountOf(market, false) / 10n })
-    await expectPoolsAsOnChain()
-  })
-
-  test.each(DRAWN)('after mints around the price, a swap across them, and burns: %s', async (name) => {
-    const market = markets.market(name)
-    const positions = await positionsAt(market)
-    for (const position of positions) await markets.mint(market, position)
-    await mine()
-    await expectPoolsAsOnChain()
-    await trade(market, { zeroForOne: false, amount: amountOf(market, false) })
-    // Part of one, all of another, in one block with a swap between them.
-    const [first, second] = positions as [LiquidityPosition, LiquidityPosition]
-    await markets.burn(market, { ...first, liquidity: first.liquidity / 3n })
-    await markets.swap(market, { zeroForOne: true, amount: amountOf(market, true) * 2n })
-    await markets.burn(market, second)
-    await mine()
-    await expectPoolsAsOnChain()
-  })
+  test.each(DRAWN)(
+    'pools are as on chain after swaps both ways, of exact input and of exact output: %s',
+    async (name) => {
+      const market = markets.market(name)
+      await markets.setDynamicFee(4_321)
+      await trade(market, { zeroForOne: true, amount: amountOf(market, true) })
+      await trade(market, { zeroForOne: false, amount: amountOf(market, false) })
+      await trade(market, { zeroForOne: true, amount: -amountOf(market, false) / 10n })
+      await expectPoolsAsOnChain()
+    },
+  )
 
   test.each(DRAWN)(
-    'where a swap ends on the very edge of a position, and liquidity comes to both sides of it: %s',
+    'pools are as on chain after mints around the price, a swap across them, and burns: %s',
+    async (name) => {
+      const market = markets.market(name)
+      const positions = await positionsAt(market)
+      for (const position of positions) await markets.mint(market, position)
+      await mine()
+      await expectPoolsAsOnChain()
+      await trade(market, { zeroForOne: false, amount: amountOf(market, false) })
+      // Part of one, all of another, in one block with a swap between them.
+      const [first, second] = positions as [LiquidityPosition, LiquidityPosition]
+      await markets.burn(market, { ...first, liquidity: first.liquidity / 3n })
+      await markets.swap(market, { zeroForOne: true, amount: amountOf(market, true) * 2n })
+      await markets.burn(market, second)
+      await mine()
+      await expectPoolsAsOnChain()
+    },
+  )
+
+  test.each(DRAWN)(
+    'pools are as on chain after a swap to the edge of a position and mints on both sides of it: %s',
     async (name) => {
       const market = markets.market(name)
       const [position] = (await positionsAt(market)) as [LiquidityPosition]
@@ -187,7 +193,7 @@ describe.skipIf(withoutClickHouse)('pools of real contracts', () => {
     },
   )
 
-  test('on either branch of a reorg', async () => {
+  test('pools are as on chain on either branch of a reorg', async () => {
     const own = NAMES.map((name) => markets.market(name))
     const snapshot = await anvil.snapshot()
     await markets.setDynamicFee(9_000)

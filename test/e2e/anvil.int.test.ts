@@ -171,7 +171,7 @@ describe.skipIf(withoutClickHouse)('swaps of real contracts', () => {
     expect(await count('liquidity_changes', `pool = '${market.id}'`)).toBe(before + 2)
   })
 
-  test('after a reorg the tables are those of a listener that saw only the final branch', async () => {
+  test('the tables after a reorg are those of a listener that saw only the final branch', async () => {
     const market = markets.market('v3 USDC/WETH 500')
     const snapshot = await anvil.snapshot()
     await markets.swap(market, { zeroForOne: true, amount: 90_000_000_000n })

@@ -224,7 +224,7 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     expect(skipsOf(poolAt(TOKENS.length).id)).toEqual(['no-decimals'])
   })
 
-  test('what failed for the gas that another one burnt is asked again alone', async () => {
+  test('a call that failed for the gas that another one burnt is asked again alone', async () => {
     const burner = await deploy({ 'decimals()': BURN })
     // Reading it takes more than the 64th that a burner leaves, and less than leaves nothing for the call around it.
     const long = await deploy({ 'symbol()': text('x'.repeat(8_000)) })
@@ -239,7 +239,7 @@ describe.skipIf(withoutClickHouse)('hostile metadata', () => {
     expect(answers).toEqual([undefined, 'x'.repeat(8_000)])
   })
 
-  test('what only looks like a pool is dropped, and the real swaps of its block are kept', async () => {
+  test('a contract that only looks like a pool is dropped, and the real swaps of its block are kept', async () => {
     const { factory } = markets.deployment
     const { token0, token1 } = markets.market('v3 USDC/WETH 500')
     const pool: Replies = {

@@ -84,7 +84,7 @@ describe.skipIf(withoutClickHouse)('a network that no running process serves', (
     },
   )
 
-  test('on tables of a server that no process uses, a backfill is refused', inSoak, async () => {
+  test('a backfill on tables of a server that no process uses is refused', inSoak, async () => {
     const { connection, database, drop } = await freshDatabase()
     const { url, username, password } = connection
     const server = {

@@ -51,7 +51,7 @@ test('a message is bytes on its way, and the same message after it', () => {
 describe('in one process', () => {
   const log = inProcessLog({ nextOffset: 0 })
 
-  test('what is appended is read in order, after an empty batch that says “the log is yours”', async () => {
+  test('appended messages are read in order, after an empty batch that says “the log is yours”', async () => {
     const { sizes, entries } = await travel(log)
     expect(sizes[0]).toBe(0)
     expect(entries.map(({ message }) => message)).toEqual(CHAIN)

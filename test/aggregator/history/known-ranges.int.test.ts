@@ -69,7 +69,7 @@ describe.skipIf(withoutClickHouse)('known ranges', () => {
     expect(gapsBetween(ranges)).toEqual([{ from: 200, to: 499, fromTime: timeOf(199), toTime: timeOf(500) }])
   })
 
-  test('what a job has read for some pools is known of those pools', async () => {
+  test('a range that a job has read for some pools is known of those pools', async () => {
     const network = await store(live(500, 510), [{ from: 400, to: 499, filter: [POOL, OTHER].join(',') }])
     const ask = (pools?: Parameters<typeof knownRanges>[2]) => knownRanges(database.client, network, pools)
     expect(await ask()).toEqual([known(500, 510)])

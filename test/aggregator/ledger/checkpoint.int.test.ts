@@ -150,7 +150,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     await next.stop()
   })
 
-  test('before blocks below what is noted are taken back, that is noted', async () => {
+  test('a lower checkpoint is noted before blocks below the checkpoint are taken back', async () => {
     const network = networkOf('falls')
     const { client: watched, disk, seen } = watching()
     const aggregator = await startAggregator(watched, { network, disk })
@@ -162,7 +162,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     expect(seen.slice(0, 3)).toEqual(['sync', 'INSERT INTO settled', 'BURY blocks'])
   })
 
-  test('before a range counts as covered, and before candles take the place of others', async () => {
+  test('the disk is synced before a range counts as covered, and before candles take the place of others', async () => {
     const network = networkOf('vouches')
     const { client: watched, disk, seen } = watching()
     const history = inProcessLog<RangeOverwrite>({ nextOffset: 0 })
@@ -182,7 +182,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     await history.close()
   })
 
-  test('where every write is synced again, nothing is gone back to', async () => {
+  test('a start goes back to nothing where every write is synced', async () => {
     const network = networkOf('for good')
     const { disk } = watching()
     const settling = await startAggregator(client, { network, disk: { ...disk, everyMs: 3_600_000 } })

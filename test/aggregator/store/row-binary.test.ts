@@ -67,7 +67,7 @@ describe('RowBinary', () => {
     expect(() => nearlyFull.hash(text)).toThrow('is not a hash of 32 bytes')
   })
 
-  test('what was written stays as the buffer grows', () => {
+  test('written bytes stay as the buffer grows', () => {
     const parts = fc.array(fc.string({ unit: 'binary', maxLength: 5_000, size: 'max' }), { maxLength: 40 })
     fc.assert(
       fc.property(parts, (texts) => {

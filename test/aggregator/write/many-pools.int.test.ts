@@ -67,7 +67,7 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     return Number(row?.count)
   }
 
-  test('that memory knows nothing of are stored from one live block, with their candles', inSoak, async () => {
+  test('pools that memory does not hold are stored from one live block, with their candles', inSoak, async () => {
     const network = networkOf('live')
     const [first, second] = BLOCKS
     if (!first || !second) throw new Error('There are blocks.')
@@ -86,7 +86,7 @@ describe.skipIf(withoutClickHouse)('so many pools', { timeout: 300_000 }, () => 
     expect(await differencesOf(database, network)).toEqual([])
   })
 
-  test('in the filter of a job are stated, known, audited and verified', inSoak, async () => {
+  test('pools in the filter of a job are stated, known, audited and verified', inSoak, async () => {
     const network = networkOf('filtered')
     const pools = ids(FILTERED)
     const request = { network, from: 100, to: 101, pools, concurrency: 1 }

@@ -7,12 +7,12 @@ const CHAIN = mine([], fullBlocks(20, 3))
 const [BLOCK] = asBlocks('ethereum', CHAIN)
 const RANGE = asRange('ethereum', CHAIN)
 
-test('what ingest says is storable', () => {
+test('every message of ingest is storable', () => {
   for (const message of [...asBlocks('ethereum', CHAIN), RANGE])
     expect(validateMessage(message, 'ethereum')).toBeUndefined()
 })
 
-test('what fits no column is told by its field', () => {
+test('a value that fits no column is named by its field', () => {
   const faults = new Map<string, string | undefined>()
   const spoil = (path: string, value: unknown) => {
     const message: unknown = structuredClone(BLOCK)

@@ -30,7 +30,7 @@ test('a question is let in while one credit remains, and may cost more than is l
   expect(reserve(meter, ALLOWANCE, NOW, 1)).toEqual({ window: 'minute', resetAt: NOW + 30 })
 })
 
-test('what is held counts as used by others', () => {
+test('held credits count as used', () => {
   const meter = openMeter(undefined)
   for (let question = 0; question < 5; question++) hold(meter, 2)
   expect(reserve(meter, ALLOWANCE, NOW, 1)).toMatchObject({ window: 'minute' })
@@ -66,14 +66,14 @@ test('the month wins where both windows refuse', () => {
   expect(reserve(meter, ALLOWANCE, NOW, 1)).toEqual({ window: 'month', resetAt: Date.UTC(2024, 1, 1) / 1000 })
 })
 
-test('what other processes used counts', () => {
+test('the use of other processes counts', () => {
   const meter = openMeter(undefined)
   recordPeerUsage(meter, 'another', NOW - 30, { credits: 10, calls: 4 })
   expect(reserve(meter, ALLOWANCE, NOW, 1)).toMatchObject({ window: 'minute' })
   expect(usageOf(meter, ALLOWANCE, NOW).minute).toMatchObject({ credits: 10, calls: 4 })
 })
 
-test('what other processes used counts once, however often it is told and however old it is', () => {
+test('the use of other processes counts once, however often it is told and however old it is', () => {
   const meter = openMeter(undefined)
   const first = Date.UTC(2024, 0, 5) / 1000
   for (let minute = 0; minute < 200; minute++) {

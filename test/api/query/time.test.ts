@@ -63,7 +63,7 @@ test.each([
   '+002024-01-05',
 ])('%j is not a time', (text) => expect(parseTime(text)).toBeUndefined())
 
-test('what a date prints is read back', () => {
+test('the text of a date is read back', () => {
   fc.assert(
     fc.property(fc.date({ min: new Date(0), max: new Date('2105-12-31'), noInvalidDate: true }), (date) => {
       const instant = instantOf(date)

@@ -101,7 +101,7 @@ test(`${ROUNDS} kills of the process at any moment keep the chain`, { timeout: R
   )
 })
 
-test(`after ${ROUNDS} kills of the node a new chain begins each time`, { timeout: ROUNDS * ROUND_MS }, async () => {
+test(`each of ${ROUNDS} kills of the node begins a new chain`, { timeout: ROUNDS * ROUND_MS }, async () => {
   const seen = new Set<Hash>()
   for (let round = 0; round <= ROUNDS; round++) {
     facts = []

@@ -91,7 +91,7 @@ test('arbitrage keeps the pools of a pair within a percent', async () => {
   expect(devnet.network.referencePools.map(({ pool }) => pool)).toEqual([markets[0]?.id])
 })
 
-test('after a restart it is the same chain: old blocks, logs and receipts answer, and it grows', async () => {
+test('the chain is the same after a restart: old blocks, logs and receipts answer, and it grows', async () => {
   const before = await start()
   const old = (await swapsOf(before.rpc))[5]
   if (!old) throw new Error('no swap in the history')
@@ -143,7 +143,7 @@ test('a start that is given up leaves no node and no state behind', async () => 
   expect(facts.at(-1)).toMatchObject({ kind: 'devnet-started', chain: 'new' })
 })
 
-test('where the owner is killed without warning, the node ends by itself and the chain grows after the next start', async () => {
+test('the node ends by itself where its owner is killed, and the chain grows after the next start', async () => {
   const script = join(dataDir, 'owner.mts')
   const devnetFile = join(import.meta.dirname, '../../../infra/devnet/devnet.ts')
   await writeFile(

@@ -545,7 +545,7 @@ describe.skipIf(skip)('Kafka', () => {
   })
 })
 
-describe.skipIf(skip)('broker lost: one that is killed', () => {
+describe.skipIf(skip)('a killed broker', () => {
   let broker: JarBroker | undefined
   beforeAll(async () => {
     broker = await startOwnBroker()
@@ -553,7 +553,7 @@ describe.skipIf(skip)('broker lost: one that is killed', () => {
   afterAll(() => broker?.stop())
 
   test(
-    'and comes back has lost nothing that was appended, and the order is kept',
+    'a broker that is killed and comes back has lost no message, and keeps the order',
     inSoak,
     async ({ skip: skipTest }) => {
       if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
@@ -577,7 +577,7 @@ describe.skipIf(skip)('broker lost: one that is killed', () => {
     },
   )
 
-  test('does not hold up the closing of the log', async ({ skip: skipTest }) => {
+  test('a killed broker does not hold up the closing of the log', async ({ skip: skipTest }) => {
     if (!broker) return skipTest('This needs Java and Maven, to kill a broker of its own.')
     const { log } = await open({ brokers: broker.brokers })
     await log.append([blockMessage(1)])

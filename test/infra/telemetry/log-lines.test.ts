@@ -166,7 +166,7 @@ test('keys and passwords are in no line, however they come into it', () => {
   expect(text).toContain('a.example')
 })
 
-test('what is no secret stays readable, though it stands in an address', () => {
+test('text that is no secret stays readable, though it stands in an address', () => {
   const [line] = linesOf(
     [{ kind: 'store-failed', network, error: new Error('ethereum mainnet default v3 me 1'), retryMs: 1 }],
     {

@@ -58,7 +58,7 @@ test('ranges whose answers are too long are halved once, not once for each that 
   expect(widths.slice(4, -1).every((width) => width === 250)).toBe(true)
 })
 
-test('while one range is worked on, as many as allowed are asked for', async () => {
+test('as many ranges as allowed are requested while one is worked on', async () => {
   const { endpoints, asked } = nodeWith(1)
   const ranges = readRanges(endpoints, { ...options, to: 100_000, inFlight: 3 })
   await ranges.next()

@@ -70,7 +70,7 @@ describe('what a swap was worth in US dollars', () => {
     )
   })
 
-  test('before the reference pool has shown a price, only stablecoins count', () => {
+  test('only stablecoins count before the reference pool has shown a price', () => {
     const usd = new UsdPrices(NETWORKS.ethereum)
     expect(usd.unknown()).toEqual([DAY_POOL])
     expect(usd.amountUsdMicros(reference, { amount0: 2_400_000_000n, amount1: -ONE_ETH })).toBe(2_400_000_000n)

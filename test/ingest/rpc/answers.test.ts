@@ -165,7 +165,7 @@ describe('a listener', () => {
     expect(listening.problemsOf(honest)).toEqual([])
   })
 
-  test('over such an endpoint alone says why, waits longer each time, and reads on once it is sound', async () => {
+  test('a listener over such an endpoint alone says why, waits longer each time, and reads on once it is sound', async () => {
     liar.faults.twistLog = (it) => ({ ...it, data: null }) as never
     listening = listenTo([liar])
     const { factsOf, log: appended } = listening

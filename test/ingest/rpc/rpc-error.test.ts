@@ -316,7 +316,7 @@ const RPC_ERRORS: readonly (readonly [who: string, error: RpcErrorBody, problem:
   ],
   // History expiry: reth and Nethermind take over EIP-4444's code (paradigmxyz/reth#21304, NethermindEth/nethermind), some with numbers.
   [
-    'with numbers',
+    'any node, with numbers',
     { code: -32000, message: 'pruned history unavailable: requested 11849286, earliest available 15500000' },
     { kind: 'pruned' },
   ],

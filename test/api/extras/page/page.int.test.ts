@@ -365,7 +365,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(tab.questions().filter(({ searchParams }) => searchParams.get('interval') === '2d')).toEqual([])
   })
 
-  test('who scrolls back gets older candles, up to the first', inSoak, async () => {
+  test('a chart that is scrolled back gets older candles, up to the first', inSoak, async () => {
     const tab = await openLive()
     const { page } = tab
     const older = () => tab.requests.map((it) => new URL(it.url()).searchParams).filter((query) => query.has('to'))
@@ -404,7 +404,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('#legend').textContent()).toContain(`C ${dollars}`)
   }
 
-  test('what is traded is told by two streams, without questions', async () => {
+  test('two streams bring the trades, without questions', async () => {
     const tab = await openLive()
     await until(async () => streamsOf(tab).length === 2 || undefined, 'both streams are asked for')
     await market.trade(2_345.5, now())
@@ -452,7 +452,7 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(others.reduce((sum, one) => sum + streamsOf(one).length, 0)).toBe(2)
   })
 
-  test('without streams what is traded arrives too, one small question a second', inSoak, async () => {
+  test('trades arrive without streams too, by one small question a second', inSoak, async () => {
     const tab = await open('')
     const { page } = tab
     await page.route('**/v0/**', (route) =>

@@ -18,7 +18,7 @@ const unknown = (coverage: Coverage['backfilled'], created?: number) =>
   gapsOf({ ledger, backfilled: coverage }, tip, POOL, created)
 const START = Number.NEGATIVE_INFINITY
 
-test('what is before the ledger and between what jobs have read is not known', () => {
+test('time before the ledger, and between the ranges of jobs, is not known', () => {
   expect(unknown([])).toEqual([{ from: START, to: 7_000 }])
   expect(unknown([read(100, 199), read(300, 399)])).toEqual([
     { from: START, to: 1_000 },
@@ -27,29 +27,29 @@ test('what is before the ledger and between what jobs have read is not known', (
   ])
 })
 
-test('what touches or overlaps is one', () => {
+test('ranges that touch or overlap are one', () => {
   expect(unknown([read(300, 699), read(100, 299), read(150, 200)])).toEqual([{ from: START, to: 1_000 }])
   expect(unknown([read(650, 800)])).toEqual([{ from: START, to: 6_500 }])
 })
 
-test('what a job has read of other pools says nothing', () => {
+test('the range of a job for other pools does not count', () => {
   const others = `${addressOf('bb')},${addressOf('cc')}`
   expect(unknown([read(100, 699, others)])).toEqual([{ from: START, to: 7_000 }])
   expect(unknown([read(100, 699, `${POOL.id},${addressOf('bb')}`)])).toEqual([{ from: START, to: 1_000 }])
 })
 
-test('before a pool was made nothing of it can be missing', () => {
+test('no time is missing before a pool was made', () => {
   expect(unknown([read(100, 199)], 150)).toEqual([{ from: 1_991, to: 7_000 }])
   expect(unknown([read(100, 199)], 700)).toEqual([])
   expect(unknown([read(100, 199)], 50)).toEqual(unknown([read(100, 199)]))
 })
 
-test('while nothing is stored nothing is known', () => {
+test('an empty store has no known time', () => {
   const nothing = gapsOf({ ledger: undefined, backfilled: [] }, undefined, POOL, undefined)
   expect(nothing).toEqual([{ from: START, to: Number.POSITIVE_INFINITY }])
 })
 
-test('what comes after the tip is not known once the ledger is late', () => {
+test('time after the tip is not known once the ledger is late', () => {
   expect(gapSinceTip({ tip, backfilled: [] }, tip.timestamp + 59)).toEqual([])
   expect(gapSinceTip({ tip, backfilled: [] }, tip.timestamp + 60)).toEqual([
     { from: 9_001, to: Number.POSITIVE_INFINITY },

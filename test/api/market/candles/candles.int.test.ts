@@ -136,7 +136,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/candles', () => {
     ])
   })
 
-  test('without networks Ethereum is asked first, and more networks where it has no trade in the range', async () => {
+  test('Ethereum is asked first without networks, and more networks where it has no trade in the range', async () => {
     const expanded = await ask('symbol=WETH-DAI&interval=1h&limit=3')
     expect(expanded.headers.get('x-market-network')).toBe('arbitrum')
     expect(expanded.credits_used).toBe(4)

@@ -75,7 +75,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/ticks', () => {
     expect((await ask(`pool=${MAIN}&from=2015-01-01&to=2024-01-06`)).data).toHaveLength(5)
   })
 
-  test('without from, the hour before to', async () => {
+  test('a question without from gets the hour before to', async () => {
     expect((await ask(`pool=${MAIN}`)).data.map(({ timestamp }) => timestamp.slice(11))).toEqual([
       '01:01:00Z',
       '01:59:00Z',

@@ -66,7 +66,7 @@ test('a pool more than 1 % from the price of its pair does not lead, whatever it
   })
 })
 
-test('where all prices are far from the pair’s, the nearest pool leads', () => {
+test('the nearest pool leads where all prices are far from that of the pair', () => {
   const far = candidate('a1', { dayUsdMicros: 9n, deviation: 0.5 })
   expect(lead(far, candidate('a2', { deviation: 0.02 }), candidate('a3', { deviation: 0.03 }))).toBe('a2')
 })

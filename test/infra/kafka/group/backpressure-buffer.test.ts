@@ -7,7 +7,7 @@ const numbers = () =>
     isFull: (held) => held.length >= 3,
   })
 
-test('what is put in while the reader is busy is taken out as one, in its order', async () => {
+test('batches that are put in while the reader is busy are taken out as one, in their order', async () => {
   const held = numbers()
   held.put([1])
   held.put([2])
@@ -17,7 +17,7 @@ test('what is put in while the reader is busy is taken out as one, in its order'
   expect(await taken).toEqual([3])
 })
 
-test('there is room until it is full, and again once it was taken', async () => {
+test('a buffer has room until it is full, and again once its content is taken', async () => {
   const held = numbers()
   held.put([1, 2])
   expect(await held.room(1)).toBe(true)
@@ -28,7 +28,7 @@ test('there is room until it is full, and again once it was taken', async () => 
   expect(await room).toBe(true)
 })
 
-test('what lies in it when it fails is not handed over', async () => {
+test('a buffer that fails does not hand over what it holds', async () => {
   const held = numbers()
   held.put([1])
   held.fail(new Error('taken away'))
@@ -36,7 +36,7 @@ test('what lies in it when it fails is not handed over', async () => {
   expect(await held.room(1)).toBe(false)
 })
 
-test('a reader that waits when it is closed hears of no more', async () => {
+test('a reader that waits when the buffer is closed gets no more', async () => {
   const held = numbers()
   const taken = held.take()
   held.close()

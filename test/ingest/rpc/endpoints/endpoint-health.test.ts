@@ -29,7 +29,7 @@ test('requests that were under way together fail as one', () => {
   expect(health.failures).toBe(1)
 })
 
-test('after its rest one request tries it out, and the others wait for how that ends', () => {
+test('one request tries an endpoint after its rest, and the others wait for its outcome', () => {
   fail()
   expect(health.waitMs()).toBe(100)
   vi.setSystemTime(100)
