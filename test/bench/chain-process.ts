@@ -8,23 +8,14 @@
  * and the moment in nanoseconds, by the clock that all processes of a machine share. A line with a number says how long an answer takes
  * from then on.
  */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createInterface } from 'node:readline'
-import {
-  decodeFunctionData,
-  encodeAbiParameters,
-  encodeFunctionResult,
-  type Hex,
-  multicall3Abi,
-  numberToHex,
-  parseAbiParameters,
-  toFunctionSelector,
-} from 'viem'
+import { type Hex, numberToHex } from 'viem'
 import { V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import { NETWORK_NAMES, type NetworkName } from '../../ingest/model/network.ts'
 import { NETWORKS } from '../../ingest/model/networks.ts'
 import { randomOf } from '../simulation/random.ts'
+import { aggregate3, functionOf, stringOf, wordOf } from '../support/fake-node.ts'
+import { type Call, sendJson, serveTexts } from '../support/json-rpc.ts'
 import { acceptWebSockets, type WebSocketPeer } from '../support/web-socket.ts'
 import { madeUpHeaders, provenHeaders } from './chain-headers.ts'
 import { CHAIN_POOLS, chainPool, poolOfSwap } from './chain-node.ts'
@@ -59,7 +50,7 @@ function networkName(text: string): NetworkName {
 /** A transaction's hash ends with its swap's number. */
 const SWAP_DIGITS = 12
 const word = (value: bigint) => BigInt.asUintN(256, value).toString(16).padStart(64, '0')
-const tokenOf = (index: number) => `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'a')}`
+const tokenOf = (index: number) => `0x${((index % CHAIN_POOLS) + 1).toString().padStart(40, 'a')}` as const
 /** Tokens carry their number as pools do. */
 const indexIn = (text: string) => Number(/\d*$/.exec(text.slice(-6))?.[0]) - 1
 const START = Math.floor(Date.now() / 1_000)
@@ -114,45 +105,37 @@ function headerOf(tag: string): string {
   return JSON.stringify({ ...headerAt(number), transactions: [] })
 }
 
-const selectors = new Map(
-  [
-    'symbol()',
-    'name()',
-    'decimals()',
-    'factory()',
-    'token0()',
-    'token1()',
-    'fee()',
-    'getPool(address,address,uint24)',
-    'balanceOf(address)',
-  ].map((it) => [toFunctionSelector(it), it]),
-)
-
 function callOf(data: Hex): string {
-  const { args } = decodeFunctionData({ abi: multicall3Abi, data })
-  const text = (value: string) => encodeAbiParameters(parseAbiParameters('string'), [value])
-  const uint = (value: bigint) => encodeAbiParameters(parseAbiParameters('uint256'), [value])
-  const result = ((args ?? [[]])[0] as readonly { target: Hex; callData: Hex }[]).map(({ target, callData }) => {
-    const index = indexIn(target)
-    const answers: Record<string, () => Hex> = {
-      'symbol()': () => text(`T${index}`),
-      'name()': () => text(`Token ${index}`),
-      'decimals()': () => uint(18n),
-      'factory()': () => uint(BigInt(network.v3.factory)),
-      'token0()': () => uint(BigInt(tokenOf(index))),
-      'token1()': () => uint(BigInt(network.wrappedNative)),
-      'fee()': () => uint(500n),
-      'balanceOf(address)': () => uint(10n ** 24n),
-      // The token names its pool.
-      'getPool(address,address,uint24)': () => uint(BigInt(chainPool(indexIn(callData.slice(0, 74))))),
-    }
-    const answer = answers[selectors.get(callData.slice(0, 10) as Hex) ?? '']
-    return { success: answer !== undefined, returnData: answer?.() ?? '0x' } as { success: boolean; returnData: Hex }
-  })
-  return JSON.stringify(encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result }))
+  return JSON.stringify(aggregate3(data, read))
 }
 
-type Call = { id: number; method: string; params: unknown[] }
+/** Every address is a token, a pool and a factory. */
+function read(target: Hex, data: Hex): Hex | undefined {
+  const index = indexIn(target)
+  switch (functionOf(data)) {
+    case 'symbol':
+      return stringOf(`T${index}`)
+    case 'name':
+      return stringOf(`Token ${index}`)
+    case 'decimals':
+      return wordOf(18)
+    case 'factory':
+      return wordOf(network.v3.factory)
+    case 'token0':
+      return wordOf(tokenOf(index))
+    case 'token1':
+      return wordOf(network.wrappedNative)
+    case 'fee':
+      return wordOf(500)
+    case 'balanceOf':
+      return wordOf(10n ** 24n)
+    case 'getPool':
+      // The token names its pool.
+      return wordOf(chainPool(indexIn(data.slice(0, 74))))
+    default:
+      return undefined
+  }
+}
 
 function resultOf({ method, params }: Call): string {
   if (method === 'eth_chainId') return `"${numberToHex(network.chainId)}"`
@@ -189,16 +172,7 @@ function mine(): void {
   for (const peer of watching) peer.send(`{"jsonrpc":"2.0","method":"eth_subscription","params":${params}}`)
 }
 
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = []
-  request.on('data', (chunk: Buffer) => chunks.push(chunk))
-  request.on('end', () => {
-    answerTo(Buffer.concat(chunks).toString(), (text) => {
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(text)
-    })
-  })
-})
+const { server, url } = await serveTexts((body, response) => answerTo(body, (text) => sendJson(response, text)))
 acceptWebSockets(
   server,
   (peer, text) => {
@@ -209,7 +183,7 @@ acceptWebSockets(
 )
 // A bench may pause for longer than the five seconds after which connections are closed.
 server.keepAliveTimeout = 600_000
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
+console.log(url)
 createInterface(process.stdin)
   .on('line', (line) => {
     if (line === '') mine()

@@ -4,11 +4,11 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { run, temporaryFolder, untilReady } from '../support/candlepool.ts'
+import { serveTexts } from '../support/json-rpc.ts'
 import { DAY } from '../support/recorded.ts'
 import { recordedDayChain } from '../support/recorded-day.ts'
 import { startRpcServer } from '../support/rpc-server.ts'
@@ -29,16 +29,11 @@ const packed = (text: string): Attack => {
   const body = gzipSync(text)
   return (response) => response.setHeader('content-encoding', 'gzip').end(body)
 }
-const hostile = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const body = Buffer.concat(chunks).toString()
+const { url: hostileUrl, server: hostile } = await serveTexts(async (body, response) => {
   if (attack && attacked.test(body)) return void attack(response)
   const answer = await fetch(honest.url, { method: 'POST', body })
   response.end(Buffer.from(await answer.arrayBuffer()))
 })
-await new Promise<void>((resolve) => hostile.listen(0, '127.0.0.1', resolve))
-const hostileUrl = `http://127.0.0.1:${(hostile.address() as AddressInfo).port}`
 
 const bomb = packed(`[${'{},'.repeat(21 * MIB)}{}]`)
 const ATTACKS: readonly (readonly [name: string, attack: Attack | undefined, attacked: RegExp])[] = [

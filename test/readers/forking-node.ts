@@ -1,12 +1,11 @@
 /** A JSON-RPC node over HTTP on a simulated chain that forks, and the moment at which it first served each block. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Hash } from 'viem'
 import type { Block } from '../simulation/block.ts'
 import { Happened } from '../simulation/fault.ts'
-import { type Call, respond } from '../simulation/node.ts'
+import { respondFrom } from '../simulation/node.ts'
 import type { Random } from '../simulation/random.ts'
 import { World } from '../simulation/world.ts'
+import { answerTo, sendJson, serveTexts } from '../support/json-rpc.ts'
 
 export type ForkingNode = {
   url: string
@@ -45,29 +44,14 @@ export async function startForkingNode(random: Random): Promise<ForkingNode> {
     }
   }
   change(() => {})
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = []
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => {
-      const calls = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
-      const [node] = world.nodes
-      if (!node) throw new Error('A world has a node.')
-      const answer = (call: Call) => ({ jsonrpc: '2.0', id: call.id, ...respond(node.view, call) })
-      response.writeHead(200, { 'content-type': 'application/json' })
-      response.end(JSON.stringify(Array.isArray(calls) ? calls.map(answer) : answer(calls)))
-    })
+  const { url, stop } = await serveTexts((body, response) => {
+    const [node] = world.nodes
+    if (!node) throw new Error('A world has a node.')
+    sendJson(
+      response,
+      answerTo(body, (call) => respondFrom(node.view, call)),
+    )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    world,
-    blocks,
-    servedAt: (hash) => times.get(hash) ?? Number.POSITIVE_INFINITY,
-    change,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const servedAt = (hash: Hash) => times.get(hash) ?? Number.POSITIVE_INFINITY
+  return { url, world, blocks, servedAt, change, stop }
 }

@@ -1,10 +1,11 @@
 /** An endpoint: one address, some nodes behind it, and the ways in which a request to it goes wrong. */
 import { type Client, createClient, http } from 'viem'
+import type { Call, Outcome } from '../support/json-rpc.ts'
 import { ancestorOf, type Block, isAncestor } from './block.ts'
 import { sleep } from './clock.ts'
 import type { Happened, RequestFault } from './fault.ts'
 import { NETWORK } from './market.ts'
-import { type Call, type Outcome, respond, type View } from './node.ts'
+import { respondFrom, type View } from './node.ts'
 import type { Random } from './random.ts'
 
 export type Endpoint = {
@@ -70,7 +71,7 @@ export function openEndpoint(name: string, nodes: SimulatedNode[], random: Rando
     if (!first) throw new Error('An endpoint has at least one node.')
     const { view } = random.pick([first, ...others])
     const outcomes = [calls].flat().map((call) => {
-      const outcome = spoiled(call, respond(view, call), view)
+      const outcome = spoiled(call, respondFrom(view, call), view)
       return { jsonrpc: '2.0', id: call.id, ...outcome }
     })
     const text = JSON.stringify(Array.isArray(calls) ? outcomes : outcomes[0])

@@ -6,10 +6,11 @@ import { Registry } from '../../ingest/pools/registry.ts'
 import { UsdPrices } from '../../ingest/pricing/usd.ts'
 import { endpointsOf } from '../../ingest/rpc/endpoints/endpoints.ts'
 import { pinToBlock } from '../../ingest/rpc/endpoints/pin-to-block.ts'
+import type { Call, Outcome } from '../support/json-rpc.ts'
 import { ancestorOf, type Block, mine, mineHistory, OLDEST } from './block.ts'
 import { inVirtualTime } from './clock.ts'
 import { NETWORK, POOLS, REFERENCE_POOL } from './market.ts'
-import { type Call, type Outcome, respond } from './node.ts'
+import { respondFrom } from './node.ts'
 import { randomOf } from './random.ts'
 
 /** A node with `head`, which may answer otherwise now and then. */
@@ -24,7 +25,7 @@ function nodeAt(
       {
         async request(call) {
           const asked = { id: 1, ...call }
-          const outcome = answer(asked, respond(view, asked))
+          const outcome = answer(asked, respondFrom(view, asked))
           if ('error' in outcome) throw new Error(outcome.error.message)
           return outcome.result
         },

@@ -1,13 +1,12 @@
 /** A provider's gateway in front of a node: a proxy for HTTP and WebSocket, with one fault until that is ended. */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { type Outcome, refusal, serveTexts } from './json-rpc.ts'
 import { acceptWebSockets, type WebSocketPeer } from './web-socket.ts'
 
 export type GatewayCall = { jsonrpc: '2.0'; id: unknown; method: string; params: readonly unknown[] }
-export type GatewayOutcome = { result: unknown } | { error: { code: number; message: string } }
-type GatewayAnswer = { jsonrpc: '2.0'; id: unknown } & GatewayOutcome
+type GatewayAnswer = { jsonrpc: '2.0'; id: unknown } & Outcome
 /** One answer to all calls of a request, or none: the connection is reset. */
 export type WholeAnswer = { status: number; headers?: Record<string, string>; body: string } | 'reset'
 
@@ -18,7 +17,7 @@ export type GatewayFault = {
   /** The call that the node is asked in place of this one. */
   rewrite?(call: GatewayCall): GatewayCall
   /** The answer to one call; undefined where the node is asked. */
-  call?(call: GatewayCall): GatewayOutcome | undefined
+  call?(call: GatewayCall): Outcome | undefined
   /** The node's result as the gateway passes it on. */
   result?(call: GatewayCall, result: unknown): unknown
   /** Answers of a batch as they are sent. */
@@ -49,12 +48,12 @@ const SUBSCRIPTION = '0x1'
 export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, host = '127.0.0.1'): Promise<Gateway> {
   const subscribers = new Set<WebSocketPeer>()
   const upgraded = new Set<Duplex>()
-  const server = createServer((request, response) => {
-    respond(request, response).catch(() => response.destroy())
-  })
+  const { server, url, stop } = await serveTexts((text, response, request) => {
+    respond(text, response, request).catch(() => response.destroy())
+  }, host)
 
-  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const asked = JSON.parse(await textOf(request)) as SentCall | SentCall[]
+  async function respond(text: string, response: ServerResponse, request: IncomingMessage): Promise<void> {
+    const asked = JSON.parse(text) as SentCall | SentCall[]
     const calls = [asked].flat().map(withParams)
     for (const { method } of calls) gateway.calls[method] = (gateway.calls[method] ?? 0) + 1
     const whole = gateway.fault.request?.(calls, Array.isArray(asked))
@@ -80,7 +79,7 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
     })
   }
 
-  async function askNode(calls: readonly GatewayCall[]): Promise<GatewayOutcome[]> {
+  async function askNode(calls: readonly GatewayCall[]): Promise<Outcome[]> {
     if (calls.length === 0) return []
     const batch = calls.map((call, id) => ({ ...call, id }))
     const answer = await fetch(nodeUrl, { method: 'POST', headers: JSON_TYPE, body: JSON.stringify(batch) })
@@ -95,7 +94,7 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
   async function onText(peer: WebSocketPeer, text: string): Promise<void> {
     const call = withParams(JSON.parse(text) as SentCall)
     gateway.calls[call.method] = (gateway.calls[call.method] ?? 0) + 1
-    const answer = (outcome: GatewayOutcome) => peer.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...outcome }))
+    const answer = (outcome: Outcome) => peer.send(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...outcome }))
     if (call.method === 'eth_unsubscribe') return void answer({ result: subscribers.delete(peer) })
     if (call.method !== 'eth_subscribe') return void peer.send(JSON.stringify((await answersTo([call]))[0]))
     subscribers.add(peer)
@@ -124,36 +123,26 @@ export async function startGateway(nodeUrl: string, fault: GatewayFault = {}, ho
     (peer, text) => void onText(peer, text).catch(() => undefined),
     (peer) => subscribers.delete(peer),
   )
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const authority = `${host}:${(server.address() as AddressInfo).port}`
   const gateway: Gateway = {
-    url: `http://${authority}`,
-    wsUrl: `ws://${authority}`,
+    url,
+    wsUrl: url.replace('http', 'ws'),
     fault,
     calls: {},
-    stop: () =>
-      new Promise((resolve) => {
-        clearInterval(announcing)
-        server.close(() => resolve())
-        for (const socket of upgraded) socket.destroy()
-        server.closeAllConnections()
-      }),
+    stop() {
+      clearInterval(announcing)
+      for (const socket of upgraded) socket.destroy()
+      return stop()
+    },
   }
   return gateway
 }
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const FAILED: GatewayOutcome = { error: { code: -32603, message: 'The node gave the gateway no answer.' } }
+const FAILED = refusal(-32603, 'The node gave the gateway no answer.')
 
 type SentCall = Omit<GatewayCall, 'params'> & Partial<Pick<GatewayCall, 'params'>>
 
 /** A client may leave out a list that is empty. */
 function withParams({ params = [], ...call }: SentCall): GatewayCall {
   return { ...call, params }
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
 }

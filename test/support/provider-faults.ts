@@ -1,7 +1,8 @@
 /** The ways in which providers' endpoints differ from a node: one row a fault, as public reports describe them. */
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { numberToHex } from 'viem'
-import type { GatewayCall, GatewayFault, GatewayOutcome, WholeAnswer } from './gateway.ts'
+import type { GatewayCall, GatewayFault, WholeAnswer } from './gateway.ts'
+import { type Outcome, refusal } from './json-rpc.ts'
 import type { RecordedChain } from './rpc-server.ts'
 
 /** Blocks of the suite: the endpoint has lost those below `cut`. */
@@ -19,7 +20,6 @@ export type ProviderFault = {
   pools?: number
 }
 
-const error = (code: number, message: string): GatewayOutcome => ({ error: { code, message } })
 const blockOf = ({ params }: GatewayCall, place = 0): number | undefined =>
   /^0x/.test(String(params[place])) ? Number(params[place]) : undefined
 
@@ -33,7 +33,7 @@ function ofHttp(row: string, faults: readonly Omit<ProviderFault, 'row' | 'isHtt
 
 // --- a: expired history
 
-function expired(headers: GatewayOutcome | undefined, logs: GatewayOutcome): ProviderFault['begin'] {
+function expired(headers: Outcome | undefined, logs: Outcome): ProviderFault['begin'] {
   return ({ cut }) => ({
     call(call) {
       const from = Number(filterOf(call)?.fromBlock ?? Number.POSITIVE_INFINITY)
@@ -44,7 +44,7 @@ function expired(headers: GatewayOutcome | undefined, logs: GatewayOutcome): Pro
   })
 }
 
-const PRUNED = error(4444, 'pruned history unavailable')
+const PRUNED = refusal(4444, 'pruned history unavailable')
 
 const EXPIRED: readonly ProviderFault[] = [
   { row: 'a', title: 'expired history: error 4444', begin: expired(PRUNED, PRUNED) },
@@ -91,7 +91,7 @@ const isHeavy = (call: GatewayCall): boolean => {
   return fromBlock !== undefined && Number(toBlock) - Number(fromBlock) >= LIGHT_BLOCKS
 }
 const refused = (code: number, message: string): ProviderFault['begin'] => {
-  return () => ({ call: (call) => (isHeavy(call) ? error(code, message) : undefined) })
+  return () => ({ call: (call) => (isHeavy(call) ? refusal(code, message) : undefined) })
 }
 const failed = (answer: WholeAnswer): ProviderFault['begin'] => {
   return () => ({ request: (calls) => (calls.some(isHeavy) ? answer : undefined) })
@@ -108,7 +108,7 @@ const heavyBlock: ProviderFault['begin'] = ({ chain }) => ({
     const { fromBlock, toBlock } = filterOf(call) ?? {}
     const heavy = chain.finalized - 100
     const isWithin = Number(fromBlock) <= heavy && heavy <= Number(toBlock)
-    return isWithin && fromBlock !== toBlock ? error(-32603, 'Internal error') : undefined
+    return isWithin && fromBlock !== toBlock ? refusal(-32603, 'Internal error') : undefined
   },
 })
 
@@ -132,7 +132,7 @@ const HEAVY: readonly ProviderFault[] = [
 // --- d: no batches, or small ones
 
 const json = (status: number, body: unknown): WholeAnswer => ({ status, body: JSON.stringify(body) })
-const refusal = (code: number, message: string) => ({ jsonrpc: '2.0', id: null, error: { code, message } })
+const batchRefusal = (code: number, message: string) => ({ jsonrpc: '2.0', id: null, error: { code, message } })
 const noBatches = (answer: WholeAnswer): ProviderFault['begin'] => {
   return () => ({ request: (_, isBatch) => (isBatch ? answer : undefined) })
 }
@@ -142,7 +142,7 @@ const batchLimit = (limit: number): ProviderFault['begin'] => {
   return () => ({
     request: (calls) =>
       calls.length > limit
-        ? json(200, [{ ...refusal(-32600, 'batch too large'), id: calls[0]?.id ?? null }])
+        ? json(200, [{ ...batchRefusal(-32600, 'batch too large'), id: calls[0]?.id ?? null }])
         : undefined,
   })
 }
@@ -150,13 +150,13 @@ const smallBatches = (limit: number, answer: WholeAnswer): ProviderFault['begin'
   return () => ({ request: (calls) => (calls.length > limit ? answer : undefined) })
 }
 
-const INVALID = json(200, refusal(-32600, 'invalid request'))
+const INVALID = json(200, batchRefusal(-32600, 'invalid request'))
 const UNMARSHAL = 'json: cannot unmarshal array into Go value of type rpc.jsonrpcMessage'
 
 const BATCHES: readonly ProviderFault[] = ofHttp('d', [
   { title: 'no batches: -32600 invalid request', begin: noBatches(INVALID) },
-  { title: 'no batches: -32700 parse error', begin: noBatches(json(200, refusal(-32700, 'parse error'))) },
-  { title: 'no batches: cannot unmarshal array', begin: noBatches(json(200, refusal(-32700, UNMARSHAL))) },
+  { title: 'no batches: -32700 parse error', begin: noBatches(json(200, batchRefusal(-32700, 'parse error'))) },
+  { title: 'no batches: cannot unmarshal array', begin: noBatches(json(200, batchRefusal(-32700, UNMARSHAL))) },
   { title: 'no batches: HTTP 400 with a JSON error', begin: noBatches(json(400, { error: 'Bad Request' })) },
   { title: 'no batches: HTTP 400 with a page', begin: noBatches(page(400, 'Bad Request')) },
   { title: 'no batches: HTTP 400 without a text', begin: noBatches({ status: 400, body: '' }) },
@@ -179,7 +179,7 @@ const fewAddresses = (limit: number): ProviderFault['begin'] => {
   return () => ({
     call: (call) =>
       [filterOf(call)?.address ?? []].flat().length > limit
-        ? error(-32602, `invalid argument 0: exceed max addresses or topics per search position (${limit})`)
+        ? refusal(-32602, `invalid argument 0: exceed max addresses or topics per search position (${limit})`)
         : undefined,
   })
 }
@@ -191,7 +191,7 @@ const ADDRESSES: readonly ProviderFault[] = [
 
 // --- f: logs by block hash
 
-const byHash = (outcome: GatewayOutcome, answers = Number.POSITIVE_INFINITY): ProviderFault['begin'] => {
+const byHash = (outcome: Outcome, answers = Number.POSITIVE_INFINITY): ProviderFault['begin'] => {
   return () => {
     let left = answers
     return { call: (call) => (filterOf(call)?.blockHash !== undefined && left-- > 0 ? outcome : undefined) }
@@ -202,14 +202,14 @@ const BY_HASH: readonly ProviderFault[] = [
   {
     row: 'f',
     title: 'logs by block hash: -32602',
-    begin: byHash(error(-32602, 'invalid argument 0: unknown field "blockHash"')),
+    begin: byHash(refusal(-32602, 'invalid argument 0: unknown field "blockHash"')),
   },
   {
     row: 'f',
     title: 'logs by block hash: -32000',
-    begin: byHash(error(-32000, 'must specify fromBlock and toBlock')),
+    begin: byHash(refusal(-32000, 'must specify fromBlock and toBlock')),
   },
-  { row: 'f', title: 'logs by block hash: -32603', begin: byHash(error(-32603, 'Internal error')) },
+  { row: 'f', title: 'logs by block hash: -32603', begin: byHash(refusal(-32603, 'Internal error')) },
   { row: 'f', title: 'logs by block hash: empty for a while', begin: byHash({ result: [] }, 12) },
 ]
 

@@ -1,27 +1,20 @@
 /** A JSON-RPC node over recorded logs: real HTTP, batches, and the errors that real providers answer, on demand. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import {
-  bytesToHex,
-  decodeFunctionData,
-  encodeFunctionResult,
-  type Hex,
-  multicall3Abi,
-  numberToHex,
-  toFunctionSelector,
-  zeroHash,
-} from 'viem'
-import { encodeAbiParameters, parseAbiParameters } from 'viem/utils'
+import type { IncomingHttpHeaders } from 'node:http'
+import { bytesToHex, type Hash, type Hex, numberToHex, zeroHash } from 'viem'
 import { bloomOf } from '../../ingest/proof/bloom.ts'
 import { encodeReceipt, rootOf } from '../../ingest/proof/receipts-root.ts'
 import type { RpcLog } from '../../ingest/rpc/rpc.ts'
+import {
+  type ChainView,
+  type Contracts,
+  type LogQuery,
+  numberOf,
+  readContract,
+  respond,
+  unknownMethod,
+} from './fake-node.ts'
+import { type Call, type Outcome, type Refusal, refusal, serveTexts } from './json-rpc.ts'
 import { madeUpHash } from './recorded.ts'
-
-/** A token or pool that the node can be asked about. */
-export type RecordedContract =
-  /** `balance`: that of every account; calls for it fail where absent. */
-  | { kind: 'token'; symbol: string; name: string; decimals: number; balance?: number }
-  | { kind: 'v3-pool'; factory: Hex; token0: Hex; token1: Hex; fee: number }
 
 export type RecordedChain = {
   chainId: number
@@ -29,21 +22,19 @@ export type RecordedChain = {
   head: number
   finalized: number
   logs: readonly RpcLog[]
-  /** By lower-case address. */
-  contracts: Readonly<Record<string, RecordedContract>>
+  contracts: Contracts
   timestampOf(block: number): number
 }
 
 /** Half of the answer arrives, in an answer of half the length, or before the connection ends, or before nothing more; or none of it. */
 type Spoiled = 'cut text' | 'cut connection' | 'half, then silence' | 'silence' | 'reset'
 type HttpAnswer = { status: number; headers?: Record<string, string>; body?: string }
-type RpcError = { code: number; message: string }
 /** Fault of the node, until it is changed. */
 export type Faults = {
   /** More logs than this in one answer are refused, as the big providers do. */
   maxLogs?: number
   /** The next calls of a method fail. */
-  failNext: { method: string; error: RpcError }[]
+  failNext: { method: string; error: Refusal['error'] }[]
   /** The next requests answer this HTTP status, with these headers. */
   nextStatus: (number | HttpAnswer)[]
   /** Every request waits this long. */
@@ -77,7 +68,7 @@ export type Faults = {
   /** State is read by the number of a block only, as by nodes before EIP-1898. */
   refuseBlockHash?: boolean
   /** Answer to a request for the block `finalized`. */
-  finalized?: { result: null } | { error: RpcError }
+  finalized?: { result: null } | Refusal
   /** Methods that it does not know. */
   lacksMethods?: readonly string[]
   /** Logs as the node tells them, where that is not as they are. */
@@ -107,8 +98,6 @@ export type RpcServer = {
   stop(): Promise<void>
 }
 
-type Call = { id: number; method: string; params: unknown[] }
-
 /** `host`: where it listens. */
 export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): Promise<RpcServer> {
   const faults: Faults = { failNext: [], nextStatus: [] }
@@ -120,7 +109,7 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     const failing = faults.failNext.findIndex((fault) => fault.method === method)
     const [fault] = failing === -1 ? [] : faults.failNext.splice(failing, 1)
     const own = fault ? { error: fault.error } : faults.answer?.(method, params ?? [])
-    const outcome = own ?? (await withRoot(chain, respond(chain, faults, method, params)))
+    const outcome = own ?? (await withRoot(chain, answerOf(chain, faults, method, params)))
     return { jsonrpc: '2.0', id, ...outcome }
   }
 
@@ -148,8 +137,8 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     return answers
   }
 
-  const server = createServer(async (request, response) => {
-    const body = JSON.parse(await textOf(request)) as Call | Call[]
+  const { url, stop } = await serveTexts(async (text, response, request) => {
+    const body = JSON.parse(text) as Call | Call[]
     node.headers = request.headers
     if (faults.delayMs) await new Promise((resolve) => setTimeout(resolve, faults.delayMs))
     const broken = faults.breakRequest?.([body].flat())
@@ -157,60 +146,37 @@ export async function startRpcServer(chain: RecordedChain, host = '127.0.0.1'): 
     const tooFast = isTooFast(Array.isArray(body) ? body.length : 1)
     const next = tooFast ? { status: 429, headers: faults.limit?.headers ?? {} } : (broken ?? faults.nextStatus.shift())
     if (next !== undefined) {
-      const { status, headers, body: text }: HttpAnswer = typeof next === 'number' ? { status: next } : next
+      const { status, headers, body: page }: HttpAnswer = typeof next === 'number' ? { status: next } : next
       response.writeHead(status, { 'content-type': 'application/json', ...headers })
-      response.end(text ?? JSON.stringify({ error: `HTTP ${status}` }))
+      response.end(page ?? JSON.stringify({ error: `HTTP ${status}` }))
       return
     }
     const isMalformed = (faults.malformedNext ?? 0) > 0
     if (isMalformed) faults.malformedNext = (faults.malformedNext ?? 0) - 1
-    const text = isMalformed ? '<html><body>502 Bad Gateway</body></html>' : JSON.stringify(await answerAll(body))
+    const whole = isMalformed ? '<html><body>502 Bad Gateway</body></html>' : JSON.stringify(await answerAll(body))
     // An answer of a process that died meanwhile does not arrive.
     if (faults.reset) return void request.socket.destroy()
     const spoiled = faults.spoilNext?.shift()
     if (spoiled === 'reset') return void request.socket.destroy()
     if (spoiled === 'silence') return
-    const sent = spoiled ? text.slice(0, Math.floor(text.length / 2)) : text
-    const length = Buffer.byteLength(spoiled === 'cut text' ? sent : text)
+    const sent = spoiled ? whole.slice(0, Math.floor(whole.length / 2)) : whole
+    const length = Buffer.byteLength(spoiled === 'cut text' ? sent : whole)
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': length })
     if (spoiled === undefined || spoiled === 'cut text') response.end(sent)
     else response.write(sent, () => spoiled === 'cut connection' && request.socket.destroy())
-  })
-  await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const node: RpcServer = {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
-    chain,
-    faults,
-    calls,
-    headers: {},
-    refused: 0,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  }, host)
+  const node: RpcServer = { url, chain, faults, calls, headers: {}, refused: 0, stop }
   return node
 }
 
-export type Outcome = { result: unknown } | { error: RpcError }
-
-function respond(chain: RecordedChain, faults: Faults, method: string, params: unknown[]): Outcome {
+function answerOf(chain: RecordedChain, faults: Faults, method: string, params: readonly unknown[]): Outcome {
   if (faults.lacksMethods?.includes(method)) return unknownMethod(method)
+  const own = () => respond(viewOf(chain, faults), { method, params })
   switch (method) {
-    case 'eth_chainId':
-      return { result: numberToHex(chain.chainId) }
-    case 'eth_blockNumber':
-      return { result: numberToHex(chain.head) }
     case 'eth_getBlockByNumber':
-      if (params[0] === 'finalized' && faults.finalized) return faults.finalized
-      return { result: headerOf(chain, faults, numberOf(chain, params[0] as string)) }
-    case 'eth_getBlockByHash': {
-      const number = Number(`0x${(params[0] as string).slice(-12)}`)
-      return { result: headerOf(chain, faults, number) }
-    }
+      return params[0] === 'finalized' && faults.finalized ? faults.finalized : own()
     case 'eth_getLogs':
-      return logsOf(chain, faults, params[0] as LogQuery)
+      return toldLogs(chain, faults, params[0] as LogQuery, own())
     case 'eth_getBlockReceipts': {
       const number = numberOf(chain, params[0] as string)
       const transactions = number > chain.head ? [] : transactionsOf(logsIn(chain, number))
@@ -219,15 +185,35 @@ function respond(chain: RecordedChain, faults: Faults, method: string, params: u
     }
     case 'eth_getTransactionReceipt':
       return { result: receiptOf(chain, faults, params[0] as Hex) }
-    case 'eth_call':
-      return callAt(chain, faults, params)
     default:
-      return unknownMethod(method)
+      return own()
   }
 }
 
-function unknownMethod(method: string): Outcome {
-  return { error: { code: -32601, message: `the method ${method} does not exist/is not available` } }
+function viewOf(chain: RecordedChain, faults: Faults): ChainView {
+  const { chainId, head, finalized, contracts } = chain
+  return {
+    chainId,
+    head,
+    finalized,
+    headerOf: (block) => headerOf(chain, faults, block),
+    logsOf(blocks) {
+      const logs = [...chain.logs, ...(faults.inventLogs ?? [])].filter(({ blockNumber, blockHash }) => {
+        const number = Number(blockNumber)
+        if (number > head) return false
+        return typeof blocks === 'string' ? blockHash === blocks : number >= blocks.from && number <= blocks.to
+      })
+      return { logs }
+    },
+    contractsAt(block) {
+      if (typeof block === 'string') {
+        if (faults.refuseBlockHash) return refusal(-32602, 'invalid argument 1: hex string expected')
+        const header = headerOf(chain, faults, block) as { hash?: unknown } | null
+        if (header?.hash !== block) return refusal(-32000, 'header for hash not found')
+      }
+      return (target, data) => readContract(contracts, target, data)
+    },
+  }
 }
 
 function transactionsOf(logs: readonly RpcLog[]): Hex[] {
@@ -242,14 +228,9 @@ function receiptOf({ logs }: RecordedChain, faults: Faults, transactionHash: Hex
   return { ...RECEIPT, transactionHash, blockHash, blockNumber, logs: faults.twistReceipt?.(own) ?? own }
 }
 
-function numberOf(chain: RecordedChain, tag: string): number {
-  if (tag === 'latest') return chain.head
-  if (tag === 'finalized' || tag === 'safe') return chain.finalized
-  if (tag === 'earliest') return 0
-  return Number(tag)
-}
-
-function headerOf(chain: RecordedChain, faults: Faults, number: number) {
+/** A hash of a block ends with its number. */
+function headerOf(chain: RecordedChain, faults: Faults, block: number | Hash) {
+  const number = typeof block === 'number' ? block : Number(`0x${block.slice(-12)}`)
   if (number > chain.head || number < 0) return null
   const hashOf = (block: number) => (block < 0 ? zeroHash : (logsIn(chain, block)[0]?.blockHash ?? madeUpHash(block)))
   const header = {
@@ -295,107 +276,17 @@ async function withRoot(chain: RecordedChain, outcome: Outcome): Promise<Outcome
   return { result: { ...header, receiptsRoot: await root } }
 }
 
-type LogQuery = {
-  fromBlock?: string
-  toBlock?: string
-  blockHash?: Hex
-  address?: Hex | Hex[]
-  topics?: (Hex | Hex[] | null)[]
-}
-
-function logsOf(chain: RecordedChain, faults: Faults, query: LogQuery): Outcome {
-  const from = numberOf(chain, query.fromBlock ?? 'latest')
-  const to = numberOf(chain, query.toBlock ?? 'latest')
-  const addresses = query.address === undefined ? undefined : [query.address].flat().map((it) => it.toLowerCase())
-  const found = [...chain.logs, ...(faults.inventLogs ?? [])].filter((log) => {
-    const number = Number(log.blockNumber)
-    if (number > chain.head) return false
-    if (query.blockHash ? log.blockHash !== query.blockHash : number < from || number > to) return false
-    if (addresses && !addresses.includes(log.address)) return false
-    return (query.topics ?? []).every((wanted, index) => {
-      if (wanted === null) return true
-      const topic = log.topics[index]
-      return topic !== undefined && [wanted].flat().includes(topic)
-    })
-  })
-  if (faults.maxBlocks !== undefined && to - from >= faults.maxBlocks) {
-    return { error: { code: -32614, message: `eth_getLogs is limited to a ${faults.maxBlocks} range` } }
+/** The logs that the node's limits and lies leave. */
+function toldLogs(chain: RecordedChain, faults: Faults, query: LogQuery, outcome: Outcome): Outcome {
+  if ('error' in outcome) return outcome
+  const found = outcome.result as readonly RpcLog[]
+  const blocks = numberOf(chain, query.toBlock) - numberOf(chain, query.fromBlock)
+  if (faults.maxBlocks !== undefined && blocks >= faults.maxBlocks) {
+    return refusal(-32614, `eth_getLogs is limited to a ${faults.maxBlocks} range`)
   }
   if (faults.maxLogs !== undefined && found.length > faults.maxLogs) {
-    return { error: { code: -32005, message: `query returned more than ${faults.maxLogs} results` } }
+    return refusal(-32005, `query returned more than ${faults.maxLogs} results`)
   }
   const told = found.filter((log) => !faults.hideLogs?.(log)).map((log) => faults.twistLog?.(log) ?? log)
   return { result: faults.hideTimestamps ? told.map(({ blockTimestamp: _, ...log }) => log) : told }
-}
-
-function callAt(chain: RecordedChain, faults: Faults, [call, at]: unknown[]): Outcome {
-  if (typeof at === 'object' && at !== null) {
-    if (faults.refuseBlockHash) return { error: { code: -32602, message: 'invalid argument 1: hex string expected' } }
-    const { blockHash } = at as { blockHash: Hex }
-    const header = headerOf(chain, faults, Number(`0x${blockHash.slice(-12)}`))
-    if ((header as { hash?: unknown } | null)?.hash !== blockHash)
-      return { error: { code: -32000, message: 'header for hash not found' } }
-  }
-  return callOf(chain, call as { to: Hex; data: Hex })
-}
-
-/** Multicall3's aggregate3 over the recorded contracts; everything else reverts. */
-function callOf(chain: RecordedChain, { data }: { to: Hex; data: Hex }): Outcome {
-  const { functionName, args } = decodeFunctionData({ abi: multicall3Abi, data })
-  if (functionName !== 'aggregate3') return { error: { code: 3, message: 'execution reverted' } }
-  const results = (args[0] as readonly { target: Hex; callData: Hex }[]).map(({ target, callData }) => {
-    const returnData = read(chain, target.toLowerCase(), callData)
-    return { success: returnData !== undefined, returnData: returnData ?? '0x' }
-  })
-  return { result: encodeFunctionResult({ abi: multicall3Abi, functionName: 'aggregate3', result: results }) }
-}
-
-const selectors = Object.fromEntries(
-  [
-    'symbol()',
-    'name()',
-    'decimals()',
-    'balanceOf(address)',
-    'factory()',
-    'token0()',
-    'token1()',
-    'fee()',
-    'getPool(address,address,uint24)',
-  ].map((signature) => [toFunctionSelector(signature), signature.slice(0, signature.indexOf('('))]),
-)
-
-function read(chain: RecordedChain, target: string, callData: Hex): Hex | undefined {
-  const name = selectors[callData.slice(0, 10)]
-  const contract = chain.contracts[target]
-  const text = (value: string) => encodeAbiParameters(parseAbiParameters('string'), [value])
-  const word = (value: Hex | number) => encodeAbiParameters(parseAbiParameters('uint256'), [BigInt(value)])
-  if (contract?.kind === 'token') {
-    if (name === 'symbol') return text(contract.symbol)
-    if (name === 'name') return text(contract.name)
-    if (name === 'decimals') return word(contract.decimals)
-    if (name === 'balanceOf' && contract.balance !== undefined) return word(contract.balance)
-  }
-  if (
-    contract?.kind === 'v3-pool' &&
-    (name === 'factory' || name === 'token0' || name === 'token1' || name === 'fee')
-  ) {
-    return word(contract[name])
-  }
-  if (name !== 'getPool') return undefined
-  const [token0, token1, fee] = [10, 74, 138].map((start) => BigInt(`0x${callData.slice(start, start + 64)}`))
-  const pool = Object.entries(chain.contracts).find(
-    ([, it]) =>
-      it.kind === 'v3-pool' &&
-      it.factory.toLowerCase() === target &&
-      BigInt(it.token0) === token0 &&
-      BigInt(it.token1) === token1 &&
-      BigInt(it.fee) === fee,
-  )
-  return word((pool?.[0] as Hex | undefined) ?? 0)
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,15 +1,14 @@
 /** Batches over real HTTP, in front of gateways that take none, few, or answer them in ways of their own. */
-import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { DIRECT } from '../../../infra/config/rpc-access.ts'
 import { connectChain } from '../../../infra/rpc/chain-client.ts'
 import { openHttp } from '../../../infra/rpc/http-rpc.ts'
 import { RequestBudget, type RequestCount } from '../../../ingest/rpc/endpoints/request-budget.ts'
 import { classify } from '../../../ingest/rpc/rpc-error.ts'
+import { type Call, serveTexts } from '../../support/json-rpc.ts'
 
-type Call = { id: number; method: string; params: unknown[] }
 type Reply = (body: Call | Call[], response: ServerResponse) => unknown
 
 const answer = ({ id, params }: Call) => ({ jsonrpc: '2.0', id, result: params[0] })
@@ -20,10 +19,8 @@ let reply: Reply = sound
 let sizes: number[] = []
 let underWay = 0
 let mostUnderWay = 0
-const server = createServer(async (request, response) => {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
-  const body = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
+const { url, stop } = await serveTexts(async (text, response) => {
+  const body = JSON.parse(text) as Call | Call[]
   sizes.push(Array.isArray(body) ? body.length : 1)
   mostUnderWay = Math.max(mostUnderWay, ++underWay)
   response.on('close', () => underWay--)
@@ -31,18 +28,13 @@ const server = createServer(async (request, response) => {
   if (!response.destroyed && !response.writableEnded)
     response.end(typeof said === 'string' ? said : JSON.stringify(said))
 })
-let url = ''
 
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-})
 beforeEach(() => {
   reply = sound
   sizes = []
   mostUnderWay = 0
 })
-afterAll(() => server.close().closeAllConnections())
+afterAll(stop)
 
 const open = (timeoutMs = 5_000) => openHttp({ url, name: 'here', timeoutMs: timeoutMs, access: DIRECT })
 /** Answers equal to the requests prove that none was taken for another one. */

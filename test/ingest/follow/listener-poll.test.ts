@@ -28,7 +28,7 @@ beforeEach(async () => {
   const chain = recordedDayChain({ finalized: FROM - 5 })
   const contracts = Object.entries(chain.contracts).map(([address, it]) => [
     address,
-    it.kind === 'token' ? { ...it, balance: 10 ** 15 } : it,
+    it.kind === 'token' ? { ...it, balanceOf: () => 10n ** 15n } : it,
   ])
   node = await startRpcServer({ ...chain, contracts: Object.fromEntries(contracts) })
 })

@@ -3,8 +3,9 @@ import { type Hex, numberToHex } from 'viem'
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { V4_TOPICS } from '../../../ingest/decode/decode-v4.ts'
 import { NETWORKS } from '../../../ingest/model/networks.ts'
+import { type Outcome, refusal } from '../../support/json-rpc.ts'
 import { DAY, DAY_POOL, madeUpHash, recordedDay } from '../../support/recorded.ts'
-import type { Outcome, RpcServer } from '../../support/rpc-server.ts'
+import type { RpcServer } from '../../support/rpc-server.ts'
 import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, FINALIZED, FROM, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
@@ -36,7 +37,6 @@ async function expectClean(options?: Parameters<typeof listenTo>[1]): Promise<Li
 
 type Query = { fromBlock?: string; toBlock?: string; blockHash?: string; address?: string[]; topics?: string[][] }
 
-const error = (code: number, message: string): Outcome => ({ error: { code, message } })
 const widthOf = ({ fromBlock, toBlock }: Query) => Number(toBlock) - Number(fromBlock) + 1
 
 /** Answers `eth_getLogs` where the refusal has none. */
@@ -47,14 +47,14 @@ function refuseLogs(refuse: (query: Query) => Outcome | undefined): void {
 /** Blocks below the cut are gone: their headers and logs are refused, or missing. */
 function prune(cut: () => number, how: 'refused' | 'null'): void {
   node.faults.answer = (method, params) => {
-    const gone = error(4444, 'pruned history unavailable')
+    const gone = refusal(4444, 'pruned history unavailable')
     if (method === 'eth_getBlockByNumber' && String(params[0]).startsWith('0x') && Number(params[0]) < cut()) {
       return how === 'null' ? { result: null } : gone
     }
     if (method !== 'eth_getLogs') return undefined
     const { fromBlock } = params[0] as Query
     if (!fromBlock || Number(fromBlock) >= cut()) return undefined
-    return how === 'null' ? error(-32000, `block not found ${Number(fromBlock)}`) : gone
+    return how === 'null' ? refusal(-32000, `block not found ${Number(fromBlock)}`) : gone
   }
 }
 
@@ -150,11 +150,11 @@ describe('implausible finality', () => {
 
 describe('ranges of more than 40 blocks fail with', () => {
   test.each([
-    ['-32001', error(-32001, 'Unable to complete request at this time')],
-    ['-32001, not found', error(-32001, 'Resource not found')],
-    ['-32603', error(-32603, 'Internal error')],
-    ['-32000', error(-32000, 'request timed out')],
-    ['-32602', error(-32602, 'Invalid params')],
+    ['-32001', refusal(-32001, 'Unable to complete request at this time')],
+    ['-32001, not found', refusal(-32001, 'Resource not found')],
+    ['-32603', refusal(-32603, 'Internal error')],
+    ['-32000', refusal(-32000, 'request timed out')],
+    ['-32602', refusal(-32602, 'Invalid params')],
     ['null', { result: null }],
   ] as const)(
     '%s',
@@ -203,7 +203,7 @@ describe('a single block that fails', () => {
   test('a block that fails by its number is read by its hash', async () => {
     refuseLogs(({ fromBlock, toBlock }) =>
       Number(fromBlock) <= Number(heavy) && Number(toBlock) >= Number(heavy)
-        ? error(-32603, 'Internal error')
+        ? refusal(-32603, 'Internal error')
         : undefined,
     )
     await expectClean()
@@ -211,9 +211,9 @@ describe('a single block that fails', () => {
 
   test('a block that fails with more than one topic is read by each', async () => {
     refuseLogs(({ fromBlock, toBlock, blockHash, topics }) => {
-      if (blockHash) return blockHash === hashAt(heavy) ? error(-32603, 'Internal error') : undefined
+      if (blockHash) return blockHash === hashAt(heavy) ? refusal(-32603, 'Internal error') : undefined
       const isMeant = Number(fromBlock) <= Number(heavy) && Number(toBlock) >= Number(heavy)
-      return isMeant && (topics?.[0]?.length ?? 0) > 1 ? error(-32603, 'Internal error') : undefined
+      return isMeant && (topics?.[0]?.length ?? 0) > 1 ? refusal(-32603, 'Internal error') : undefined
     })
     await expectClean()
   })
@@ -241,7 +241,7 @@ describe('a filter takes few addresses', () => {
   ])(
     '%s',
     async (message, max, count) => {
-      refuseLogs(({ address = [] }) => (address.length > max ? error(-32602, message) : undefined))
+      refuseLogs(({ address = [] }) => (address.length > max ? refusal(-32602, message) : undefined))
       await expectClean({ pools: new Set([...made(count), DAY_POOL]) })
     },
     120_000,
@@ -272,7 +272,7 @@ describe('logs by block hash', () => {
     refuseLogs(({ blockHash }) => {
       if (!blockHash) return undefined
       refused += 1
-      return error(-32602, 'invalid params: blockHash')
+      return refusal(-32602, 'invalid params: blockHash')
     })
     const { factsOf } = await expectClean()
     expect(refused).toBeLessThan(20)
@@ -285,7 +285,7 @@ describe('logs by block hash', () => {
   })
 
   test('are unknown', async () => {
-    refuseLogs(({ blockHash }) => (blockHash ? error(-32000, 'unknown block') : undefined))
+    refuseLogs(({ blockHash }) => (blockHash ? refusal(-32000, 'unknown block') : undefined))
     await expectClean()
   })
 })

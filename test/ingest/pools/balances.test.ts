@@ -24,7 +24,7 @@ const stopping = new AbortController()
 
 beforeEach(async () => {
   const token = { kind: 'token', symbol: 'T', name: 'Token', decimals: 18 } as const
-  const contracts = { [ONE]: { ...token, balance: 7 }, [OTHER]: { ...token, balance: 9 } }
+  const contracts = { [ONE]: { ...token, balanceOf: () => 7n }, [OTHER]: { ...token, balanceOf: () => 9n } }
   node = await startRpcServer({ ...recordedDayChain(), contracts })
   const options = { network: NETWORKS.ethereum, signal: stopping.signal, retryPolicy: FAST_RETRIES }
   endpoints = connectChain([node.url], { headerProof: 'off', ...options }).endpoints

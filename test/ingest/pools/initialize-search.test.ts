@@ -9,8 +9,9 @@ import type { Pool, PoolId } from '../../../ingest/model/pool.ts'
 import type { StoredPools } from '../../../ingest/model/stored-pools.ts'
 import { Registry } from '../../../ingest/pools/registry.ts'
 import type { RpcLog } from '../../../ingest/rpc/rpc.ts'
+import { refusal } from '../../support/json-rpc.ts'
 import { DAY, madeUpHash } from '../../support/recorded.ts'
-import type { Faults, Outcome, RpcServer } from '../../support/rpc-server.ts'
+import type { Faults, RpcServer } from '../../support/rpc-server.ts'
 import { FAST_RETRIES, startNode } from '../over-nodes.ts'
 
 const BLOCKS = DAY.lastBlock - DAY.firstBlock + 1
@@ -131,7 +132,7 @@ describe('v4 pools that PositionManager does not know', () => {
 
   describe('below a cut of the history', () => {
     const CUT = DAY.firstBlock + Math.floor(BLOCKS / 2)
-    const gone: Outcome = { error: { code: 4444, message: 'pruned history unavailable' } }
+    const gone = refusal(4444, 'pruned history unavailable')
     let sound: RpcServer
 
     beforeEach(async () => {
