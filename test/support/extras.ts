@@ -4,3 +4,11 @@ import { join } from 'node:path'
 import { ROOT } from './files.ts'
 
 export const HAS_EXTRAS = existsSync(join(ROOT, 'api/extras'))
+
+/** Options of a core test that asks an interface of the extras. */
+export const withExtras = { skip: !HAS_EXTRAS }
+
+/** None where the extras are absent. */
+export function ofExtras<T>(...cases: readonly T[]): readonly T[] {
+  return HAS_EXTRAS ? cases : []
+}

@@ -6,6 +6,7 @@ import { openAccounts } from '../../../api/accounts/accounts.ts'
 import { createKey } from '../../../api/accounts/keys.ts'
 import { intercepted } from '../../aggregator/statements.ts'
 import { withoutClickHouse } from '../../support/clickhouse.ts'
+import { ofExtras } from '../../support/extras.ts'
 import { ProblemBody } from '../body.ts'
 import { POOLS, TIP } from '../scenario.ts'
 import { scenarioServices } from '../scenario-services.ts'
@@ -59,11 +60,12 @@ describe.skipIf(withoutClickHouse)('bad keys', () => {
     await accounts.close()
   })
 
-  describe.each([
+  type Way = [place: string, more: Record<string, string>]
+  describe.each<Way>([
     ['/v0/usage', {}],
-    ['/v0/ticks?symbol=WETH-USDC', { Accept: 'text/event-stream' }],
+    ...ofExtras<Way>(['/v0/ticks?symbol=WETH-USDC', { Accept: 'text/event-stream' }]),
     ['a repeated request for closed candles', { 'Accept-Encoding': 'identity' }],
-    ['POST /page/code', {}],
+    ...ofExtras<Way>(['POST /page/code', {}]),
   ])('at %s', (place, more) => {
     const isCode = place.startsWith('POST')
     const path = isCode ? '/page/code' : place.startsWith('/') ? place : CLOSED

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { PLANS } from '../../../api/lib/plan.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { ofExtras } from '../../support/extras.ts'
 import { Usage } from '../body.ts'
 import { NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Reply, type Service, startService } from '../service.ts'
@@ -115,10 +116,11 @@ describe.skipIf(withoutClickHouse)('a repeated request for closed candles', () =
     expect(service.facts.find(({ kind }) => kind === 'request-answered')).toMatchObject(fact)
   })
 
-  test.each([
+  type Variant = [title: string, headers: Record<string, string>, status: number]
+  test.each<Variant>([
     ['with a bad key', { 'X-API-KEY': 'cp_unknown' }, 401],
     ['for another form', { Accept: 'text/csv' }, 200],
-    ['for a stream', { Accept: 'text/event-stream' }, 400],
+    ...ofExtras<Variant>(['for a stream', { Accept: 'text/event-stream' }, 400]),
   ])('a repeated request %s is answered as the first one', async (_, headers, status) => {
     const path = fresh()
     const ask = async () => {

@@ -7,6 +7,7 @@ import { createClient } from '../../client/client.ts'
 import { conformityTo } from '../../client/conformity.ts'
 import { sendRaw } from '../../client/raw.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../support/clickhouse.ts'
+import { withExtras } from '../../support/extras.ts'
 import { ARBITRUM_POOLS, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../scenario.ts'
 import { type Service, startService } from '../service.ts'
 
@@ -197,7 +198,7 @@ describe.skipIf(withoutClickHouse)('the service keeps its contract', () => {
     expect([...exposed, ...free].sort()).toEqual(Object.keys(HEADERS).sort())
   })
 
-  test('document and page need no key', async () => {
+  test('document and page need no key', withExtras, async () => {
     const served = await fetch(`${service.url}/v0/openapi.json`)
     expect([served.status, await served.json()]).toEqual([200, JSON.parse(JSON.stringify(document))])
     const page = await fetch(`${service.url}/v0/docs`)

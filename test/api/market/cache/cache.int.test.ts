@@ -23,6 +23,7 @@ import {
   withOwnTransactions,
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { withExtras } from '../../../support/extras.ts'
 import { sample } from '../../../support/sample.ts'
 import { until } from '../../../support/until.ts'
 import { openStream, type Reply, type Service, startService } from '../../service.ts'
@@ -278,6 +279,7 @@ describe.skipIf(withoutClickHouse)('the cache', () => {
   })
 
   test('the tables are rarely asked for their state while notifications of flushes arrive', {
+    ...withExtras,
     timeout: 180_000,
   }, async () => {
     const network = 'base'

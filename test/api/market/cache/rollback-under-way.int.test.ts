@@ -17,6 +17,7 @@ import {
   withOwnTransactions,
 } from '../../../support/chain.ts'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { withExtras } from '../../../support/extras.ts'
 import { type Gate, startGate } from '../../../support/gate.ts'
 import { openStream, type Service, startService } from '../../service.ts'
 
@@ -100,6 +101,7 @@ describe.skipIf(withoutClickHouse)('a rollback under way', () => {
   })
 
   test('the first block of the new branch is not shown before the cache has what the rollback took back', {
+    ...withExtras,
     timeout: 180_000,
   }, async () => {
     const network = 'ethereum'

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDatabase, type TestDatabase, withoutClickHouse } from '../../../support/clickhouse.ts'
+import { HAS_EXTRAS } from '../../../support/extras.ts'
 import { Candles, ProblemBody } from '../../body.ts'
 import { ARBITRUM_POOLS, minute, NETWORKS_SERVED, POOLS, storeScenario, TIP } from '../../scenario.ts'
 import { type Service, startService } from '../../service.ts'
@@ -68,6 +69,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/candles', () => {
     expect(warning?.message).toContain('USDC-WETH')
     expect(headers.get('x-api-suggestion')).toContain(`pool=${MAIN}`)
     expect(credits_used).toBe(2)
+    if (!HAS_EXTRAS) return
     const page = await fetch(warning?.documentation_url ?? '')
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('Credits')])
   })
