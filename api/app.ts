@@ -49,8 +49,8 @@ export type AppOptions = {
 }
 
 export function createApp(options: AppOptions): RequestListener {
-  const { market, accounts, clock, report, origins, concurrency: limits } = options
-  const limit = limitConcurrency(limits)
+  const { market, accounts, clock, report, origins, concurrency } = options
+  const limit = limitConcurrency(concurrency)
   // A query that waits for credits of its key takes no slot of the concurrency limit.
   const charging: Accounts = {
     ...accounts,

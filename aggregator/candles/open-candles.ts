@@ -6,7 +6,7 @@ import { addTick, bucketStart, type Candle, fromTick, RESOLUTIONS, type Resoluti
 
 export type Bucket = { pool: PoolId; resolution: Resolution; start: UnixSeconds; candle: Candle }
 
-/** `told`: trades that `take` has seen. */
+/** `emittedTrades`: the trades of the candle when it was last counted or loaded. */
 type OpenCandle = Bucket & { isChanged: boolean; emittedTrades: number }
 
 type OpenPool = {

@@ -39,9 +39,9 @@ export async function startApi(
   onWritten?.(market.onFlush)
   const accounts = openAccounts({ client: store.accounts, clock, report })
   const problems = watchProblems(run, store)
-  const { host, port, corsOrigins: origins, embedOrigins, trustedProxies } = config
+  const { host, port, corsOrigins, embedOrigins, trustedProxies } = config
   const extras = openExtras({ embedOrigins, pageCode })
-  const app = createApp({ market, accounts, clock, report, origins, trustedProxies, problems, extras })
+  const app = createApp({ market, accounts, clock, report, origins: corsOrigins, trustedProxies, problems, extras })
   const turnOfAcceptor = isApiProcess() ? turnOfFirstProcess : undefined
   const limits = { drainMs: DRAIN_MS, answerMs: ANSWER_MS }
   const serving = await serve({ app, host, port, signal, report, ...limits, turnOfAcceptor })

@@ -1,4 +1,4 @@
-/** One WebSocket as viem's JSON-RPC client takes it. viem's own takes no headers and no proxy, and on newer Nodes tells no HTTP status. */
+/** One WebSocket as viem's JSON-RPC client takes it. viem's own takes no headers and no proxy, and has no HTTP status on newer versions of Node. */
 import { SocketClosedError, WebSocketRequestError } from 'viem'
 import { getSocketRpcClient, type SocketRpcClient } from 'viem/utils'
 import WebSocket from 'ws'

@@ -67,12 +67,12 @@ export function ingestMetrics(registry: Registry, networks: readonly NetworkName
 /** The chain's head, as the endpoints report it. */
 export function chainMetrics(registry: Registry): FactHandlers {
   const { gauge } = instrumentsIn(registry)
-  const head = gauge('candlepool_chain_head_block', 'Newest block of the chain, as an endpoint told it last.')
+  const head = gauge('candlepool_chain_head_block', 'Newest block of the chain, as an endpoint last answered it.')
   const headTime = gauge('candlepool_chain_head_timestamp_seconds', 'Time of the newest block of the chain.')
   const final = gauge('candlepool_chain_final_block', 'Newest block that the chain calls final.')
   const seen = gauge(
     'candlepool_chain_seen_timestamp_seconds',
-    'When an endpoint last told the head of the chain; before that, when the listener began.',
+    'When an endpoint last answered the head of the chain; before that, when the listener began.',
   )
 
   return {

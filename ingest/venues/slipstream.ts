@@ -1,6 +1,6 @@
 /**
  * Slipstream of Aerodrome and Velodrome: the events of Uniswap v3, and pools by tick spacing in place of the fee. The factory may change the fee
- * from block to block, and no event tells it: a pool has the fee that it answers when it is met.
+ * from block to block, and no event has it: a pool keeps the fee that it answers when it is met.
  */
 import { parseAbi } from 'viem'
 import { isFee, type Venue } from './venue.ts'

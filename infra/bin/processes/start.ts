@@ -135,10 +135,10 @@ async function runStages({ networks }: Chains, store: Store, run: Run): Promise<
 
 /** Where SQL_PORT is set. */
 async function openSqlPort({ engine, landlock }: Store, { config, report, signal }: Run): Promise<SqlPort | undefined> {
-  const { sqlPort, sqlHost: host } = config
+  const { sqlPort, sqlHost } = config
   if (sqlPort === undefined || !engine) return undefined
-  const sql = await startSqlPort({ engine, host, port: sqlPort, signal })
-  report({ kind: 'sql-listening', host, port: sql.port })
+  const sql = await startSqlPort({ engine, host: sqlHost, port: sqlPort, signal })
+  report({ kind: 'sql-listening', host: sqlHost, port: sql.port })
   if (landlock === 0) report({ kind: 'sql-unrestricted' })
   return sql
 }

@@ -20,7 +20,7 @@ const TIMES: PollTimes = { firstPollMs: 10_000, pollMs: 1_000 }
 export function watchedCommand(
   client: ClickHouseClient,
   unlimited: ClickHouseClient,
-  { firstPollMs: firstLookMs, pollMs: lookMs }: PollTimes = TIMES,
+  { firstPollMs, pollMs }: PollTimes = TIMES,
 ): ClickHouseClient['command'] {
   /** Ids of statements that may still run after their connection was lost. */
   const unconfirmed = new Set<string>()
@@ -40,7 +40,7 @@ export function watchedCommand(
         if (error instanceof ClickHouseError) return false
         throw error
       })
-      if (running) await sleep(lookMs)
+      if (running) await sleep(pollMs)
       else for (const id of ids) unconfirmed.delete(id)
     }
   }
@@ -48,8 +48,8 @@ export function watchedCommand(
   /** Aborts `lost` once the server says twice in a row that the statement does not run. A server that does not answer says nothing. */
   async function watch(id: string, lost: AbortController, done: AbortSignal): Promise<void> {
     const waited = (ms: number) => sleep(ms, undefined, { signal: done, ref: false }).catch(() => undefined)
-    await waited(firstLookMs)
-    for (let quiet = 0; !done.aborted; await waited(lookMs)) {
+    await waited(firstPollMs)
+    for (let quiet = 0; !done.aborted; await waited(pollMs)) {
       const running = await isRunning([id]).catch(() => true)
       quiet = running ? 0 : quiet + 1
       if (quiet === 2) return lost.abort()
