@@ -109,7 +109,7 @@ describe('contracts that only look like pools', () => {
     expect(keys.map((key) => key.pool)).toEqual([pool])
   })
 
-  test('what is decided is not asked again', async () => {
+  test('a refused pool is not asked again', async () => {
     const impostor = await place(REVERT)
     const { registry, calls } = registryOn()
     const block = await anvil.block('latest')

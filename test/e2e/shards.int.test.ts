@@ -172,7 +172,7 @@ describe.skipIf(withoutClickHouse)('over two shards', () => {
     await expectSameRows()
   })
 
-  test('what changes a table as a whole is told to each shard', async () => {
+  test('a statement that changes a whole table is sent to each shard', async () => {
     for (const server of over.servers) {
       await applyRetention(server, { ticks: 3_650, candles: { 1: 3_650 } })
       await applyDurability(server, 'every write')

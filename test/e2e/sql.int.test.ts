@@ -89,7 +89,7 @@ describe.skipIf(withoutClickHouse || process.env['CLICKHOUSE_URL'] !== undefined
     }
   })
 
-  test('what is printed for analysts answers with rows', async () => {
+  test('the queries that the documents print answer with rows', async () => {
     expect(PRINTED.length).toBeGreaterThanOrEqual(3)
     for (const query of PRINTED) {
       const rows = await sql([query, '--format', 'JSONEachRow'])

@@ -133,7 +133,7 @@ describe.skipIf(!isEngineInstalled())('npm start, with nothing configured', () =
     expect(sum(samples, 'candlepool_store_disk_free_bytes')).toBeGreaterThan(0)
   })
 
-  test('what is stored is surely on the disk a little later', async () => {
+  test('stored blocks are surely on the disk a little later', async () => {
     const dataDir = folder.path
     const place = await currentStoreFolder({ dataDir, chain: { kind: 'devnet' } })
     const store = await findStore({ store: { kind: 'embedded' } }, place ?? dataDir)

@@ -231,7 +231,7 @@ describe.skipIf(withoutClickHouse)('venues beside Uniswap', () => {
     for (const { pool } of await ticksIn(database)) expect(refused).not.toContain(pool)
   })
 
-  test('where they are not enabled they neither lead nor are listed, though the tables have them', async () => {
+  test('venues that are not enabled neither lead nor are listed, though the tables have their pools', async () => {
     const plain = await serviceOf(markets.network, database)
     try {
       const { body } = await plain.get('/v0/pools?symbol=USDC-WETH&include=market')

@@ -24,7 +24,7 @@ describe.skipIf(withoutClickHouse)('candles', () => {
     expect(shown).toStrictEqual(foldedCandles(chain))
   }
 
-  test('after every append they are the fold of the chain’s ticks to the bit: blocks or ranges, forks of any depth, mined again at other times', {
+  test('candles are the fold of the chain’s ticks to the bit after every append: blocks or ranges, forks of any depth, other times', {
     timeout: 120_000,
   }, async () => {
     await fc.assert(

@@ -70,7 +70,7 @@ describe.skipIf(withoutClickHouse).concurrent('where writes are not synced one b
     for (const table of MARKET_TABLES) expect(tables(network)[table], table).toStrictEqual(tables(clean)[table])
   }
 
-  test('what is stored is synced and noted a while later, and at a clean end all of it', async () => {
+  test('stored blocks are synced and noted a while later, all of them at a clean end', async () => {
     const network = networkOf('settles')
     const { disk } = watching()
     const aggregator = await startAggregator(client, { network, disk })

@@ -83,7 +83,7 @@ describe('RowBinary', () => {
     )
   })
 
-  test('what is recycled is written over, and nothing else', () => {
+  test('a recycled buffer is overwritten, and no other bytes are', () => {
     const filled = (value: bigint) => {
       const rows = new RowBinary()
       for (let bytes = 0; bytes < 5 * MiB; bytes += 32) rows.integer(value, 256)

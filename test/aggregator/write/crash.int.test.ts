@@ -125,7 +125,7 @@ describe.skipIf(withoutClickHouse)('a crash between any two statements leaves th
   })
   afterAll(() => database?.drop())
 
-  test.each(CASES)('in a $name: $turn, $log', async (one) => {
+  test.each(CASES)('a process that dies in a $name leaves the rows of a clean run: $turn, $log', async (one) => {
     const { before, told } = one.scenario
     const clean = another()
     await run(clean, one.after)

@@ -119,7 +119,7 @@ describe.skipIf(withoutClickHouse)('processes of the API', () => {
     expect(served.credits).toBe(7)
   })
 
-  test('what a killed process had claimed comes back, and what it had told is not spent again', async () => {
+  test('claims of a killed process come back, and its written counts are not spent again', async () => {
     const key = await newKey()
     now += 60
     let isDead = false

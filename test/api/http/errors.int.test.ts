@@ -101,7 +101,7 @@ describe.skipIf(withoutClickHouse)('errors and what all answers share', () => {
     expect(await raw('NOT HTTP\r\n\r\n')).toContain('bad_request')
   })
 
-  test('what the parser refuses carries the headers that keep a browser from misreading any other answer', async () => {
+  test('an answer to a request that the parser refuses has the security headers of all answers', async () => {
     const usual = await raw(`GET /v0/nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
     const ownHeaders =
       /^(content-length|content-type|connection|date|etag|x-request-id|access-control-.*|vary|cache-control|keep-alive|transfer-encoding)$/

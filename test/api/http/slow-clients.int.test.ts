@@ -179,7 +179,7 @@ describe.skipIf(withoutClickHouse)('clients that are slow, rude or broken', () =
     await stopped
   })
 
-  test('at SIGTERM the process answers what it was asked, takes no more, and stores what was used', async () => {
+  test('a process answers its open requests at SIGTERM, takes no more, and stores the used credits', async () => {
     const gate = await startGate(database.connection.url)
     onTestFinished(() => gate.stop())
     const key = await createKey({ client: database.client, plan: 'free', name: 'of the process' })

@@ -98,7 +98,7 @@ describe.skipIf(withoutClickHouse)('the service keeps its contract', () => {
     expect(await statusOf(path + GOOD[path], key(), service, 'HEAD')).toBe(200)
   })
 
-  test('what is empty, optional or null is as documented too', async () => {
+  test('empty, optional and null fields are as documented', async () => {
     for (const path of [
       `/v0/candles?pool=${POOLS.silent.id}&interval=1h`,
       `/v0/candles?pool=${POOLS.main.id}&interval=1h&from=2024-01-05&to=2024-01-06&price=spot&fill=none`,

@@ -80,7 +80,7 @@ test.each(document.paths['/v0/candles']?.get.parameters.map(({ name, schema }) =
   },
 )
 
-test('what the document says of a parameter is what its reader takes, but for the calendar and the longest interval', () => {
+test('a parameter is taken as the document describes it, but for the calendar and the longest interval', () => {
   for (const { name, schema } of document.paths['/v0/candles']?.get.parameters ?? []) {
     const fits = new Ajv2020({ strict: false }).compile(schema)
     for (const text of fc.sample(NEAR[name] ?? fc.string(), 1_000)) {

@@ -35,7 +35,7 @@ describe('the words of a swap', () => {
     )
   })
 
-  test('in upper case too', () => {
+  test('words in upper case are read as those in lower case', () => {
     const data = encodeAbiParameters(FIVE, [-1n, 0xabcdefn, 0xfedcban, 0n, -5])
     expect(swapWords(`0x${data.slice(2).toUpperCase()}` as Hex, 5)).toEqual(swapWords(data, 5))
   })

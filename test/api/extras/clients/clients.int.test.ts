@@ -169,7 +169,7 @@ describe.skipIf(withoutClickHouse)('clients', () => {
     expect(rows).toEqual(bars.map(({ time, open, high, low, close, volume }) => [time, open, high, low, close, volume]))
   })
 
-  test('what ccxt calls OHLCV: from `since` on, no more than were asked for', async () => {
+  test('ccxt’s OHLCV begins at `since` and has no more bars than `limit`', async () => {
     const since = JANUARY * 1_000 + 5 * HOUR * 1_000
     const rows = await fetchOhlcv(client(), { symbol: 'USDC-WETH' }, '1h', since, 10)
     const bars = folded(HOUR).filter(({ time }) => time >= since)

@@ -39,7 +39,7 @@ test('one bucket far from what the others traded at is enough, however many are 
   expect(deviationOf(quotes(100, row(60, 7)), [honest])).toBeCloseTo(100 / 7 - 1, 9)
 })
 
-test('what moves within a bucket, from the close before it on, is no deviation', () => {
+test('a price that moves within a bucket, from the close before it on, does not deviate', () => {
   const moving = peer(1, quotes(100, row(0, 100, 110), row(60, 110, 120)))
   expect(deviationOf(quotes(undefined, row(30, 105, 110, 1)), [moving])).toBe(0)
   expect(deviationOf(quotes(undefined, row(90, 115, 118, 1)), [moving])).toBe(0)

@@ -116,7 +116,7 @@ describe.skipIf(withoutClickHouse)('GET /v0/pools', () => {
     expect(Number(v4?.totalValueLockedUSD)).toBeCloseTo(value, 3)
   })
 
-  test('before any swap: the initial price, what was minted around it, and fee 0 where it is dynamic', async () => {
+  test('a pool without a swap has its initial price, the liquidity minted around it, and fee 0 where the fee is dynamic', async () => {
     const { data } = await ask('ETH-DAI')
     const pool = data.find(({ id }) => id === POOLS.unswapped.id)
     expect(pool).toMatchObject({
