@@ -40,6 +40,8 @@ class MarketPage {
   #running = new AbortController()
   /** A search for the pool of `#place`; meanwhile the shown scene stays live. */
   #finding: AbortController | undefined
+  /** The search's pair was flipped before its pool was found. */
+  #isReversed = false
   /** The requested place. */
   #place = readAddress()
   /** The shown scene. */
@@ -122,6 +124,7 @@ class MarketPage {
   #run(work: (signal: AbortSignal) => Promise<void>): void {
     this.#finding?.abort()
     this.#finding = undefined
+    this.#isReversed = false
     this.#running.abort()
     this.#wanted = undefined
     this.#running = new AbortController()
@@ -168,13 +171,15 @@ class MarketPage {
     return true
   }
 
-  #pick(to: PageAddress): void {
+  /** `isReversed`: the found pair is shown in the direction opposite to the named one. */
+  #pick(to: PageAddress, isReversed = false): void {
     if (this.#session === undefined) return
     const { ask } = this.#session
     const named = to.pair ?? to.pool ?? ''
     this.#place = to
     this.#finding?.abort()
     this.#finding = new AbortController()
+    this.#isReversed = isReversed
     const { signal } = this.#finding
     this.#choice.show(named)
     this.#screen.refuse('')
@@ -188,7 +193,7 @@ class MarketPage {
     persist(find, signal, () => this.#wait(named))
       .then(({ pair, listings, chosen }) => {
         signal.throwIfAborted()
-        const flipped = isFlipped(pair, chosen.tokens)
+        const flipped = isFlipped(pair, chosen.tokens) !== isReversed
         const { interval, price } = to
         this.#run((signal) => this.#follow({ listing: chosen, flipped, interval, price }, {}, signal, listings))
       })
@@ -239,7 +244,8 @@ class MarketPage {
     const before = (this.#wanted ?? this.#live)?.data().scene
     if (before === undefined || this.#finding !== undefined) {
       const { interval = this.#place.interval, price = this.#place.price } = change
-      this.#pick({ ...this.#place, interval, price })
+      // The search does not know the pool's tokens yet: it is flipped once they are found.
+      this.#pick({ ...this.#place, interval, price }, this.#isReversed !== (change.flipped !== undefined))
       return
     }
     const scene = { ...before, ...change }

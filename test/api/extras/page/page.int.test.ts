@@ -174,7 +174,10 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     await page.getByRole('combobox', { name: 'Pair or pool' }).focus()
     await page.keyboard.type('weth/usdc')
     await page.keyboard.press('ArrowDown')
+    // The scene before the search stays live until the pools are found.
+    const found = page.waitForResponse((it) => it.url().includes('/v0/pools'))
     const pools = await asked(tab, '/v0/pools', () => page.keyboard.press('Enter'))
+    await (await found).finished()
     // Ether and its wrapped form are one pair.
     expect(pools.get('symbol')).toBe('ETH-USDC')
     await isLive(page)
@@ -201,6 +204,25 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
       'the price is the other way round',
     )
     expect(tab.questions().filter(({ searchParams }) => !searchParams.has('pool'))).toHaveLength(1)
+  })
+
+  test('a pair that is flipped during its search is shown flipped', async () => {
+    const { page } = await openLive()
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/v0/pools?*', async (route) => {
+      await released
+      await route.continue()
+    })
+    await page.getByRole('combobox', { name: 'Pair or pool' }).fill('weth/usdc')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Flip pair' }).click()
+    release()
+    const isInEther = async () => (/^0\.000/.test((await price(page)) ?? '') ? true : undefined)
+    await until(isInEther, 'the price is the other way round', 20_000)
+    expect(await page.getByRole('combobox', { name: 'Pair or pool' }).inputValue()).toMatch(/^USDC-W?ETH$/)
   })
 
   test('all pairs are compared in a table, and one is opened from there', async () => {
