@@ -6,7 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { FILES, ROOT } from './support/files.ts'
 import { distancesFrom } from './support/module-graph.ts'
 
-/** A run takes less than three minutes on two cores. */
+/** More suites take longer than the quick tests do. */
 const MAX_SUITES = 10
 const MAIN_JOB = 'test/e2e/start.int.test.ts'
 
