@@ -47,6 +47,7 @@ export function createAssembler(
   const usd = new UsdPrices(network)
   const balances = new BalanceReader(endpoints)
   const fees = new SwapFees(endpoints)
+  const hasEventFees = venuesOf(network).some(({ eventFees }) => eventFees)
   const decoders = new Map(
     venuesOf(network).flatMap(({ topics, decode }) => topics.map((topic) => [topic, decode] as const)),
   )
@@ -70,7 +71,9 @@ export function createAssembler(
       const newest = logs.at(-1)
       const skipped = newest ? await registry.resolvePools(pools, blockOf(newest)) : []
       for (const skip of skipped) report({ kind: 'pool-skipped', network: network.name, ...skip })
-      if (newest) await fees.learn(events, (id) => eventFeesOfPool(registry.get(id)), blockOf(newest))
+      if (newest && hasEventFees) {
+        await fees.learn(events, (id) => eventFeesOfPool(registry.get(id)), blockOf(newest))
+      }
       // No await follows: a call that failed above has changed no state and can be repeated.
       const drafts = new Map<number, Draft>()
       for (const { number, hash, timestamp } of headers) {
