@@ -27,6 +27,9 @@ export function openMarketPage(tokens: TokenFile, taken: TakenCode): void {
   new MarketPage(tokens).enter(taken)
 }
 
+/** `isReversed`: the found pair is shown in the direction opposite to the named one. */
+type Search = { stop: AbortController; isReversed: boolean }
+
 class MarketPage {
   readonly #tokens: TokenFile
   readonly #door: Door
@@ -39,9 +42,7 @@ class MarketPage {
   #leaving = new AbortController()
   #running = new AbortController()
   /** A search for the pool of `#place`; meanwhile the shown scene stays live. */
-  #finding: AbortController | undefined
-  /** The search's pair was flipped before its pool was found. */
-  #isReversed = false
+  #finding: Search | undefined
   /** The requested place. */
   #place = readAddress()
   /** The shown scene. */
@@ -113,7 +114,7 @@ class MarketPage {
   #stop(): void {
     this.#leaving.abort()
     this.#leaving = new AbortController()
-    this.#finding?.abort()
+    this.#finding?.stop.abort()
     this.#running.abort()
     this.#live = undefined
     this.#wanted = undefined
@@ -122,9 +123,8 @@ class MarketPage {
 
   /** Ends the previous task. */
   #run(work: (signal: AbortSignal) => Promise<void>): void {
-    this.#finding?.abort()
+    this.#finding?.stop.abort()
     this.#finding = undefined
-    this.#isReversed = false
     this.#running.abort()
     this.#wanted = undefined
     this.#running = new AbortController()
@@ -156,7 +156,7 @@ class MarketPage {
   #fallBack(signal: AbortSignal): boolean {
     const shown = this.#live?.data()
     const { pair, pool } = this.#place
-    const [isSearch, isLoading] = [signal === this.#finding?.signal, this.#wanted !== undefined]
+    const [isSearch, isLoading] = [signal === this.#finding?.stop.signal, this.#wanted !== undefined]
     if (isSearch) this.#finding = undefined
     if (isSearch && isLoading) return true
     this.#wanted = undefined
@@ -171,16 +171,15 @@ class MarketPage {
     return true
   }
 
-  /** `isReversed`: the found pair is shown in the direction opposite to the named one. */
   #pick(to: PageAddress, isReversed = false): void {
     if (this.#session === undefined) return
     const { ask } = this.#session
     const named = to.pair ?? to.pool ?? ''
     this.#place = to
-    this.#finding?.abort()
-    this.#finding = new AbortController()
-    this.#isReversed = isReversed
-    const { signal } = this.#finding
+    this.#finding?.stop.abort()
+    const search: Search = { stop: new AbortController(), isReversed }
+    this.#finding = search
+    const { signal } = search.stop
     this.#choice.show(named)
     this.#screen.refuse('')
     if (this.#live === undefined) {
@@ -193,7 +192,7 @@ class MarketPage {
     persist(find, signal, () => this.#wait(named))
       .then(({ pair, listings, chosen }) => {
         signal.throwIfAborted()
-        const flipped = isFlipped(pair, chosen.tokens) !== isReversed
+        const flipped = isFlipped(pair, chosen.tokens) !== search.isReversed
         const { interval, price } = to
         this.#run((signal) => this.#follow({ listing: chosen, flipped, interval, price }, {}, signal, listings))
       })
@@ -241,11 +240,15 @@ class MarketPage {
 
   /** Another view of the same pool: loaded data that is valid for it is kept. */
   #again(change: Partial<Pick<Scene, 'interval' | 'price' | 'flipped'>>): void {
+    // The search does not know the pool's tokens yet: the pair is flipped once they are found.
+    if (this.#finding && change.flipped !== undefined) {
+      this.#finding.isReversed = !this.#finding.isReversed
+      return
+    }
     const before = (this.#wanted ?? this.#live)?.data().scene
     if (before === undefined || this.#finding !== undefined) {
       const { interval = this.#place.interval, price = this.#place.price } = change
-      // The search does not know the pool's tokens yet: it is flipped once they are found.
-      this.#pick({ ...this.#place, interval, price }, this.#isReversed !== (change.flipped !== undefined))
+      this.#pick({ ...this.#place, interval, price }, this.#finding?.isReversed)
       return
     }
     const scene = { ...before, ...change }
