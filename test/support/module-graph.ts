@@ -10,12 +10,7 @@ const LOADED: ReadonlyMap<string, readonly string[]> = new Map(
 
 /** The files that load one of `gone`, directly or through others, and those of `gone`. */
 export function lost(isGone: (path: string) => boolean): ReadonlySet<string> {
-  const found = new Set(FILES.filter(isGone))
-  for (let before = -1; before < found.size; ) {
-    before = found.size
-    for (const [path, targets] of LOADED) if (targets.some((target) => found.has(target))) found.add(path)
-  }
-  return found
+  return new Set(distances(FILES.filter(isGone)).keys())
 }
 
 /**
@@ -23,31 +18,37 @@ export function lost(isGone: (path: string) => boolean): ReadonlySet<string> {
  * entry points, and a file that names a query loads the file of the query.
  */
 export function distancesFrom(changed: readonly string[]): ReadonlyMap<string, number> {
-  const found = new Map(changed.map((path) => [path, 0]))
-  const isProcess = (path: string) => path.startsWith('infra/bin/')
-  for (let nearest = new Set(changed), distance = 1; nearest.size > 0; distance++) {
-    const next = new Set<string>()
-    for (const [path, targets] of LOADED) {
-      if (found.has(path)) continue
-      const isNext =
-        targets.some((target) => nearest.has(target)) ||
-        (path === PROCESSES && [...nearest].some(isProcess)) ||
-        [...nearest].some((file) => file.endsWith('.sql') && names(path, file))
-      if (isNext) next.add(path)
-    }
-    for (const path of next) found.set(path, distance)
-    nearest = next
-  }
-  return found
+  return distances(changed, (path, file) => {
+    if (file.startsWith('infra/bin/')) return path === PROCESSES
+    return file.endsWith('.sql') && names(path, file)
+  })
 }
 
 /** Starts the entry points of `infra/bin`. */
 const PROCESSES = 'test/support/candlepool.ts'
 
 function names(path: string, file: string): boolean {
-  return (
-    posix.dirname(path) === posix.dirname(file) && readFileSync(join(ROOT, path), 'utf8').includes(posix.basename(file))
-  )
+  if (posix.dirname(path) !== posix.dirname(file)) return false
+  return readFileSync(join(ROOT, path), 'utf8').includes(posix.basename(file))
+}
+
+/** `loadsOtherwise`: whether a file loads another one without an import. */
+function distances(
+  from: readonly string[],
+  loadsOtherwise: (path: string, file: string) => boolean = () => false,
+): ReadonlyMap<string, number> {
+  const found = new Map(from.map((path) => [path, 0]))
+  for (let nearest = new Set(from), distance = 1; nearest.size > 0; distance++) {
+    const next = [...LOADED].flatMap(([path, targets]) => {
+      const isNext =
+        !found.has(path) &&
+        (targets.some((target) => nearest.has(target)) || [...nearest].some((file) => loadsOtherwise(path, file)))
+      return isNext ? [path] : []
+    })
+    for (const path of next) found.set(path, distance)
+    nearest = new Set(next)
+  }
+  return found
 }
 
 function loadedBy(path: string): string[] {
