@@ -16,8 +16,8 @@ export async function readOverview(
   now: UnixSeconds,
   newPools: Promise<readonly NewPoolId[]>,
 ): Promise<MarketOverview> {
-  const listed = await listedPools(store)
-  const ids = await unlessTemporary(newPools, [])
+  // Together: a rejection of one that waits for the other would be unhandled.
+  const [listed, ids] = await Promise.all([listedPools(store), unlessTemporary(newPools, [])])
   // A rollback may have undone one since.
   const found = (await Promise.all(ids.map(({ network, pool }) => poolOn(store.pools, pool, [network])))).flat()
   const figures = await readFigures(store, [...new Set([...listed, ...found])], now)
