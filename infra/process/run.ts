@@ -42,12 +42,20 @@ export async function runProcess(main: (run: Run, telemetry: Telemetry) => Promi
     failure = error
     stop.abort()
   }
+  const exitWithin = (ms: number) => setTimeout(() => process.exit(1), ms).unref()
   const stopInOrder = (reason: string) => {
     if (stop.signal.aborted) return
     report({ kind: 'stopping', reason })
     stop.abort()
-    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref()
+    exitWithin(STOP_TIMEOUT_MS)
   }
+  // Node would print it as it is, with secrets, and end the process at once. It covers rejections that no code awaits.
+  process.on('uncaughtException', (error) => {
+    failure ??= error
+    if (stop.signal.aborted) return
+    stop.abort()
+    exitWithin(STOP_TIMEOUT_MS)
+  })
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.on(name, () => {
       // Ctrl-C reaches all processes of a terminal, and the first of several API processes stops the others.
