@@ -97,7 +97,13 @@ async function setsOn(
  * were renamed from it: a token that was called USDC once does not count as USDC.
  */
 async function tokensOfSymbol(served: readonly NetworkPools[], symbol: string): Promise<SymbolTokens> {
-  const curated = await setsOn(served, async (pools) => addressSet(await curatedOf(pools, symbol)))
+  const isConfigured = served.some(({ network }) => configuredAs(network, symbol).length > 0)
+  const listedOn = async (pools: NetworkPools) =>
+    // One statement for all tokens of the symbol, unless it is known that only listed ones are asked for.
+    isConfigured ? listedCalled(pools, symbol) : (await pools.called(symbol)).listed
+  const curated = await setsOn(served, async (pools) =>
+    addressSet([...configuredAs(pools.network, symbol), ...(await listedOn(pools))]),
+  )
   if (isAny(curated)) return { areListed: true, isKnown: true, now: curated, former: new Map() }
   const now = await setsOn(served, async (pools) => {
     const called = await pools.called(symbol)
@@ -110,13 +116,20 @@ async function tokensOfSymbol(served: readonly NetworkPools[], symbol: string): 
 /** Names of Polygon's native token, old and new, wrapped or not. */
 const POL = ['pol', 'matic', 'wpol', 'wmatic']
 
-/** Listed tokens alone, by their curated symbols and their on-chain one. */
-async function curatedOf({ network, listedCalled }: NetworkPools, symbol: string): Promise<readonly Address[]> {
-  const { nativeSymbol, wrappedNative, trustedTokens } = network
-  const names = symbol === 'eth' ? ['eth', 'weth'] : [symbol]
-  const isCalled = (it: string) => names.includes(it.toLowerCase())
-  const configured = trustedTokens.filter(({ symbols }) => symbols.some(isCalled)).map(({ address }) => lower(address))
-  const onChain = (await Promise.all(names.map(listedCalled))).flat()
+/** Tokens that the network's list calls by the symbol, and the native currency. */
+function configuredAs({ nativeSymbol, wrappedNative, trustedTokens }: Network, symbol: string): readonly Address[] {
+  const names = namesOf(symbol)
+  const called = trustedTokens.filter(({ symbols }) => symbols.some((it) => names.includes(it.toLowerCase())))
   const native = nativeSymbol === 'POL' ? POL : ['eth']
-  return [...configured, ...onChain, ...(native.includes(symbol) ? [NATIVE_CURRENCY, lower(wrappedNative)] : [])]
+  const isNative = native.includes(symbol)
+  return [...called.map(({ address }) => lower(address)), ...(isNative ? [NATIVE_CURRENCY, lower(wrappedNative)] : [])]
+}
+
+/** Listed tokens, by their on-chain symbol. */
+async function listedCalled(pools: NetworkPools, symbol: string): Promise<readonly Address[]> {
+  return (await Promise.all(namesOf(symbol).map(pools.listedCalled))).flat()
+}
+
+function namesOf(symbol: string): readonly string[] {
+  return symbol === 'eth' ? ['eth', 'weth'] : [symbol]
 }

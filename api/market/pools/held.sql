@@ -1,7 +1,7 @@
--- The worth of minted liquidity over the day that ends at `end`, for each pool, at its price then: every mint and burn counts by the
+-- The worth of minted liquidity over the day before an end, for each pool, at its price then: every mint and burn counts by the
 -- share of the day that was left, so that liquidity of one block counts nothing. Only positions that hold the price count.
 -- `late` is the rest of the liquidity that moved in that day or after it, of all positions: the pool did not hold it all day.
--- The array runs alongside `pools`: square root of the raw price.
+-- The arrays run alongside `pools`: the end of its day, and the square root of its raw price then.
 WITH
     {roots:Array(Float64)}[indexOf({pools:Array(String)}, pool)]       AS price_root,
     pow(1.0001, tick_lower / 2)                                        AS root_lower,
@@ -26,7 +26,8 @@ FROM
     (
         SELECT
             *,
-            least(greatest(({end:Int64} - toInt64(toUnixTimestamp(time))) / 86400, 0), 1) AS share
+            transform(pool, {pools:Array(String)}, {ends:Array(Int64)}, toInt64(0)) AS end,
+            least(greatest((end - toInt64(toUnixTimestamp(time))) / 86400, 0), 1) AS share
         FROM liquidity_changes FINAL
         WHERE network = {network:String}
           AND pool IN {pools:Array(String)}

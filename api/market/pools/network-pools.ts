@@ -4,7 +4,7 @@ import type { Address } from 'viem'
 import { type PoolColumns, poolOf } from '../../../aggregator/store/stored-pools.ts'
 import { lower } from '../../../ingest/lib/lower.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
-import type { PoolId } from '../../../ingest/model/pool.ts'
+import type { PoolId, Token } from '../../../ingest/model/pool.ts'
 import { isRead, venueNamesOf } from '../../../ingest/venues/venues.ts'
 import { groupBy } from '../../lib/group.ts'
 import { openLookup } from '../../lib/lookup.ts'
@@ -12,6 +12,7 @@ import { queryRows, readSql } from '../../lib/store.ts'
 import type { Listing } from '../model/listing.ts'
 
 const LISTINGS = readSql(new URL('./listings.sql', import.meta.url))
+const CURRENT_NAMES = readSql(new URL('./current-names.sql', import.meta.url))
 const OF_PAIRS = readSql(new URL('./pools-of-pairs.sql', import.meta.url))
 const OF_TOKENS = readSql(new URL('./pools-of-tokens.sql', import.meta.url))
 const CALLED = readSql(new URL('./tokens-called.sql', import.meta.url))
@@ -46,8 +47,16 @@ type Pair = readonly [token: Address, other: Address]
 /** `few`: the ids of all pools if there are at most 100. */
 export type CountedPools = { count: number; few: readonly PoolId[] }
 
-/** `now`: tokens that have the symbol, empty if there are more than MAX_CALLED; `former`: some of the tokens that had it before. */
-export type CalledTokens = { now: readonly Address[]; areMany: boolean; former: readonly Address[] }
+/**
+ * `listed`: the listed tokens that have the symbol; `now`: all that have it, empty if there are more than MAX_CALLED; `former`: some of the tokens
+ * that had it before.
+ */
+export type CalledTokens = {
+  listed: readonly Address[]
+  now: readonly Address[]
+  areMany: boolean
+  former: readonly Address[]
+}
 
 export type NetworkPools = {
   network: Network
@@ -58,7 +67,7 @@ export type NetworkPools = {
   ofToken(token: Address): Promise<CountedPools>
   /** `symbol`: in lower case. */
   called(symbol: string): Promise<CalledTokens>
-  /** The listed tokens that have this symbol. */
+  /** The listed tokens among them, without a look at the others, which may be many. */
   listedCalled(symbol: string): Promise<readonly Address[]>
   evictPool(row: WrittenPool): void
   evictNames(rows: readonly WrittenName[]): void
@@ -81,14 +90,16 @@ export function openNetworkPools(client: ClickHouseClient, network: Network): Ne
     ofPair: (token, other) => pairs.get(token < other ? [token, other] : [other, token]),
     ofToken: tokens.get,
     called: symbols.get,
-    listedCalled: async (symbol) => (await listedSymbols.get(symbol)).now,
+    listedCalled: async (symbol) => (await listedSymbols.get(symbol)).listed,
     evictPool({ pool, token, other_token, symbol }) {
       listings.evict(pool)
-      pairs.evict([token, other_token])
+      pairs.evict(nameOfPair([token, other_token]))
       tokens.evict(token)
-      const lacksToken = ({ now, areMany }: CalledTokens) => !areMany && !now.includes(token)
+      const isListed = listed.includes(token)
+      const lacksToken = (called: CalledTokens) =>
+        (!called.areMany && !called.now.includes(token)) || (isListed && !called.listed.includes(token))
       symbols.evict(symbol, lacksToken)
-      if (listed.includes(token)) listedSymbols.evict(symbol, lacksToken)
+      if (isListed) listedSymbols.evict(symbol, lacksToken)
     },
     evictNames(rows) {
       const [renamed, names] = [new Set(rows.map(({ token }) => token)), new Set(rows.flatMap((row) => row.symbols))]
@@ -111,7 +122,10 @@ function openListings(network: Network, ask: Ask) {
   return openLookup<PoolId, Listing | undefined>({
     async load(pools) {
       const rows = await ask<PoolRow>(LISTINGS, { pools })
-      const found = new Map(rows.map((row) => [row.id, listingOf(network, row)]))
+      const tokens = [...new Set(rows.flatMap(({ newest }) => [newest.token0_address, newest.token1_address]))]
+      const names = tokens.length > 0 ? await ask<CurrentName>(CURRENT_NAMES, { tokens }) : []
+      const byToken = new Map(names.map((row) => [row.token, row]))
+      const found = new Map(rows.map((row) => [row.id, listingOf(network, row, byToken)]))
       return pools.map((pool) => found.get(pool))
     },
     nameOf: (pool) => pool,
@@ -151,7 +165,7 @@ function openSymbols(ask: Ask, listed: readonly Address[], only_listed: boolean)
     async load(symbols) {
       const rows = await ask<CalledRow>(CALLED, { symbols, listed, only_listed, limit: MAX_CALLED + 1 })
       const found = groupBy(rows, ({ symbol }) => symbol)
-      return symbols.map((symbol) => ({ symbol, ...calledOf(found.get(symbol) ?? []) }))
+      return symbols.map((symbol) => ({ symbol, ...calledOf(found.get(symbol) ?? [], listed) }))
     },
     nameOf: (symbol) => symbol,
     maxKeys: SYMBOLS_PER_QUERY,
@@ -177,22 +191,43 @@ function countedOf({ count, pools }: CountedRow): CountedPools {
 
 type CalledRow = { symbol: string; token: Address; is_now: 0 | 1 }
 
-function calledOf(rows: readonly CalledRow[]): CalledTokens {
+function calledOf(rows: readonly CalledRow[], listedTokens: readonly Address[]): CalledTokens {
   const now = rows.filter(({ is_now }) => is_now).map(({ token }) => token)
   const former = rows.filter(({ is_now }) => !is_now).map(({ token }) => token)
   const areMany = now.length > MAX_CALLED
-  return { now: areMany ? [] : now, areMany, former: former.slice(0, MAX_CALLED) }
+  const listed = now.filter((token) => listedTokens.includes(token))
+  return { listed, now: areMany ? [] : now, areMany, former: former.slice(0, MAX_CALLED) }
 }
 
 /** As `listings.sql` reads it. `created`: 0 where the block of its initialisation is not stored. */
-type PoolRow = PoolColumns & { initial_sqrt_price: string; created: number; first_seen: number }
+type PoolRow = {
+  id: PoolId
+  newest: Omit<PoolColumns, 'id'>
+  initial_sqrt_price: string
+  created: number
+  first_seen: number
+}
 
-function listingOf(network: Network, row: PoolRow): Listing | undefined {
-  if (!isRead(network, row.venue)) return undefined
+type CurrentName = { token: Address; symbol: string; name: string }
+
+function listingOf(network: Network, row: PoolRow, names: ReadonlyMap<Address, CurrentName>): Listing | undefined {
+  const { id, newest } = row
+  if (!isRead(network, newest.venue)) return undefined
+  const pool = poolOf({ id, ...newest })
   return {
     network,
     created: row.created || undefined,
     firstSeen: row.first_seen,
-    pool: { ...poolOf(row), initialSqrtPriceX96: BigInt(row.initial_sqrt_price) },
+    pool: {
+      ...pool,
+      token0: renamed(pool.token0, names),
+      token1: renamed(pool.token1, names),
+      initialSqrtPriceX96: BigInt(row.initial_sqrt_price),
+    },
   }
+}
+
+function renamed(token: Token, names: ReadonlyMap<Address, CurrentName>): Token {
+  const { symbol, name } = names.get(token.address) ?? token
+  return { ...token, symbol, name }
 }

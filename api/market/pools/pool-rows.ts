@@ -1,17 +1,16 @@
 /** Balances, positions and held amounts of pools, cached until a write touches the pool. */
 import type { ClickHouseClient } from '@clickhouse/client'
-import { LRUCache } from 'lru-cache'
 import type { UnixSeconds } from '../../../ingest/model/message.ts'
 import type { Network, NetworkName } from '../../../ingest/model/network.ts'
 import type { PoolId } from '../../../ingest/model/pool.ts'
-import { batched } from '../../lib/batched.ts'
 import { groupBy } from '../../lib/group.ts'
+import { type KeyedLookup, openLookup } from '../../lib/lookup.ts'
 import { queryRows, readSql } from '../../lib/store.ts'
 import { bucketOf } from '../../query/interval.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import type { BucketCache } from '../cache/bucket-cache.ts'
 import type { Listing } from '../model/listing.ts'
-import { type HeldOver, type HeldRequest, type HeldRows, openHeldRows } from './held-rows.ts'
+import { type HeldOver, type HeldRequest, isSameRequest, readHeldOver } from './held-rows.ts'
 import { tickAtSqrtPrice } from './tick-math.ts'
 
 const LAST_SWAPS = readSql(new URL('./last-swaps.sql', import.meta.url))
@@ -52,7 +51,7 @@ export type PoolLiquidity = {
 export type PoolPosition = { swap: PoolLastSwap | undefined; liquidity: PoolLiquidity | undefined }
 
 export type PoolRows = {
-  /** Undefined where no mints or burns are stored; in the order of the requests, which all have one end. */
+  /** Undefined where no mints or burns are stored; in the order of the requests. */
   heldOver(requests: readonly HeldRequest[]): Promise<readonly (HeldOver | undefined)[]>
   /** Undefined for v4 pools, and before the first read of a balance; in the order of `listings`. */
   balances(listings: readonly Listing[]): Promise<readonly (BalanceRow | undefined)[]>
@@ -63,9 +62,16 @@ export type PoolRows = {
 }
 
 type Kinds = {
-  balances: RowCache<BalanceRow | undefined>
-  positions: RowCache<PoolPosition>
-  over: HeldRows
+  balances: KeyedLookup<Listing, BalanceRow | undefined>
+  positions: KeyedLookup<Listing, PoolPosition>
+  over: KeyedLookup<HeldRequest, HeldOver | undefined>
+}
+
+/** A reloaded listing may have another initial price, so that its row is read again. */
+const BY_LISTING = {
+  nameOf: (listing: Listing) => listing.pool.id,
+  isSame: (one: Listing, other: Listing) => one === other,
+  maxValues: MAX_ROWS,
 }
 
 /** `cache` finds the day of a pool's last trade. */
@@ -76,9 +82,14 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
     const known = byNetwork.get(network.name)
     if (known) return known
     const kinds = {
-      balances: openRowCache((listings) => readBalances(reader, network, listings)),
-      positions: openRowCache((listings) => readPositions(reader, cache, network, listings)),
-      over: openHeldRows(reader, network, MAX_ROWS),
+      balances: openLookup({ load: (listings) => readBalances(reader, network, listings), ...BY_LISTING }),
+      positions: openLookup({ load: (listings) => readPositions(reader, cache, network, listings), ...BY_LISTING }),
+      over: openLookup<HeldRequest, HeldOver | undefined>({
+        load: (requests) => readHeldOver(reader, network.name, requests),
+        nameOf: ({ listing }) => listing.pool.id,
+        isSame: isSameRequest,
+        maxValues: MAX_ROWS,
+      }),
     }
     byNetwork.set(network.name, kinds)
     return kinds
@@ -86,45 +97,13 @@ export function openPoolRows(reader: ClickHouseClient, cache: BucketCache): Pool
 
   return {
     balances: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).balances.get(one))),
-    async heldOver(requests) {
-      const byNetworks = groupBy(requests, ({ listing }) => listing.network)
-      const rows = await Promise.all([...byNetworks].map(([network, group]) => kindsOf(network).over.read(group)))
-      const byListing = new Map(rows.flat().map((entry) => [entry.request.listing, entry.row]))
-      return requests.map(({ listing }) => byListing.get(listing))
-    },
+    heldOver: (requests) => Promise.all(requests.map((one) => kindsOf(one.listing.network).over.get(one))),
     positions: (listings) => Promise.all(listings.map((one) => kindsOf(one.network).positions.get(one))),
     evict(network, pools) {
-      const kinds = byNetwork.get(network)
-      kinds?.balances.evict(pools)
-      kinds?.positions.evict(pools)
-      kinds?.over.evict(pools)
-    },
-  }
-}
-
-type RowCache<Row> = { get(listing: Listing): Promise<Row>; evict(pools?: Iterable<PoolId>): void }
-
-/** A read that is pending during an eviction answers the queries that wait for it, and is not cached. */
-function openRowCache<Row>(load: (listings: readonly Listing[]) => Promise<readonly Row[]>): RowCache<Row> {
-  const loadOne = batched(load)
-  /** A reloaded listing may have another initial price, so that its row is read again. */
-  const rows = new LRUCache<PoolId, { listing: Listing; row: Promise<Row> }>({ max: MAX_ROWS })
-
-  return {
-    get(listing) {
-      const { id } = listing.pool
-      const known = rows.get(id)
-      if (known?.listing === listing) return known.row
-      const entry = { listing, row: loadOne(listing) }
-      rows.set(id, entry)
-      entry.row.catch(() => {
-        if (rows.peek(id) === entry) rows.delete(id)
-      })
-      return entry.row
-    },
-    evict(pools) {
-      if (pools === undefined) rows.clear()
-      else for (const pool of pools) rows.delete(pool)
+      for (const rows of Object.values(byNetwork.get(network) ?? {})) {
+        if (pools === undefined) rows.evictAll()
+        else for (const pool of pools) rows.evict(pool)
+      }
     },
   }
 }

@@ -128,8 +128,8 @@ describe.skipIf(withoutClickHouse)('looked-up pools', () => {
     await pools.refresh()
     statements.length = 0
     await everything(pools)
-    // The listing, the pair, and each of the two tokens; every symbol has its token already.
-    expect(statements).toHaveLength(3)
+    // The listing and the names of its tokens, the pair, and both tokens together; every symbol has its token already.
+    expect(statements).toHaveLength(4)
     expect(await on?.listing(addressOf('01') as PoolId)).toBe(before)
   })
 
