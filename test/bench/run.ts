@@ -26,6 +26,7 @@ const BENCHES = [
   'chains',
   'load',
   'answers',
+  'walk',
   'sql',
   'scale',
   'page',

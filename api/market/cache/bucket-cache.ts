@@ -9,18 +9,21 @@ import type { PriceKind } from '../../query/query.ts'
 import type { TimeRange } from '../../query/time-range.ts'
 import { type Listing, listingKey } from '../model/listing.ts'
 import { ALL_TIME, type RangesByResolution } from '../model/windows.ts'
-import { bucketLoads } from './bucket-loads.ts'
+import { type BucketLoads, bucketLoads } from './bucket-loads.ts'
 import { type Close, closeIn, cut, merged } from './bucket-rows.ts'
 import { bytesOf, type Chunk, type ChunkUpdate, type PendingChunk, type PoolChunks } from './chunk.ts'
 import {
   type ChunkKey,
+  chunkAt,
   chunkCount,
+  chunkIndex,
   chunkKeyBefore,
   chunkKeysBefore,
   chunkKeysIn,
   chunkNumber,
   chunkRange,
 } from './chunk-keys.ts'
+import { ReadAhead } from './read-ahead.ts'
 
 /** Wider queries are rare, and their chunks would evict the chunks of all other charts. */
 const MAX_CHUNKS = 48
@@ -28,7 +31,8 @@ const MAX_CHUNKS = 48
 const MAX_AGE_MS = 60 * 60_000
 
 export class BucketCache {
-  readonly #load: ReturnType<typeof bucketLoads>
+  readonly #loads: BucketLoads
+  readonly #readAhead = new ReadAhead()
   readonly #maxBytes: number
   readonly #onRead: (isCached: boolean) => void
   readonly #pools = new Map<string, PoolChunks>()
@@ -39,7 +43,7 @@ export class BucketCache {
 
   /** `onRead` is called with each query: whether all of its chunks were cached. */
   constructor(reader: ClickHouseClient, maxBytes: number, onRead: (isCached: boolean) => void = () => {}) {
-    this.#load = bucketLoads(reader, () => this.nextQueryNumber())
+    this.#loads = bucketLoads(reader, () => this.nextQueryNumber())
     this.#maxBytes = maxBytes
     this.#onRead = onRead
   }
@@ -71,9 +75,29 @@ export class BucketCache {
     if (chunkCount(resolution, range) > MAX_CHUNKS) return undefined
     // Of hours the days are read along: a range of hours often begins before the pool's first trade, and then asks for the close before it.
     const besides = resolution === 3_600 ? ({ from }: ChunkKey) => chunkKeysBefore(from) : undefined
-    const chunks = this.#chunks(listing, chunkKeysIn(resolution, range), besides)
+    const places = chunkKeysIn(resolution, range)
+    const chunks = this.#chunks(listing, places, besides)
     this.#onRead(Array.isArray(chunks))
+    const afterAnswer = () => setImmediate(() => this.#readFurther(listing, places))
+    if (Array.isArray(chunks)) afterAnswer()
+    else chunks.then(afterAnswer, () => undefined)
     return chunks
+  }
+
+  /** Unless a query waits: reads what the next page of a client needs that pages through the pool's time. */
+  #readFurther(listing: Listing, places: readonly ChunkKey[]): void {
+    const [first, last] = [places[0], places.at(-1)]
+    if (first === undefined || last === undefined) return
+    const { resolution } = first
+    const key = listingKey(listing.network.name, listing.pool.id)
+    const page = { first: chunkIndex(first), last: chunkIndex(last) }
+    const further = this.#readAhead
+      .next(`${key} ${resolution}`, page, this.#loads.isIdle())
+      .map((index) => chunkAt(resolution, index))
+      .filter((place) => chunkRange(place).to > listing.firstSeen && place.from < Date.now() / 1_000)
+    const now = performance.now()
+    const missing = further.filter((place) => !this.#cached(key, place, now))
+    if (missing.length > 0) this.#fetch(listing, missing)
   }
 
   /** The chunks of one range for each resolution; the missing ones are read by one query. */
@@ -173,7 +197,7 @@ export class BucketCache {
       const { from, to } = chunkRange(place)
       ranges.set(place.resolution, { from: ranges.get(place.resolution)?.from ?? from, to })
     }
-    const loaded = this.#load({ listing, ranges, chunks: places.length })
+    const loaded = this.#loads.load({ listing, ranges, chunks: places.length })
     for (const place of places) {
       const { resolution } = place
       const range = chunkRange(place)

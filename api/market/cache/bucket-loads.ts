@@ -29,10 +29,13 @@ export type LoadedChunks = { queriedAt: number; rows(resolution: Resolution, ran
 
 type QueuedRequest = ChunkRequest & { resolve(loaded: LoadedChunks): void; reject(error: unknown): void }
 
-export function bucketLoads(
-  reader: ClickHouseClient,
-  nextQueryNumber: () => number,
-): (wanted: ChunkRequest) => Promise<LoadedChunks> {
+export type BucketLoads = {
+  load(wanted: ChunkRequest): Promise<LoadedChunks>
+  /** True where no request runs or waits. */
+  isIdle(): boolean
+}
+
+export function bucketLoads(reader: ClickHouseClient, nextQueryNumber: () => number): BucketLoads {
   /** By network. */
   const waiting = new Map<NetworkName, QueuedRequest[]>()
   let running = 0
@@ -70,15 +73,18 @@ export function bucketLoads(
     }
   }
 
-  return (wanted) =>
-    new Promise((resolve, reject) => {
-      const { name } = wanted.listing.network
-      const queue = waiting.get(name)
-      if (queue) queue.push({ ...wanted, resolve, reject })
-      else waiting.set(name, [{ ...wanted, resolve, reject }])
-      // All pools of a pair are requested within one turn of the event loop.
-      setImmediate(sendWaiting)
-    })
+  return {
+    isIdle: () => running === 0 && waiting.size === 0,
+    load: (wanted) =>
+      new Promise((resolve, reject) => {
+        const { name } = wanted.listing.network
+        const queue = waiting.get(name)
+        if (queue) queue.push({ ...wanted, resolve, reject })
+        else waiting.set(name, [{ ...wanted, resolve, reject }])
+        // All pools of a pair are requested within one turn of the event loop.
+        setImmediate(sendWaiting)
+      }),
+  }
 }
 
 /** The condition that selects the requested rows: the pools of equal ranges are one term, so that it grows with the chunks only. */

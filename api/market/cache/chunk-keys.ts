@@ -28,6 +28,15 @@ export function chunkKeysIn(resolution: Resolution, { from, to }: TimeRange): Ch
   return places
 }
 
+/** Counts the chunks of a resolution in the order of time. */
+export function chunkIndex({ resolution, from }: ChunkKey): number {
+  return from / CHUNK_SECONDS[resolution]
+}
+
+export function chunkAt(resolution: Resolution, index: number): ChunkKey {
+  return { resolution, from: index * CHUNK_SECONDS[resolution] }
+}
+
 /** The coarsest chunk that ends at a second: it covers the most time before it. */
 export function chunkKeyBefore(second: UnixSeconds): ChunkKey {
   const resolution = resolutionOf(second)

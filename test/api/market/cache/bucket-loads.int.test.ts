@@ -2,7 +2,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Resolution } from '../../../../aggregator/candles/candle.ts'
-import { bucketLoads, type ChunkRequest, type LoadedChunks } from '../../../../api/market/cache/bucket-loads.ts'
+import {
+  type BucketLoads,
+  bucketLoads,
+  type ChunkRequest,
+  type LoadedChunks,
+} from '../../../../api/market/cache/bucket-loads.ts'
 import type { TimeRange } from '../../../../api/query/time-range.ts'
 import { NETWORKS } from '../../../../ingest/model/networks.ts'
 import type { Pool } from '../../../../ingest/model/pool.ts'
@@ -49,7 +54,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
       if (fails) throw new Error('The line is dead.')
       return send()
     })
-    return { asked, load: bucketLoads(client, () => ++clock) }
+    return { asked, load: bucketLoads(client, () => ++clock).load }
   }
 
   const wanted = (pool: Pool, ranges: ReadonlyMap<Resolution, TimeRange>): ChunkRequest => ({
@@ -77,8 +82,7 @@ describe.skipIf(withoutClickHouse)('candles that many ask for', () => {
       const { buffer, byteOffset, byteLength } = rows(resolution, ranges.get(resolution) ?? { from: 0, to: 0 })
       return Buffer.from(buffer, byteOffset, byteLength).toString('hex')
     })
-  const loadedHex = async (load: ReturnType<typeof bucketLoads>, request: ChunkRequest) =>
-    hexOf(await load(request), request)
+  const loadedHex = async (load: BucketLoads['load'], request: ChunkRequest) => hexOf(await load(request), request)
 
   test('are those that each alone would have been given', async () => {
     const alone: string[][] = []
