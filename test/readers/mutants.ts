@@ -45,14 +45,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'cache: prices and positions of pools are not evicted',
     file: 'api/market/sources.ts',
-    from: 'rows.evict(network, pools)',
+    from: 'rows.evict(network, changed)',
     to: 'void rows',
     faults: FORKS,
   },
   {
     name: 'cache: the newest ticks are not evicted',
     file: 'api/market/sources.ts',
-    from: 'newestTicks.evict(network, pools)',
+    from: 'newestTicks.evict(network, changed)',
     to: 'void newestTicks',
     faults: FORKS,
   },
@@ -75,14 +75,19 @@ export const MUTANTS: readonly Mutant[] = [
 const ROOT = join(import.meta.dirname, '../..')
 const COPIED = ['ingest', 'aggregator', 'api', 'infra', 'package.json', 'tsconfig.json']
 
-/** A copy of the sources with the fault in it. Fails where the place to change is not there once. */
-export async function plant({ name, file, from, to }: Mutant): Promise<{ root: string; remove(): Promise<void> }> {
+/** The file with the fault in it. Throws unless the text to change stands in it once. */
+export async function mutated({ name, file, from, to }: Mutant): Promise<string> {
+  const text = await readFile(join(ROOT, file), 'utf8')
+  if (text.split(from).length !== 2) throw new Error(`${name}: ${file} has the text to change not once.`)
+  return text.replace(from, to)
+}
+
+/** A copy of the sources with the fault in it. */
+export async function plant(mutant: Mutant): Promise<{ root: string; remove(): Promise<void> }> {
+  const text = await mutated(mutant)
   const root = await mkdtemp(join(tmpdir(), 'candlepool-mutant-'))
   await Promise.all(COPIED.map((part) => cp(join(ROOT, part), join(root, part), { recursive: true })))
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-  const path = join(root, file)
-  const text = await readFile(path, 'utf8')
-  if (text.split(from).length !== 2) throw new Error(`${name}: ${file} has the text to change not once.`)
-  await writeFile(path, text.replace(from, to))
+  await writeFile(join(root, mutant.file), text)
   return { root, remove: () => rm(root, { recursive: true, force: true }) }
 }
