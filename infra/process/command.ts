@@ -16,6 +16,16 @@ export async function runCommand(
   /** Throws where the command makes no sense, before anything is opened. `folder` is that of the embedded engine; undefined before a devnet has one. */
   check: (place: { folder: string | undefined; config: Config }) => void = () => {},
 ): Promise<void> {
+  const fail = (error: unknown) => {
+    const isPlain = error instanceof UsageError || error instanceof BadConfiguration
+    printLine(isPlain ? error.message : describeError(error), process.stderr)
+    process.exitCode = 1
+  }
+  // Node would print it as it is, with addresses that hold secrets.
+  process.on('uncaughtException', (error) => {
+    fail(error)
+    process.exit()
+  })
   try {
     const config = readConfig()
     const folder = await currentStoreFolder(config)
@@ -25,9 +35,7 @@ export async function runCommand(
     }
     await withTables(resolveDeployment(config), (store) => command(store, config))
   } catch (error) {
-    const isPlain = error instanceof UsageError || error instanceof BadConfiguration
-    printLine(isPlain ? error.message : describeError(error), process.stderr)
-    process.exitCode = 1
+    fail(error)
   }
 }
 

@@ -44,4 +44,18 @@ describe('a process with an error that no code catches', () => {
     expect(process.output()).toContain('failed at https://node.example')
     expect(process.output()).not.toContain(SECRET)
   })
+
+  test('prints no secret in a command either', async () => {
+    const command = `
+      import { runCommand } from './infra/process/command.ts'
+      await runCommand(async () => {}, () => setTimeout(() => { throw new Error('failed at ${URL_WITH_SECRET}') }))`
+    const process = runNode(
+      ['--import', 'tsx', '--input-type=module', '--eval', command],
+      { DATA_DIR: folder.path },
+      ROOT,
+    )
+    expect(await Promise.race([process.exited, sleep(30_000, 'still running')])).toBe(1)
+    expect(process.output()).toContain('failed at https://node.example')
+    expect(process.output()).not.toContain(SECRET)
+  })
 })
