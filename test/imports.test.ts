@@ -92,6 +92,7 @@ const ROOMS: readonly (readonly string[])[] = [
     'infra/telemetry',
     'infra/process',
     'infra/process/stages',
+    'infra/files',
     'infra/jobs',
     'infra/bin/processes',
     'infra/bin',

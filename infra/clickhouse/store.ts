@@ -17,9 +17,13 @@ import { API_LIMITS, API_PRIORITY } from './engine/engine-users.ts'
 import { MigrationError, migrate } from './migrate.ts'
 import { setDefiner } from './views.ts'
 
+export type OwnerAccess = { url: string; username: string; password: string }
+
 export type Store = WatchedJobs & {
   /** May do everything. */
   owner: ClickHouseClient
+  /** Where statements of `owner` are sent that its client cannot send, such as those with a file. */
+  ownerAccess: OwnerAccess
   /** Only reads the market, within limits. */
   reader: ClickHouseClient
   /** Keys and usage. */
@@ -119,7 +123,8 @@ async function openServer(server: ServerConfig, waiting?: WaitOptions): Promise<
   }
   try {
     const shards = await untilReachable(server, bringUpToDate, waiting)
-    return { owner, reader, accounts, analyst: reader, ...watchJobs(owner), shards, servers, failed: never, close }
+    const clients = { owner, ownerAccess: server, reader, accounts, analyst: reader }
+    return { ...clients, ...watchJobs(owner), shards, servers, failed: never, close }
   } catch (error) {
     await close()
     throw error
@@ -165,6 +170,7 @@ async function openEngine(engine: EngineAccess, failed: Promise<Error>, stop: ()
   const close = () => closeAll([owner, reader, accounts, analyst]).then(stop)
   return {
     owner,
+    ownerAccess: { url, ...users.owner },
     reader,
     accounts,
     analyst,

@@ -9,6 +9,7 @@ import { storedPools } from '../../aggregator/store/stored-pools.ts'
 import { storedTokens } from '../../aggregator/store/stored-tokens.ts'
 import { backfill } from '../../ingest/backfill/backfill.ts'
 import type { Estimate } from '../../ingest/backfill/estimate.ts'
+import type { HistorySource } from '../../ingest/backfill/history-source.ts'
 import { isRefusal } from '../../ingest/model/errors.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { TickLog } from '../../ingest/model/tick-log.ts'
@@ -39,6 +40,7 @@ export async function runBackfill(
   history: TickLog<RangeOverwrite>,
   store: Store,
   { deployment, report, signal: stop }: Run,
+  source?: HistorySource,
 ): Promise<void> {
   const { network, urls, access, headerProof } = config
   const { id, from, to, maxRequests } = job
@@ -64,7 +66,7 @@ export async function runBackfill(
       said = estimateText(estimate)
       await recordProgress(store.owner, job, said)
     }
-    const parts = { network, requests, budget, onEstimate, log: history, report, signal }
+    const parts = { network, source, requests, budget, onEstimate, log: history, report, signal }
     const rest = await backfill(endpoints, { ...parts, ...(await rangesOf(job, endpoints, store)) })
     if (rest === undefined) await finishJob(store.owner, job, said)
     else await stopJob(store.owner, job, stoppedText(job, sent, rest, said))

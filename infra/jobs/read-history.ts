@@ -1,11 +1,15 @@
 /** Reads final history: over Kafka in a cluster, in the running process that owns the tables, or in this process alone. */
 import { type Job, type JobRequest, openJob } from '../../aggregator/jobs/job.ts'
 import { followJob } from '../../aggregator/jobs/runner.ts'
+import type { HistorySource } from '../../ingest/backfill/history-source.ts'
 import { asTyped } from '../../ingest/lib/as-typed.ts'
 import type { RangeOverwrite } from '../../ingest/model/message.ts'
 import type { Store } from '../clickhouse/store.ts'
 import type { NetworkConfig } from '../config/config.ts'
 import { configuredNetwork, configuredNetworks } from '../config/networks.ts'
+import { type CryoFolder, overlapping, requireWhole } from '../files/cryo-files.ts'
+import { fileSource } from '../files/file-source.ts'
+import { requireColumns } from '../files/parquet-columns.ts'
 import type { KafkaLog } from '../kafka/kafka.ts'
 import { printLine, printProgress } from '../lib/output.ts'
 import { UsageError } from '../lib/usage-error.ts'
@@ -18,22 +22,47 @@ import { withStandaloneAggregator } from './standalone.ts'
 
 const LINE_MS = 5_000
 
-/** Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. */
-export async function readHistory(request: JobRequest, run: Run): Promise<void> {
+/**
+ * Shows its progress; resolves once everything is stored, throws where that failed, and where no process would take it. `files`: have the logs and
+ * headers; without them endpoints are asked.
+ */
+export async function readHistory(request: JobRequest, run: Run, files?: CryoFolder): Promise<void> {
   const { tables, log } = run.deployment
   const network = networkOf(request, run)
+  if (files) requireWhole(files, request)
   const running = await tables.find()
   if (!running) {
     const store = await tables.open(run.report, run.signal)
-    return readStandalone(request, requireNetwork(network), store, run)
+    return readStandalone(request, requireNetwork(network), store, run, files)
   }
   try {
     const open = log.openBackfillLog
-    if (open) await readInCluster(request, requireNetwork(network), () => open(request.network, run), running, run)
+    const configured = files || open ? requireNetwork(network) : undefined
+    if (open && configured) {
+      const source = files && (await openFiles(files, request, configured, running, run))
+      await readInCluster(request, configured, () => open(request.network, run), running, run, source)
+    } else if (files) throw new UsageError(FILES_BESIDE)
     else await readInOwner(request, running, run)
   } finally {
     await running.close()
   }
+}
+
+const FILES_BESIDE = asTyped(
+  '--files: a process runs on these tables and would ask its endpoints. Stop it, read the files, and start it again; in a cluster, files are read beside the running processes.',
+)
+
+/** Throws before a job is opened where the files cannot be read. */
+async function openFiles(
+  files: CryoFolder,
+  request: JobRequest,
+  { network: { chainId } }: NetworkConfig,
+  { ownerAccess: server }: Store,
+  { config: { proofShare }, signal }: Run,
+): Promise<HistorySource> {
+  const used = [...overlapping(files.logs, request), ...overlapping(files.blocks, request)]
+  await requireColumns(server, used, files.folder, signal)
+  return fileSource({ server, files, chainId, proofShare })
 }
 
 /** Undefined for the devnet: only its own process can reach its chain. */
@@ -69,12 +98,13 @@ async function readInCluster(
   openBackfillLog: () => Promise<KafkaLog<RangeOverwrite>>,
   store: Store,
   run: Run,
+  source: HistorySource | undefined,
 ): Promise<void> {
   const served = await servedNetworks(store.owner, 'aggregator')
   if (served.length > 0) await requireServed(store, request.network, 'aggregator', run.signal)
   const history = await openBackfillLog()
   const job = await openJob(store.owner, request)
-  const reading = runBackfill(job, network, history, store, run)
+  const reading = runBackfill(job, network, history, store, run, source)
   try {
     await followReading(job, store, run, 'aggregator')
   } finally {
@@ -84,11 +114,18 @@ async function readInCluster(
 }
 
 /** Nothing else runs on the tables: this process reads and stores. */
-async function readStandalone(request: JobRequest, network: NetworkConfig, store: Store, run: Run): Promise<void> {
+async function readStandalone(
+  request: JobRequest,
+  network: NetworkConfig,
+  store: Store,
+  run: Run,
+  files: CryoFolder | undefined,
+): Promise<void> {
   try {
+    const source = files && (await openFiles(files, request, network, store, run))
     await withStandaloneAggregator(network.network.name, store, run, async (history) => {
       const job = await openJob(store.owner, request)
-      const reading = runBackfill(job, network, history, store, run)
+      const reading = runBackfill(job, network, history, store, run, source)
       await followReading(job, store, run, undefined)
       await reading
     })

@@ -2,7 +2,7 @@
 
 import { createAssembler } from '../blocks/assemble.ts'
 import { BlockedReading } from '../blocks/blocked-reading.ts'
-import { type RangesOptions, readRanges } from '../blocks/range-scheduler.ts'
+import type { RangesOptions } from '../blocks/range-scheduler.ts'
 import { bootstrapPrices } from '../blocks/reference-price.ts'
 import { backOff } from '../lib/wait.ts'
 import type { BlockRange } from '../model/block-range.ts'
@@ -20,11 +20,14 @@ import { pinToBlock } from '../rpc/endpoints/pin-to-block.ts'
 import type { RequestBudget } from '../rpc/endpoints/request-budget.ts'
 import { getFinality, getHeader } from '../rpc/rpc.ts'
 import { isPruned } from '../rpc/rpc-error.ts'
-import { type Estimate, estimate, requestsOf, type Sample, takeSample } from './estimate.ts'
+import { type Estimate, estimate, requestsOf, type Sample } from './estimate.ts'
+import { type HistorySource, rpcSource } from './history-source.ts'
 
 export type BackfillOptions = {
   network: Network
   job: number
+  /** Endpoints where absent. */
+  source?: HistorySource | undefined
   /** Ranges to read, both ends included, in order; a resumed job leaves out its completed ranges. */
   ranges: readonly { from: number; to: number }[]
   /** Pools to read; all where absent. */
@@ -52,7 +55,7 @@ export type BackfillOptions = {
  * counts once.
  */
 export async function backfill(endpoints: Endpoints, options: BackfillOptions): Promise<number | undefined> {
-  const { network, ranges, notBefore = 0 } = options
+  const { network, source = rpcSource, ranges, notBefore = 0 } = options
   const last = ranges.at(-1)?.to
   if (last === undefined) return undefined
   const { finalized, final } = await endpoints.run((client) => getFinality(client, endpoints.finality))
@@ -64,7 +67,7 @@ export async function backfill(endpoints: Endpoints, options: BackfillOptions): 
   if (first && first.timestamp < notBefore) throw new HistoryTooOld(network.name, from, first.timestamp, notBefore)
   const { filter } = createAssembler(onChain, network, options.pools && new Set(options.pools), options.report)
   // The backfill itself retries for longer than the sample, which it can do without.
-  const sample = await takeSample(onChain, filter, ranges).catch(() => undefined)
+  const sample = await source.sample?.(onChain, filter, ranges).catch(() => undefined)
   if (sample) await options.onEstimate?.(estimate(sample, ranges, options.concurrency, options.budget))
   const mayStart = requestLimit(options, sample)
   for (const range of ranges) {
@@ -131,14 +134,15 @@ async function* readForOverwrite(
   { from, to }: BlockRange,
   options: BackfillOptions & Pick<RangesOptions, 'mayStart'>,
 ): AsyncGenerator<number> {
-  const { network, job, pools, storedPools, storedTokens, concurrency, mayStart, log, report, signal } = options
+  const { network, job, source = rpcSource, pools, storedPools, storedTokens } = options
+  const { concurrency, mayStart, log, report, signal } = options
   const assembler = createAssembler(endpoints, network, pools && new Set(pools), report, storedPools, storedTokens)
   await bootstrapPrices(endpoints, network, assembler.usd, from)
   const first = await endpoints.run((client) => getHeader(client, from), { oldest: from })
   let firstTimestamp = first?.timestamp ?? 0
   /** Appends under way, oldest first, with the last block of each. */
   const waiting: Promise<number>[] = []
-  const stream = readRanges(endpoints, {
+  const stream = source.read(endpoints, {
     filter: assembler.filter,
     from,
     to,

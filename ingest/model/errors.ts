@@ -66,12 +66,17 @@ export class HistoryTooOld extends Error {
   }
 }
 
+/** Exported history that cannot be used: it contradicts itself, its network or an endpoint. The message names the place and what to do. */
+export class SourceRefused extends Error {
+  override readonly name = 'SourceRefused'
+}
+
 /** Whether no retry at any endpoint can help. */
 export function isFinal(error: unknown): boolean {
   return error instanceof ChainReplaced || error instanceof WrongChain || isRefusal(error)
 }
 
-/** Whether a backfill asked for blocks that it may not store: the request is at fault, and nothing has failed. */
+/** Whether a backfill asked for blocks that it may not store, or named files that it may not use: the request is at fault, and nothing has failed. */
 export function isRefusal(error: unknown): boolean {
-  return error instanceof BlocksNotFinal || error instanceof HistoryTooOld
+  return error instanceof BlocksNotFinal || error instanceof HistoryTooOld || error instanceof SourceRefused
 }

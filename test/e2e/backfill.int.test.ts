@@ -194,6 +194,7 @@ describe.skipIf(withoutClickHouse)('npm run backfill', () => {
       --pool is neither a v3 address nor a v4 id
       --concurrency is not 1 to 16
       Usage: npm run backfill -- --network NAME --from-block N --to-block M [--pool ADDRESS_OR_ID]… [--concurrency 1..16] [--max-requests N] [--again]
+             npm run backfill -- --network NAME --files DIR [--from-block N] [--to-block M] [--pool ADDRESS_OR_ID]… [--again]
              npm run backfill -- --network NAME --cancel JOB
       "
     `)

@@ -89,6 +89,7 @@ export async function openNetwork(
       }
       const store = {
         owner,
+        ownerAccess: database.connection,
         reader: owner,
         accounts: owner,
         analyst: owner,

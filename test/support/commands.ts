@@ -16,6 +16,7 @@ export const NOT_RUN: Reasons = [
   ['NETWORKS=arbitrum,base npm start', 'real chains'],
   ['npm run bench', 'takes minutes'],
   ['SECONDS=5 KINDS=mix', 'takes minutes'],
+  ['cryo ', 'cryo and a real chain: test/fixtures/cryo has its files'],
   ['npm run backfill -- --network', 'blocks of a real chain: backfill.int.test.ts'],
   ['npm run -s prove -- --', 'a tick of a real chain: real-nodes.int.test.ts'],
   ['npm run rewind -- --network', 'a block of a real chain: rewind.int.test.ts'],

@@ -74,6 +74,7 @@ describe.skipIf(withoutClickHouse)('the admin port', () => {
     const close = async () => {}
     const store = {
       owner: client,
+      ownerAccess: database.connection,
       reader: client,
       accounts: client,
       analyst: client,

@@ -1,0 +1,161 @@
+/** Checks of what files say: against each other, against the blooms of their headers, and against endpoints. */
+import type { Hex } from 'viem'
+import { hexToBytes } from 'viem'
+import { proveBlock } from '../../ingest/audit/audit-proof.ts'
+import { SourceRefused } from '../../ingest/model/errors.ts'
+import { TIME_END } from '../../ingest/model/message.ts'
+import { bloomOf, bloomVerdict } from '../../ingest/proof/bloom.ts'
+import type { Endpoints } from '../../ingest/rpc/endpoints/endpoints.ts'
+import { logsOfBlock } from '../../ingest/rpc/logs/block-logs.ts'
+import type { LogRange } from '../../ingest/rpc/logs/log-range.ts'
+import { getHeader, type Header, type LogFilter, type RpcLog } from '../../ingest/rpc/rpc.ts'
+import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
+
+/** Each header names the one before it, where its column is there, and is not older. Returns the last one. `before`: that of the file before. */
+export function requireChain(file: string, before: Header | undefined, headers: readonly Header[]): Header {
+  let last = before
+  for (const header of headers) {
+    const { number, parentHash, timestamp } = header
+    if (last && parentHash !== NO_PARENT && parentHash !== last.hash)
+      throw new SourceRefused(`${file}: the parent of block ${number} is not block ${number - 1} of the files.`)
+    if (timestamp >= TIME_END || timestamp < (last?.timestamp ?? 0))
+      throw new SourceRefused(
+        `${file}: block ${number} has the time ${timestamp}, which no block after its parent has.`,
+      )
+    last = header
+  }
+  if (!last) throw new SourceRefused(`${file} has no blocks.`)
+  return last
+}
+
+/** The parent of a header from a file without that column. */
+export const NO_PARENT = '0x'
+
+/** With the parents, the hash of the last block fixes the hashes of all blocks before it. */
+export async function requireOnChain(endpoints: Endpoints, file: string, { number, hash }: Header): Promise<void> {
+  const answered = await endpoints.run((client) => getHeader(client, number), { atLeast: number })
+  if (answered && answered.hash !== hash)
+    throw new SourceRefused(
+      `${file}: the blocks are of another chain: block ${number} is ${hash} there and ${answered.hash} at the endpoints.`,
+    )
+}
+
+/** The logs of a range and the headers of its file: those of all blocks, in order. */
+export type CheckedRange = { file: string; range: LogRange; headers: readonly Header[] }
+
+/** A log whose contract or event is not in the bloom of its header is not of that block. */
+export function requireBlooms({ file, range, headers }: CheckedRange): void {
+  for (const [number, logs] of byBlock(range.logs)) {
+    const { logsBloom } = headerOf(headers, number)
+    if (logsBloom === undefined || bloomVerdict(logsBloom, ALL_LOGS) === 'unknown') continue
+    const events = logs.map(({ address, topics }) => ({ address, topics: topics.slice(0, 1) }))
+    if (!isWithin(bloomOf(events), logsBloom))
+      throw new SourceRefused(`${file}: block ${number} has a log that is not in the bloom of its header.`)
+  }
+}
+
+const ALL_LOGS: LogFilter = { topics: [] }
+
+function isWithin(own: Uint8Array, bloom: Hex): boolean {
+  const whole = hexToBytes(bloom)
+  return own.every((byte, index) => (byte & ~(whole[index] ?? 0)) === 0)
+}
+
+/** More are no exception: blooms of busy blocks match events that the block does not have. */
+const MAX_SILENT_BLOCKS = 8
+
+/**
+ * Compares blocks with the chain: each one with the probability `share`, by the proof of its receipts, and the few without logs whose bloom may
+ * have some.
+ */
+export async function requireShare(
+  endpoints: Endpoints,
+  checked: CheckedRange,
+  filter: LogFilter,
+  share: number,
+): Promise<void> {
+  const { range, headers } = checked
+  const logs = byBlock(range.logs)
+  const blocks = headers.slice(range.from - headerAt(headers), range.to - headerAt(headers) + 1)
+  const silent = blocks.filter(
+    ({ number, logsBloom }) => !logs.has(number) && bloomVerdict(logsBloom, filter) === 'maybe',
+  )
+  const doubted = silent.length <= MAX_SILENT_BLOCKS ? silent : []
+  const drawn = blocks.filter(() => Math.random() < share)
+  await Promise.all([
+    ...drawn.map((header) => requireBlock(endpoints, checked, filter, header)),
+    ...doubted.map((header) => requireSame(checked, header, readLogs(endpoints, filter, header))),
+  ])
+}
+
+async function requireBlock(
+  endpoints: Endpoints,
+  checked: CheckedRange,
+  filter: LogFilter,
+  header: Header,
+): Promise<void> {
+  const proven = await proveBlock(endpoints, filter, header.number)
+  const { hash, timestamp } = proven?.header ?? header
+  if (hash !== header.hash || timestamp !== header.timestamp)
+    throw new SourceRefused(`${checked.file}: the header of block ${header.number} is not that of the chain.`)
+  await requireSame(checked, header, proven ? Promise.resolve(proven.logs) : readLogs(endpoints, filter, header))
+}
+
+async function requireSame(
+  { file, range }: CheckedRange,
+  { number }: Header,
+  reading: Promise<readonly RpcLog[] | undefined>,
+): Promise<void> {
+  const answered = await reading
+  const own = byBlock(range.logs).get(number) ?? []
+  if (answered === undefined || textOf(answered) === textOf(own)) return
+  throw new SourceRefused(
+    `${file}: the logs of block ${number} are not those of the chain: ${own.length} in the file, ${answered.length} at the endpoints.`,
+  )
+}
+
+/** Undefined where no endpoint has the logs of that block any more. */
+async function readLogs(endpoints: Endpoints, filter: LogFilter, header: Header): Promise<RpcLog[] | undefined> {
+  try {
+    return await endpoints.run((client) => logsOfBlock(client, filter, header), {
+      atLeast: header.number,
+      oldest: header.number,
+    })
+  } catch (error) {
+    if (error instanceof RpcFailed && error.problem.kind === 'pruned') return undefined
+    throw error
+  }
+}
+
+function textOf(logs: readonly RpcLog[]): string {
+  return JSON.stringify(
+    logs.map(({ logIndex, transactionHash, address, topics, data }) => [
+      Number(logIndex),
+      transactionHash,
+      address.toLowerCase(),
+      topics,
+      data,
+    ]),
+  )
+}
+
+function headerAt(headers: readonly Header[]): number {
+  return headers[0]?.number ?? 0
+}
+
+export function headerOf(headers: readonly Header[], number: number): Header {
+  const header = headers[number - headerAt(headers)]
+  if (!header) throw new Error(`No header of block ${number} was read.`)
+  return header
+}
+
+function byBlock(logs: readonly RpcLog[]): ReadonlyMap<number, readonly RpcLog[]> {
+  const blocks = new Map<number, RpcLog[]>()
+  for (const log of logs) {
+    const number = Number(log.blockNumber)
+    const known = blocks.get(number)
+    if (known) known.push(log)
+    else blocks.set(number, [log])
+  }
+  return blocks
+}

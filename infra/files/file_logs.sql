@@ -1,0 +1,22 @@
+-- The logs of one file that match the filter, in the order of the file, and each log that no such file may have, with what is wrong about it.
+SELECT
+    block_number,
+    log_index,
+    concat('0x', lower(hex(transaction_hash))),
+    concat('0x', lower(hex(address))),
+    concat('0x', lower(hex(topic0))),
+    concat('0x', lower(hex(topic1))),
+    concat('0x', lower(hex(topic2))),
+    concat('0x', lower(hex(topic3))),
+    concat('0x', lower(hex(data))),
+    multiIf(
+        chain_id != {chain_id:UInt64}, concat('is of chain ', toString(chain_id)),
+        block_number NOT BETWEEN {first:UInt64} AND {last:UInt64}, 'is not of the blocks in the name of the file',
+        length(transaction_hash) != 32 OR length(address) != 20, 'has a transaction or an address of another length',
+        arrayExists(topic -> length(topic) != 32, [topic0, topic1, topic2, topic3]), 'has a topic of another length',
+        '') AS fault
+FROM file
+WHERE fault != ''
+   OR (block_number BETWEEN {from:UInt64} AND {to:UInt64}
+       AND topic0 IN arrayMap(topic -> unhex(substring(topic, 3)), {topics:Array(String)})
+       AND (empty({addresses:Array(String)}) OR address IN arrayMap(it -> unhex(substring(it, 3)), {addresses:Array(String)})))
