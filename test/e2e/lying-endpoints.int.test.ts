@@ -65,7 +65,7 @@ describe.skipIf(withoutClickHouse)('an endpoint that lies', () => {
 
   const cases = Object.keys(LIES).flatMap((lie) => Object.keys(PLACES).map((place) => [lie, place] as const))
 
-  test.each(drawn('lies', cases, 6))(
+  test.each(drawn('lies', cases, 4))(
     'an endpoint with %s, as %s, leaves nothing wrong that is final',
     { timeout: 400_000 },
     async (lie, place) => {

@@ -22,3 +22,20 @@ export function drawn<T>(what: string, cases: readonly T[], inCheck: number): re
   const left = [...cases]
   return Array.from({ length: inCheck }, () => left.splice(random.between(0, left.length - 1), 1)).flat()
 }
+
+/** As `drawn`, from each kind of case: no kind is left out of a check. */
+export function drawnOfEach<T>(
+  what: string,
+  cases: readonly T[],
+  kindOf: (it: T) => string,
+  inCheck: number,
+): readonly T[] {
+  const kinds = [...new Set(cases.map(kindOf))]
+  return kinds.flatMap((kind) =>
+    drawn(
+      `${what}, ${kind}`,
+      cases.filter((it) => kindOf(it) === kind),
+      inCheck,
+    ),
+  )
+}

@@ -33,12 +33,16 @@ test('there are such commands', () => {
   )
 })
 
-test.each(PROGRAMS)('npm run %s -- --help shows usage and an example, and is no failure', TIMEOUT, (name, file) => {
-  const { status, stdout, stderr } = call(file, '--help')
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
-  expect(stdout).toMatch(name === 'start' ? /Usage: npm start\n/ : new RegExp(`Usage: npm run (-s )?${name}\\b`))
-  expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
-})
+test.each(drawn('commands with --help', PROGRAMS, 8))(
+  'npm run %s -- --help shows usage and an example, and is no failure',
+  TIMEOUT,
+  (name, file) => {
+    const { status, stdout, stderr } = call(file, '--help')
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    expect(stdout).toMatch(name === 'start' ? /Usage: npm start\n/ : new RegExp(`Usage: npm run (-s )?${name}\\b`))
+    expect(stdout).toMatch(/\nExamples?:\n {2}\S/)
+  },
+)
 
 // The arguments of `test:containers` are those of vitest.
 const OWN_ARGUMENTS = PROGRAMS.filter(([name]) => name !== 'test:containers')

@@ -6,6 +6,7 @@ import { NETWORKS } from '../../../ingest/model/networks.ts'
 import { type Outcome, refusal } from '../../support/json-rpc.ts'
 import { DAY, DAY_POOL, madeUpHash, recordedDay } from '../../support/recorded.ts'
 import type { RpcServer } from '../../support/rpc-server.ts'
+import { drawn } from '../../support/sample.ts'
 import { until } from '../../support/until.ts'
 import { cleanContent, contentOf, FINALIZED, FROM, hostOf, type Listening, listenTo, startNode } from '../over-nodes.ts'
 
@@ -149,14 +150,15 @@ describe('implausible finality', () => {
 })
 
 describe('ranges of more than 40 blocks fail with', () => {
-  test.each([
+  const ERRORS = [
     ['-32001', refusal(-32001, 'Unable to complete request at this time')],
     ['-32001, not found', refusal(-32001, 'Resource not found')],
     ['-32603', refusal(-32603, 'Internal error')],
     ['-32000', refusal(-32000, 'request timed out')],
     ['-32602', refusal(-32602, 'Invalid params')],
     ['null', { result: null }],
-  ] as const)(
+  ] as const
+  test.each(drawn('errors of wide ranges', ERRORS, 2))(
     '%s',
     async (_, outcome) => {
       refuseLogs((query) => (widthOf(query) > 40 ? outcome : undefined))
@@ -168,7 +170,7 @@ describe('ranges of more than 40 blocks fail with', () => {
     60_000,
   )
 
-  test.each([500, 502, 503, 504, 413, 'reset'] as const)(
+  test.each(drawn('failures of wide ranges', [500, 502, 503, 504, 413, 'reset'] as const, 2))(
     'HTTP %s',
     async (status) => {
       node.faults.breakRequest = (calls) =>

@@ -127,11 +127,12 @@ describe.skipIf(withoutClickHouse)('an audit', () => {
     await expectClean()
   })
 
-  test.each([
+  const OMITTED = [
     ['an omitted swap', { hidden: () => some(logsOf(V3_TOPICS.swap, DOG_POOL)), omitted: 1 }],
     ['an omitted mint', { hidden: () => some(logsOf(V3_TOPICS.mint)), omitted: 1 }],
     ['an omitted swap of the first block', { hidden: () => some(logsOf(V3_TOPICS.swap), 0), omitted: 1 }],
-  ])('finds %s, and repairs it', async (_, { hidden, omitted }) => {
+  ] as const
+  test.each(drawn('omitted logs', OMITTED, 1))('finds %s, and repairs it', async (_, { hidden, omitted }) => {
     const log = hidden()
     nodes.one.faults.hideLogs = hide(log)
     await listen()

@@ -310,26 +310,30 @@ describe.skipIf(withoutClickHouse || chromiumPath === undefined)('the page', () 
     expect(await page.locator('#refused').isVisible()).toBe(false)
   })
 
-  test.each([
+  const REFUSED_LINKS = [
     ['an unknown pool', `pool=0x${'77'.repeat(20)}&network=ethereum`, /^No pool 0x77\S+ is known on/],
     ['an ill-formed pool', 'pool=0x12', /^pool /],
     ['an unknown network', `pool=${MAIN}&network=nowhere`, /^networks /],
     ['an unknown pair', 'pair=NOPE-NADA', /^No pool that is stored here trades NOPE-NADA\./],
-  ])('a link to %s is refused in words, and the first pair is shown', async (_, place, text) => {
-    const { page } = await openLive({}, service, `&${place}&interval=5m`)
-    await page.locator('#refused').getByText(text).waitFor()
-    expect(await page.locator('#ticks tr').count()).toBe(100)
-    expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=5m`)
-    await inEveryAppearance(page, 'refused')
-    // A link in the open page leaves what is shown.
-    await page.getByRole('button', { name: '15m' }).click()
-    await until(async () => page.url().includes('interval=15m') || undefined, 'another interval is shown')
-    expect(await page.locator('#refused').isVisible()).toBe(false)
-    await page.goto(`${service.url}/#${place}`)
-    await page.locator('#refused').getByText(text).waitFor()
-    expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=15m`)
-    expect(await page.locator('#ticks tr').count()).toBe(100)
-  })
+  ] as const
+  test.each(drawn('refused links', REFUSED_LINKS, 2))(
+    'a link to %s is refused in words, and the first pair is shown',
+    async (_, place, text) => {
+      const { page } = await openLive({}, service, `&${place}&interval=5m`)
+      await page.locator('#refused').getByText(text).waitFor()
+      expect(await page.locator('#ticks tr').count()).toBe(100)
+      expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=5m`)
+      await inEveryAppearance(page, 'refused')
+      // A link in the open page leaves what is shown.
+      await page.getByRole('button', { name: '15m' }).click()
+      await until(async () => page.url().includes('interval=15m') || undefined, 'another interval is shown')
+      expect(await page.locator('#refused').isVisible()).toBe(false)
+      await page.goto(`${service.url}/#${place}`)
+      await page.locator('#refused').getByText(text).waitFor()
+      expect(page.url()).toContain(`pool=${MAIN}&network=ethereum&interval=15m`)
+      expect(await page.locator('#ticks tr').count()).toBe(100)
+    },
+  )
 
   test('a link is not followed by more requests where the first pair is refused as well', async () => {
     const tab = await open('')
