@@ -10,38 +10,66 @@ import { logsOfBlock } from '../../ingest/rpc/logs/block-logs.ts'
 import type { LogRange } from '../../ingest/rpc/logs/log-range.ts'
 import { getHeader, type Header, type LogFilter, type RpcLog } from '../../ingest/rpc/rpc.ts'
 import { RpcFailed } from '../../ingest/rpc/rpc-error.ts'
+import { type CryoFile, nameOfFile } from './cryo-files.ts'
 
-/** Each header names the one before it, where its column is there, and is not older. Returns the last one. `before`: that of the file before. */
-export function requireChain(file: string, before: Header | undefined, headers: readonly Header[]): Header {
+/** Each header names the one before it, where its column is there, and is not older. Returns the last one. `before`: the one before the first. */
+export function requireChain(
+  files: readonly CryoFile[],
+  before: Header | undefined,
+  headers: readonly [Header, ...Header[]],
+): Header {
   let last = before
   for (const header of headers) {
     const { number, parentHash, timestamp } = header
     if (last && parentHash !== NO_PARENT && parentHash !== last.hash)
-      throw new SourceRefused(`${file}: the parent of block ${number} is not block ${number - 1} of the files.`)
+      throw refused(files, number, `the parent of block ${number} is not block ${number - 1} of the files.`)
     if (timestamp >= TIME_END || timestamp < (last?.timestamp ?? 0))
-      throw new SourceRefused(
-        `${file}: block ${number} has the time ${timestamp}, which no block after its parent has.`,
-      )
+      throw refused(files, number, `block ${number} has the time ${timestamp}, which no block after its parent has.`)
     last = header
   }
-  if (!last) throw new SourceRefused(`${file} has no blocks.`)
-  return last
+  return last ?? headers[0]
+}
+
+/** `files`: those with the headers. */
+function refused(files: readonly CryoFile[], block: number, why: string): SourceRefused {
+  return new SourceRefused(`${nameOfFile(files, block)}: ${why}`)
 }
 
 /** The parent of a header from a file without that column. */
 export const NO_PARENT = '0x'
 
-/** With the parents, the hash of the last block fixes the hashes of all blocks before it. */
-export async function requireOnChain(endpoints: Endpoints, file: string, { number, hash }: Header): Promise<void> {
+/**
+ * Finds files of another branch, by their last block. It proves no other block: files lack fields of a header, so that its hash is not re-computed, and
+ * headers that are made up may name any hashes. Such files are found by the blocks that `requireShare` proves.
+ */
+export async function requireOnChain(
+  endpoints: Endpoints,
+  files: readonly CryoFile[],
+  { number, hash, timestamp }: Header,
+): Promise<void> {
   const answered = await endpoints.run((client) => getHeader(client, number), { atLeast: number })
-  if (answered && answered.hash !== hash)
-    throw new SourceRefused(
-      `${file}: the blocks are of another chain: block ${number} is ${hash} there and ${answered.hash} at the endpoints.`,
+  if (!answered) return
+  if (answered.hash !== hash)
+    throw refused(
+      files,
+      number,
+      `the blocks are of another chain: block ${number} is ${hash} there and ${answered.hash} at the endpoints.`,
+    )
+  if (answered.timestamp !== timestamp)
+    throw refused(
+      files,
+      number,
+      `block ${number} has the time ${timestamp} there and ${answered.timestamp} at the endpoints.`,
     )
 }
 
-/** The logs of a range and the headers of its file: those of all blocks, in order. */
-export type CheckedRange = { file: string; range: LogRange; headers: readonly Header[] }
+/** The logs of a range of a file, and the headers of all blocks of that file, in order, with the files that these are of. */
+export type CheckedRange = {
+  file: string
+  range: LogRange
+  headers: readonly Header[]
+  headerFiles: readonly CryoFile[]
+}
 
 /** A log whose contract or event is not in the bloom of its header is not of that block. */
 export function requireBlooms({ file, range, headers }: CheckedRange): void {
@@ -97,7 +125,7 @@ async function requireBlock(
   const proven = await proveBlock(endpoints, filter, header.number)
   const { hash, timestamp } = proven?.header ?? header
   if (hash !== header.hash || timestamp !== header.timestamp)
-    throw new SourceRefused(`${checked.file}: the header of block ${header.number} is not that of the chain.`)
+    throw refused(checked.headerFiles, header.number, `the header of block ${header.number} is not that of the chain.`)
   await requireSame(checked, header, proven ? Promise.resolve(proven.logs) : readLogs(endpoints, filter, header))
 }
 

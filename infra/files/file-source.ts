@@ -10,7 +10,7 @@ import type { Endpoints } from '../../ingest/rpc/endpoints/endpoints.ts'
 import type { LogRange } from '../../ingest/rpc/logs/log-range.ts'
 import type { Header, LogFilter, RpcLog } from '../../ingest/rpc/rpc.ts'
 import type { OwnerAccess } from '../clickhouse/store.ts'
-import { type CryoFile, type CryoFolder, overlapping } from './cryo-files.ts'
+import { type CryoFile, type CryoFolder, nameOfFile, overlapping, stateOf } from './cryo-files.ts'
 import { headerOf, NO_PARENT, requireBlooms, requireChain, requireOnChain, requireShare } from './file-checks.ts'
 import { structureOf } from './parquet-columns.ts'
 import { askFile, isTooLarge, isUnreadable } from './parquet-query.ts'
@@ -20,6 +20,14 @@ const fileBlocks = loadSql(import.meta.url, './file_blocks.sql')
 
 /** Target number of logs of a range. */
 const RANGE_LOGS = 5_000
+/** Bytes of data that no log has: in the memory of a contract they cost 600 million gas. */
+const MAX_LOG_DATA = 16 * 1024 * 1024
+/** Size at which a range ends, in hex digits: any contract may emit our events with long data. */
+const RANGE_DIGITS = 16 * 1024 * 1024
+/** Size that no block has, in hex digits. */
+const MAX_BLOCK_DIGITS = 512 * 1024 * 1024
+/** A log without data counts as so many, which is what its topics and hashes take. */
+const LOG_DIGITS = 1_000
 
 export type FileSourceOptions = {
   server: OwnerAccess
@@ -39,6 +47,7 @@ async function* readFiles(
   { filter, from, to, signal: stop }: RangesOptions,
 ): AsyncGenerator<LogRange> {
   const files = overlapping(options.files.logs, { from, to })
+  const headerFiles = options.files.blocks
   const ended = new AbortController()
   const reading = { ...options, filter, signal: AbortSignal.any([stop, ended.signal]) }
   const start = (file: CryoFile | undefined) => {
@@ -54,11 +63,11 @@ async function* readFiles(
       const { file, headers, ranges } = await next
       // ClickHouse parses the next file while this one is processed.
       next = start(files[index + 1])
-      before = requireChain(file.name, before, headers)
-      await requireOnChain(endpoints, file.name, before)
+      before = requireChain(headerFiles, before, headers)
+      await requireOnChain(endpoints, headerFiles, before)
       for await (const range of ranges) {
         stop.throwIfAborted()
-        const checked = { file: file.name, range, headers }
+        const checked = { file: file.name, range, headers, headerFiles }
         requireBlooms(checked)
         await requireShare(endpoints, checked, filter, options.proofShare)
         yield range
@@ -69,8 +78,9 @@ async function* readFiles(
   }
 }
 
+type Headers = readonly [Header, ...Header[]]
 type FileReading = FileSourceOptions & { filter: LogFilter; signal: AbortSignal }
-type OpenedFile = { file: CryoFile; headers: readonly Header[]; ranges: AsyncGenerator<LogRange> }
+type OpenedFile = { file: CryoFile; headers: Headers; ranges: AsyncGenerator<LogRange> }
 
 /** Its question is sent at once, so that the answer waits when the file's turn comes. */
 async function openFile(reading: FileReading, file: CryoFile, blocks: BlockRange): Promise<OpenedFile> {
@@ -106,13 +116,13 @@ function readLogs(reading: FileReading, file: CryoFile, blocks: BlockRange): Asy
   const [first] = topics
   const list = (values: readonly string[]) => `[${values.map((value) => `'${value}'`).join(',')}]`
   const parameters = { topics: list(first ?? []), addresses: list(address) }
-  return readFile<LogRow>(reading, file, fileLogs, { ...parameters, ...blocks })
+  return readFile<LogRow>(reading, file, fileLogs, { ...parameters, ...blocks, max_data: MAX_LOG_DATA })
 }
 
 type HeaderRow = [number: number, timestamp: number, hash: Hash, parent: Hash | null, bloom: Hex | null, fault: string]
 
 /** One header for each block of the range, in order. */
-async function readHeaders(reading: FileReading, range: BlockRange): Promise<readonly Header[]> {
+async function readHeaders(reading: FileReading, range: BlockRange): Promise<Headers> {
   const headers: Header[] = []
   for (const file of overlapping(reading.files.blocks, range)) {
     for await (const rows of readFile<HeaderRow>(reading, file, fileBlocks, { ...range })) {
@@ -126,23 +136,21 @@ async function readHeaders(reading: FileReading, range: BlockRange): Promise<rea
     }
   }
   const missing = range.from + headers.length
-  if (missing <= range.to) throw new SourceRefused(`${lastFile(reading, range)} lacks block ${missing}.`)
-  return headers
-}
-
-function lastFile({ files }: FileReading, range: BlockRange): string {
-  return overlapping(files.blocks, range).at(-1)?.name ?? files.folder
+  const [first, ...others] = headers
+  if (!first || missing <= range.to)
+    throw new SourceRefused(`${nameOfFile(reading.files.blocks, missing)} lacks block ${missing}.`)
+  return [first, ...others]
 }
 
 async function* readFile<Row extends readonly unknown[]>(
   { server, chainId, signal }: FileReading,
-  { path, name, dataset, from: first, to: last }: CryoFile,
+  file: CryoFile,
   query: string,
   parameters: Readonly<Record<string, string | number>>,
 ): AsyncGenerator<Row[]> {
-  const content = await openAsBlob(path)
-  const table = { content, format: 'Parquet', structure: structureOf(dataset) } as const
+  const { name, dataset, from: first, to: last } = file
   try {
+    const table = { content: await contentOf(file), format: 'Parquet', structure: structureOf(dataset) } as const
     yield* askFile<Row>(server, table, query, { chain_id: chainId, first, last, ...parameters }, signal)
   } catch (error) {
     if (isTooLarge(error))
@@ -150,11 +158,33 @@ async function* readFile<Row extends readonly unknown[]>(
         cause: error,
       })
     if (isUnreadable(error)) throw new SourceRefused(`${name} cannot be read: ${error.message}`, { cause: error })
+    if (isUnsent(error)) throw changed(name, error)
     throw error
   }
 }
 
-/** Throws where logs are out of order, come twice, or are ones that the file may not have. */
+/** The bytes that were listed: the columns of others are not checked. */
+async function contentOf({ path, name, bytes, changedMs }: CryoFile): Promise<Blob> {
+  try {
+    const content = await openAsBlob(path)
+    const now = await stateOf(path)
+    if (now?.bytes === bytes && now.changedMs === changedMs) return content
+  } catch (error) {
+    throw changed(name, error)
+  }
+  throw changed(name)
+}
+
+/** Whether the file was changed or removed while its bytes were sent. */
+function isUnsent(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'NotReadableError' || isUnsent(error.cause))
+}
+
+function changed(name: string, cause?: unknown): SourceRefused {
+  return new SourceRefused(`${name} has changed since it was checked: run the command again.`, { cause })
+}
+
+/** Throws where logs are out of order, come twice, are ones that the file may not have, or are more than a block has. */
 async function* rangesOf(
   { name }: CryoFile,
   { from: first, to }: BlockRange,
@@ -164,23 +194,33 @@ async function* rangesOf(
   let from = first
   let logs: RpcLog[] = []
   let [block, index] = [-1, -1]
+  let [digits, digitsOfBlock] = [0, 0]
   const end = (to: number): LogRange => {
     const range = toRange(headers, { from, to }, logs)
     from = to + 1
     logs = []
+    digits = 0
     return range
   }
   for await (const rows of pieces) {
     for (const row of rows) {
-      const [number, logIndex, , , , , , , , fault] = row
+      const [number, logIndex, , , , , , , data, fault] = row
       if (fault !== '') throw new SourceRefused(`${name}: log ${logIndex} of block ${number} ${fault}.`)
       if (number < block || (number === block && logIndex <= index))
         throw new SourceRefused(
-          `${name}: log ${logIndex} of block ${number} ${logIndex === index ? 'is there twice' : 'is out of order'}.`,
+          `${name}: log ${logIndex} of block ${number} ${number === block && logIndex === index ? 'is there twice' : 'is out of order'}.`,
         )
-      if (number !== block && logs.length >= RANGE_LOGS) yield end(number - 1)
-      while (number - from >= MAX_RANGE_BLOCKS) yield end(from + MAX_RANGE_BLOCKS - 1)
-      ;[block, index] = [number, logIndex]
+      if (number !== block) {
+        digitsOfBlock = 0
+        if (logs.length >= RANGE_LOGS || digits >= RANGE_DIGITS) yield end(number - 1)
+        while (number - from >= MAX_RANGE_BLOCKS) yield end(from + MAX_RANGE_BLOCKS - 1)
+        block = number
+      }
+      index = logIndex
+      digits += LOG_DIGITS + data.length
+      digitsOfBlock += LOG_DIGITS + data.length
+      if (digitsOfBlock > MAX_BLOCK_DIGITS)
+        throw new SourceRefused(`${name}: block ${number} has more logs than fit into a block.`)
       logs.push(toLog(row, headerOf(headers, number)))
     }
   }

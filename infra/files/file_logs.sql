@@ -8,12 +8,16 @@ SELECT
     concat('0x', lower(hex(topic1))),
     concat('0x', lower(hex(topic2))),
     concat('0x', lower(hex(topic3))),
-    concat('0x', lower(hex(data))),
+    concat('0x', lower(hex(if(length(data) > {max_data:UInt64}, '', data)))),
     multiIf(
         chain_id != {chain_id:UInt64}, concat('is of chain ', toString(chain_id)),
         block_number NOT BETWEEN {first:UInt64} AND {last:UInt64}, 'is not of the blocks in the name of the file',
         length(transaction_hash) != 32 OR length(address) != 20, 'has a transaction or an address of another length',
         arrayExists(topic -> length(topic) != 32, [topic0, topic1, topic2, topic3]), 'has a topic of another length',
+        (topic0 IS NULL) > (topic1 IS NULL) OR (topic1 IS NULL) > (topic2 IS NULL) OR (topic2 IS NULL) > (topic3 IS NULL),
+            'has a topic after one that is missing',
+        log_index > 4294967295, 'has an index that no log has',
+        length(data) > {max_data:UInt64}, 'has more data than a block takes',
         '') AS fault
 FROM file
 WHERE fault != ''

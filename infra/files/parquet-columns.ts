@@ -6,9 +6,17 @@ import { UsageError } from '../lib/usage-error.ts'
 import { type CryoDataset, type CryoFile, cryoCommand } from './cryo-files.ts'
 import { askFile, isUnreadable } from './parquet-query.ts'
 
-type CryoColumn = { name: string; type: string; isNeeded: boolean }
+type CryoColumn = { name: string; type: ColumnType; isNeeded: boolean }
 
-const needed = (name: string, type: string): CryoColumn => ({ name, type, isNeeded: true })
+/** A type that a column is read as, with the physical types of Parquet that become it without a conversion. */
+const PHYSICAL = {
+  UInt64: ['INT32', 'INT64'],
+  String: ['BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'],
+  'Nullable(String)': ['BYTE_ARRAY', 'FIXED_LEN_BYTE_ARRAY'],
+} as const satisfies Record<string, readonly string[]>
+type ColumnType = keyof typeof PHYSICAL
+
+const needed = (name: string, type: ColumnType): CryoColumn => ({ name, type, isNeeded: true })
 const checked = (name: string): CryoColumn => ({ name, type: 'Nullable(String)', isNeeded: false })
 
 /** The columns that are read. A file may lack those that only checks use. */
@@ -72,10 +80,18 @@ async function faultOf(server: OwnerAccess, file: CryoFile, signal: AbortSignal)
     if (isUnreadable(error)) return undefined
     throw error
   })
-  if (!columns) return 'has a footer that cannot be read'
-  const missing = COLUMNS[file.dataset].filter(({ name, isNeeded }) => isNeeded && !columns.has(name))
+  return columns ? faultOfColumns(file.dataset, columns) : 'has a footer that cannot be read'
+}
+
+function faultOfColumns(dataset: CryoDataset, columns: ReadonlyMap<string, FooterColumn>): string | undefined {
+  const missing = COLUMNS[dataset].filter(({ name, isNeeded }) => isNeeded && !columns.has(name))
   if (missing.length > 0) return `lacks the columns ${missing.map(({ name }) => name).join(', ')}`
-  const isHex = COLUMNS[file.dataset].some(({ name }) => columns.get(name) === 'String')
+  const others = COLUMNS[dataset].filter(({ name, type }) => {
+    const found = columns.get(name)
+    return found && !PHYSICAL[type].some((physical) => physical === found.physical)
+  })
+  if (others.length > 0) return `has other types in the columns ${others.map(({ name }) => name).join(', ')}`
+  const isHex = COLUMNS[dataset].some(({ name }) => columns.get(name)?.logical === 'String')
   return isHex ? 'has hex texts, and bytes are read: write it without --hex' : undefined
 }
 
@@ -86,16 +102,20 @@ function mib(bytes: number): string {
   return Math.ceil(bytes / 1024 / 1024).toLocaleString('en')
 }
 
-/** The logical type of each column. */
+/** Types as the footer names them. */
+type FooterColumn = { physical: string; logical: string }
+
+/** By path: a column within another one is none that is read. */
 async function readColumns(
   server: OwnerAccess,
   content: Blob,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, string>> {
-  const query = 'SELECT arrayMap(column -> (column.name, column.logical_type), columns) FROM file'
-  const found = new Map<string, string>()
-  for await (const rows of askFile<[[string, string][]]>(server, { content, ...FOOTER }, query, {}, signal))
-    for (const [columns] of rows) for (const [name, type] of columns) found.set(name, type)
+): Promise<ReadonlyMap<string, FooterColumn>> {
+  const query = 'SELECT arrayMap(it -> (it.path, it.physical_type, it.logical_type), columns) FROM file'
+  const found = new Map<string, FooterColumn>()
+  for await (const rows of askFile<[[string, string, string][]]>(server, { content, ...FOOTER }, query, {}, signal))
+    for (const [columns] of rows)
+      for (const [path, physical, logical] of columns) found.set(path, { physical, logical })
   return found
 }
 

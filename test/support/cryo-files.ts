@@ -40,7 +40,15 @@ const TYPES = {
   },
 } as const
 
-export type CryoFileOptions = { from: number; to: number; without?: readonly string[]; hex?: boolean; network?: string }
+/** `as`: SQL of a column's values, where they are not those of the rows. */
+export type CryoFileOptions = {
+  from: number
+  to: number
+  without?: readonly string[]
+  as?: Readonly<Record<string, string>>
+  hex?: boolean
+  network?: string
+}
 
 /** Returns the path of the file. */
 export async function writeCryoFile(
@@ -48,7 +56,7 @@ export async function writeCryoFile(
   folder: string,
   dataset: 'logs' | 'blocks',
   rows: readonly CryoRow[],
-  { from, to, without = [], hex = false, network = 'ethereum' }: CryoFileOptions,
+  { from, to, without = [], as = {}, hex = false, network = 'ethereum' }: CryoFileOptions,
 ): Promise<string> {
   const path = join(folder, `${network}__${dataset}__${padded(from)}_to_${padded(to)}.parquet`)
   const types = Object.entries(TYPES[dataset]).filter(([name]) => !without.includes(name))
@@ -57,9 +65,10 @@ export async function writeCryoFile(
   await client.command({ query: `CREATE TABLE ${table} (${columns.join(', ')}) ENGINE = Memory` })
   const settings = { input_format_skip_unknown_fields: 1 } as const
   await client.insert({ table, values: [...rows], format: 'JSONEachRow', clickhouse_settings: settings })
-  const values = types.map(([name, type]) =>
-    type === 'bytes' && !hex ? `unhex(substring(${name}, 3)) AS ${name}` : name,
-  )
+  const values = types.map(([name, type]) => {
+    const value = as[name] ?? (type === 'bytes' && !hex ? `unhex(substring(${name}, 3))` : name)
+    return `${value} AS ${name}`
+  })
   const { stream } = await client.exec({
     query: `SELECT ${values.join(', ')} FROM ${table} FORMAT Parquet`,
     clickhouse_settings: {
