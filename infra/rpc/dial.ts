@@ -3,11 +3,12 @@ import { SocketClosedError, WebSocketRequestError } from 'viem'
 import { getSocketRpcClient, type SocketRpcClient } from 'viem/utils'
 import WebSocket from 'ws'
 import { headersFor } from '../config/rpc-access.ts'
-import { parseBounded, TooManyParts } from '../lib/bounded-json.ts'
+import { TooManyParts } from '../lib/bounded-json.ts'
 import { tunnelFor } from './agents.ts'
 import { bytesFor, NOTICE_BYTES } from './answer-limits.ts'
 import { malformed } from './call.ts'
 import type { EndpointAddress } from './http-post.ts'
+import { readAnswer } from './read-answer.ts'
 
 /** The limit of a message follows from the requests under way, once it is whole. */
 const MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -90,7 +91,7 @@ function answerIn(data: Buffer, maxBytes: number, name: string): SocketMessage {
 
 function parsed(data: Buffer, refused: (why: string) => Error): unknown {
   try {
-    return parseBounded(data)
+    return readAnswer(data)
   } catch (error) {
     throw refused(error instanceof TooManyParts ? error.message : 'it is not JSON.')
   }

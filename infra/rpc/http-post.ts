@@ -3,12 +3,13 @@ import { type Agent as HttpAgent, type IncomingMessage, request as requestHttp }
 import { request as requestHttps } from 'node:https'
 import { HttpRequestError, TimeoutError } from 'viem'
 import { headersFor, type RpcAccess } from '../config/rpc-access.ts'
-import { parseBounded, TooManyParts } from '../lib/bounded-json.ts'
+import { TooManyParts } from '../lib/bounded-json.ts'
 import { unpacked } from '../lib/decoded.ts'
 import { TooLong } from '../lib/zstd.ts'
 import { agents } from './agents.ts'
 import { type AskedCall, bytesFor, timeFor, tooLong } from './answer-limits.ts'
 import { malformed } from './call.ts'
+import { readAnswer } from './read-answer.ts'
 
 /** Characters of an error page that are kept. */
 const MAX_DETAILS = 4_096
@@ -43,7 +44,7 @@ export function postTo({ url: address, name, timeoutMs, access }: EndpointAddres
       const bytes = await bytesOf(response, bytesFor(body)).catch((error: unknown) => {
         if (isSuccess || !(error instanceof TooLong)) throw error
       })
-      if (isSuccess && bytes) return parseBounded(bytes)
+      if (isSuccess && bytes) return readAnswer(bytes)
       const said = bytes?.toString('utf8', 0, MAX_DETAILS) || statusMessage
       const details = status === 407 ? `The proxy refuses its user or password. ${said}` : said
       throw new HttpRequestError({ url: name, status, headers: headersOf(response), ...(details && { details }) })

@@ -12,6 +12,7 @@
  *   word 4  …030985        tick after the swap (199 045)
  */
 import type { Address } from 'viem'
+import { copyOf } from '../lib/hex-bytes.ts'
 import type { RpcLog } from '../rpc/rpc.ts'
 import type { Decoded } from './event.ts'
 import { swapWords } from './swap-words.ts'
@@ -41,7 +42,8 @@ export function decodeV3(log: RpcLog, factory: Address): Decoded | undefined {
       }
       return {
         kind: 'created',
-        pool: address(log.data, 1),
+        // It is kept, and a slice would keep the whole answer.
+        pool: copyOf(address(log.data, 1)),
         currency0: address(first, 0),
         currency1: address(second, 0),
         fee: uint24(third, 0),

@@ -3,6 +3,7 @@ import { numberToHex } from 'viem'
 import { bytesIn, hexIn, isBytes, isLowerHex, isPlainNumber, quantityIn } from '../lib/hex.ts'
 import { headerIn, type RpcLog } from './rpc.ts'
 import { BadAnswer } from './rpc-error.ts'
+import { isScanned } from './scan-logs.ts'
 
 type Fields = Record<string, unknown>
 
@@ -45,6 +46,7 @@ function checkReceipt(receipt: unknown): void {
 
 function checkLogs(logs: unknown, name: string): void {
   if (!Array.isArray(logs)) refuse(name, logs)
+  if (isScanned(logs)) return
   let before: LogFields = {}
   for (const log of logs) {
     if (!isObject(log)) refuse('a log', log)

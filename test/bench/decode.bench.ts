@@ -4,7 +4,9 @@
  */
 
 import { encode } from '../../infra/kafka/wire/encode.ts'
+import { parseBounded } from '../../infra/lib/bounded-json.ts'
 import { connectChain } from '../../infra/rpc/chain-client.ts'
+import { readAnswer } from '../../infra/rpc/read-answer.ts'
 import { createAssembler } from '../../ingest/blocks/assemble.ts'
 import { decodeV3, V3_TOPICS } from '../../ingest/decode/decode-v3.ts'
 import type { RangeMessage } from '../../ingest/model/message.ts'
@@ -44,12 +46,19 @@ const message = await priced()
 title(`${logs.length.toLocaleString('en')} recorded swaps, one core`)
 const floor = await perLog('JSON.parse of the logs (floor)', () => JSON.parse(answer))
 await perLog('check of the answer', () => checkAnswer('eth_getLogs', logs), floor)
+const body = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${answer}}`)
+await perLog('an answer parsed as any JSON and checked', () => checked(parseBounded(body)), floor)
+await perLog('an answer read by its text', () => checked(readAnswer(body)), floor)
 await perLog('decode', () => logs.map((log) => decodeV3(log, ethereum.v3.factory)), floor)
 await perLog('decode + price', priced, floor)
 await perLog('serialise', () => encode(message), floor)
 const all = await perLog('decode + price + serialise', async () => encode(await priced()), floor)
 figure('decode + price + serialise', 1_000_000 / all, 'logs/s', 1_000_000 / floor)
 await rpc.stop()
+
+function checked(answered: unknown): void {
+  checkAnswer('eth_getLogs', (answered as { result: unknown }).result)
+}
 
 async function perLog(what: string, work: () => unknown, floorMicros?: number): Promise<number> {
   const costs = []
