@@ -1,0 +1,177 @@
+/**
+ * Ticks as columns: one typed array a field, row by row in the order of the chain. History is read, folded and stored in this form: an object and
+ * five bigints a tick cost more than all of its arithmetic.
+ */
+import type { Address, Hash } from 'viem'
+import type { UnixSeconds } from './message.ts'
+import type { PoolId } from './pool.ts'
+import type { Tick } from './tick.ts'
+
+/** 32-bit lanes of a 256-bit word. */
+export const WORD_LANES = 8
+export const LIQUIDITY_LANES = 4
+export const HASH_BYTES = 32
+export const SENDER_BYTES = 20
+
+/**
+ * Words are 32-bit lanes, the least significant first, negative ones in two's complement: on a little-endian machine these are the bytes that ClickHouse
+ * reads. Units are those of `Tick`.
+ */
+export type TickColumns = {
+  readonly length: number
+  /** Each pool once. */
+  readonly pools: readonly PoolId[]
+  /** Place in `pools`. */
+  readonly pool: Uint32Array
+  readonly block: Float64Array
+  /** Seconds: the time of the block. */
+  readonly time: Uint32Array
+  readonly logIndex: Uint32Array
+  /** `HASH_BYTES` a row. */
+  readonly transactionHash: Uint8Array
+  /** `SENDER_BYTES` a row; zeros where it is not known. */
+  readonly sender: Uint8Array
+  /** `WORD_LANES` a row, as the next three. */
+  readonly amount0: Uint32Array
+  readonly amount1: Uint32Array
+  readonly sqrtPrice: Uint32Array
+  readonly usdMicros: Uint32Array
+  /** `LIQUIDITY_LANES` a row. */
+  readonly liquidity: Uint32Array
+  readonly poolTick: Int32Array
+  readonly fee: Uint32Array
+  readonly price: Float64Array
+  readonly spotPrice: Float64Array
+}
+
+/** A block's place and its ticks. */
+export type TickBlock = { number: number; timestamp: UnixSeconds; ticks: readonly Tick[] }
+
+/** All zeros; `pools` is the caller's. */
+export function emptyColumns(length: number, pools: readonly PoolId[]): TickColumns {
+  const words = () => new Uint32Array(length * WORD_LANES)
+  return {
+    length,
+    pools,
+    pool: new Uint32Array(length),
+    block: new Float64Array(length),
+    time: new Uint32Array(length),
+    logIndex: new Uint32Array(length),
+    transactionHash: new Uint8Array(length * HASH_BYTES),
+    sender: new Uint8Array(length * SENDER_BYTES),
+    amount0: words(),
+    amount1: words(),
+    sqrtPrice: words(),
+    usdMicros: words(),
+    liquidity: new Uint32Array(length * LIQUIDITY_LANES),
+    poolTick: new Int32Array(length),
+    fee: new Uint32Array(length),
+    price: new Float64Array(length),
+    spotPrice: new Float64Array(length),
+  }
+}
+
+/** In the order of the blocks. */
+export function columnsOf(blocks: readonly TickBlock[]): TickColumns {
+  const pools: PoolId[] = []
+  const places = new Map<PoolId, number>()
+  const length = blocks.reduce((sum, { ticks }) => sum + ticks.length, 0)
+  const columns = emptyColumns(length, pools)
+  let row = 0
+  for (const { number, timestamp, ticks } of blocks)
+    for (const tick of ticks) {
+      let place = places.get(tick.pool)
+      if (place === undefined) {
+        place = pools.push(tick.pool) - 1
+        places.set(tick.pool, place)
+      }
+      columns.pool[row] = place
+      columns.block[row] = number
+      columns.time[row] = timestamp
+      writeTick(columns, row, tick)
+      row++
+    }
+  return columns
+}
+
+function writeTick(columns: TickColumns, row: number, tick: Tick): void {
+  columns.logIndex[row] = tick.logIndex
+  writeHex(columns.transactionHash, row * HASH_BYTES, tick.transactionHash)
+  if (tick.sender) writeHex(columns.sender, row * SENDER_BYTES, tick.sender)
+  writeWord(columns.amount0, row * WORD_LANES, tick.amount0, WORD_LANES)
+  writeWord(columns.amount1, row * WORD_LANES, tick.amount1, WORD_LANES)
+  writeWord(columns.sqrtPrice, row * WORD_LANES, tick.sqrtPriceX96, WORD_LANES)
+  writeWord(columns.usdMicros, row * WORD_LANES, tick.amountUsdMicros, WORD_LANES)
+  writeWord(columns.liquidity, row * LIQUIDITY_LANES, tick.liquidity, LIQUIDITY_LANES)
+  columns.poolTick[row] = tick.poolTick
+  columns.fee[row] = tick.fee
+  columns.price[row] = tick.price
+  columns.spotPrice[row] = tick.spotPrice
+}
+
+/** Row `row` as a value. */
+export function tickAt(columns: TickColumns, row: number): Tick {
+  const sender = readHex<Address>(columns.sender, row * SENDER_BYTES, SENDER_BYTES)
+  return {
+    pool: columns.pools[columns.pool[row] ?? 0] as PoolId,
+    logIndex: columns.logIndex[row] ?? 0,
+    transactionHash: readHex<Hash>(columns.transactionHash, row * HASH_BYTES, HASH_BYTES),
+    ...(sender !== NO_SENDER && { sender }),
+    amount0: readSigned(columns.amount0, row * WORD_LANES),
+    amount1: readSigned(columns.amount1, row * WORD_LANES),
+    sqrtPriceX96: readWord(columns.sqrtPrice, row * WORD_LANES, WORD_LANES),
+    liquidity: readWord(columns.liquidity, row * LIQUIDITY_LANES, LIQUIDITY_LANES),
+    poolTick: columns.poolTick[row] ?? 0,
+    fee: columns.fee[row] ?? 0,
+    price: columns.price[row] ?? 0,
+    spotPrice: columns.spotPrice[row] ?? 0,
+    amountUsdMicros: readWord(columns.usdMicros, row * WORD_LANES, WORD_LANES),
+  }
+}
+
+const NO_SENDER = `0x${'00'.repeat(SENDER_BYTES)}`
+
+const MASK = 0xffff_ffffn
+const MOST_IN_TWO_LANES = BigInt(Number.MAX_SAFE_INTEGER)
+
+/** Modulo 2^(32 · lanes). */
+export function writeWord(lanes: Uint32Array, at: number, value: bigint, count: number): void {
+  if (value >= 0n && value <= MOST_IN_TWO_LANES) {
+    const number = Number(value)
+    lanes[at] = number
+    lanes[at + 1] = number / 2 ** 32
+    lanes.fill(0, at + 2, at + count)
+    return
+  }
+  let rest = value
+  for (let lane = at; lane < at + count; lane++) {
+    lanes[lane] = Number(rest & MASK)
+    rest >>= 32n
+  }
+}
+
+/** Unsigned. */
+export function readWord(lanes: Uint32Array, at: number, count: number): bigint {
+  let value = 0n
+  for (let lane = at + count - 1; lane >= at; lane--) value = (value << 32n) | BigInt(lanes[lane] ?? 0)
+  return value
+}
+
+/** Of 256 bits, in two's complement. */
+export function readSigned(lanes: Uint32Array, at: number): bigint {
+  return BigInt.asIntN(256, readWord(lanes, at, WORD_LANES))
+}
+
+function writeHex(bytes: Uint8Array, at: number, hex: string): void {
+  for (let index = 2, to = at; index + 1 < hex.length; index += 2, to++)
+    bytes[to] = (nibble(hex.charCodeAt(index)) << 4) | nibble(hex.charCodeAt(index + 1))
+}
+
+/** Of a hex digit in either case. */
+function nibble(code: number): number {
+  return code < 58 ? code - 48 : (code | 32) - 87
+}
+
+function readHex<H extends string>(bytes: Uint8Array, at: number, length: number): H {
+  return `0x${Buffer.from(bytes.buffer, bytes.byteOffset + at, length).toString('hex')}` as H
+}
